@@ -1,0 +1,66 @@
+"""Build of the Cython kernels; everything else stands in pyproject.toml.
+
+``SPARSEMIX_BOUNDSCHECK=1`` builds them with bounds checks on, for the tests.
+"""
+
+import os
+import sys
+
+import numpy as np
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CCompilerError, ExecError, PlatformError
+
+# kernel: headers of our own that it includes
+KERNELS = {
+    "_accumulate": [],
+    "_factor": [],
+    "_quadratic": ["quadratic.h", "quadratic_loops.h"],
+    "_topl": ["topl.h"],
+}
+FOLDER = "sparsemix/_kernels"
+BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"
+COMPILE_ARGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
+
+
+class BuildKernels(build_ext):
+    """Says in one sentence what to do when there is no working compiler."""
+
+    def run(self):
+        try:
+            super().run()
+        except (CCompilerError, ExecError, PlatformError) as error:
+            raise SystemExit(
+                "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, "
+                f"macOS: xcode-select --install, Windows: Build Tools for Visual Studio); the compiler said: {error}"
+            ) from error
+
+
+def extensions():
+    for name, headers in KERNELS.items():
+        yield Extension(
+            f"sparsemix._kernels.{name}",
+            [f"{FOLDER}/{name}.pyx"],
+            depends=[f"{FOLDER}/{header}" for header in headers],
+            include_dirs=[FOLDER, np.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            extra_compile_args=COMPILE_ARGS,
+        )
+
+
+setup(
+    ext_modules=cythonize(
+        list(extensions()),
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": BOUNDSCHECK,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": BOUNDSCHECK,
+            "freethreading_compatible": True,
+        },
+        force=BOUNDSCHECK,
+    ),
+    cmdclass={"build_ext": BuildKernels},
+)

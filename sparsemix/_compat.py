@@ -1,0 +1,54 @@
+"""The one doorway to what depends on scikit-learn's version."""
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:
+        """scikit-learn before 1.9 has no callbacks."""
+
+    def with_callbacks(method):
+        """scikit-learn before 1.9 has no callbacks."""
+        return method
+
+
+class FitObserver:
+    """Tells scikit-learn's callbacks of every pass over the data.
+
+    Parameters
+    ----------
+    estimator : estimator
+    max_passes : int
+    attributes : callable
+        Maps a monitor to the fitted attributes as of its last step, for callbacks that want a fitted estimator.
+    """
+
+    def __init__(self, estimator, max_passes, attributes, X):
+        self.estimator = estimator
+        self.attributes = attributes
+        self.X = X
+        self.root = self.current = None
+        if hasattr(estimator, "_skl_callbacks"):
+            self.root = estimator._init_callback_context(max_subtasks=max_passes)
+            self.root.call_on_fit_task_begin(estimator=estimator, X=X)
+
+    def begin(self, lap):  # noqa: ARG002
+        """A pass begins."""
+        if self.root is not None:
+            self.current = self.root.subcontext(task_name="pass")
+            self.current.call_on_fit_task_begin(estimator=self.estimator, X=self.X)
+
+    def end(self, monitor):
+        """A pass ends; whether a callback asks to stop."""
+        if self.root is None:
+            return False
+        return self.current.call_on_fit_task_end(
+            estimator=self.estimator, X=self.X, reconstruction_attributes=lambda: self.attributes(monitor)
+        )
+
+    def finish(self):
+        """The fit ends."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(
+                estimator=self.estimator, X=self.X, reconstruction_attributes=lambda: dict(vars(self.estimator))
+            )

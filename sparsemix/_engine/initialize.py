@@ -1,0 +1,50 @@
+"""Initialisation: clusters seeded by Bregman k-means++, with the divergence taken from the family."""
+
+import numpy as np
+
+
+def plus_plus(from_row, n_rows, n_clusters, rng, weight=None):
+    """Bregman k-means++ ([HS16] Section 6; Ackermann & Blomer 2009): labels of the rows.
+
+    The first centre is drawn in proportion to ``weight``, each further one in proportion to weight times the
+    divergence from the nearest centre so far; ``from_row(n)`` gives the divergences of all rows from row n. With
+    fewer than ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
+    """
+    weight = np.ones(n_rows) if weight is None else weight
+    labels = np.zeros(n_rows, dtype=np.int32)
+    nearest = np.full(n_rows, np.inf)
+    centre = draw(weight, rng)
+    for k in range(n_clusters):
+        divergence = from_row(centre)
+        closer = divergence < nearest
+        labels[closer], nearest[closer] = k, divergence[closer]
+        labels[centre], nearest[centre] = k, 0.0
+        odds = weight * nearest
+        if not odds.sum() > 0.0:
+            break
+        centre = draw(odds, rng)
+    return labels
+
+
+def draw(odds, rng):
+    """An index in proportion to ``odds``."""
+    cumulated = np.cumsum(odds)
+    return int(np.searchsorted(cumulated, rng.uniform() * cumulated[-1], side="right").clip(0, len(odds) - 1))
+
+
+def random_centres(from_row, n_rows, n_clusters, rng, weight=None):
+    """Labels of the nearest of ``n_clusters`` rows drawn at random without replacement."""
+    odds = None if weight is None else weight / weight.sum()
+    labels = np.zeros(n_rows, dtype=np.int32)
+    nearest = np.full(n_rows, np.inf)
+    for k, centre in enumerate(rng.choice(n_rows, size=n_clusters, replace=False, p=odds)):
+        divergence = from_row(centre)
+        divergence[centre] = -1.0
+        closer = divergence < nearest
+        labels[closer], nearest[closer] = k, divergence[closer]
+    return labels
+
+
+def random_labels(n_rows, n_clusters, rng):
+    """Labels in random order, as many of each as can be."""
+    return rng.permutation(np.arange(n_rows, dtype=np.int32) % n_clusters)

@@ -1,0 +1,63 @@
+"""The fit loop, written once for every additive model and every schedule."""
+
+from sparsemix._engine import blocks
+from sparsemix._stats.responsibilities import SparseResponsibilities
+
+
+def collect(model, rows, selection, workers):
+    """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
+
+    Responsibilities live for one chunk. Threads share out first the tiles, then the components.
+    """
+    stats = model.empty_stats()
+    size = blocks.chunk_size(model.n_components, model.n_nonzero, rows.row_bytes)
+    for start, stop in blocks.spans(blocks.length(selection), size):
+        chunk = blocks.part(selection, start, stop)
+        resp, x = respond(model, rows, chunk, workers)
+        model.accumulate(x, resp, rows.weight(chunk), stats, workers)
+    return stats
+
+
+def respond(model, rows, selection, workers):
+    """Responsibilities of the chosen rows, and the rows as the model sees them."""
+    n_rows = blocks.length(selection)
+    tile = blocks.tile_size(model.n_components)
+    x = rows.buffer(selection)
+    resp = SparseResponsibilities.empty(n_rows, model.n_nonzero)
+
+    def share(start, stop):
+        scratch = model.scratch(tile)
+        for a, b in blocks.spans(stop - start, tile):
+            a, b = start + a, start + b
+            model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch)
+
+    workers.map(share, blocks.shares(n_rows, tile, workers.n_jobs))
+    return resp, x
+
+
+def collect_given(model, rows, selection, resp, workers):
+    """Statistics of one batch under given responsibilities."""
+    stats = model.empty_stats()
+    size = blocks.chunk_size(model.n_components, resp.indices.shape[1], rows.row_bytes)
+    for start, stop in blocks.spans(blocks.length(selection), size):
+        chunk = blocks.part(selection, start, stop)
+        x = rows.read(chunk)
+        model.accumulate(x, resp.rows(start, stop), rows.weight(chunk), stats, workers)
+    return stats
+
+
+def run(model, rows, schedule, monitor, workers, stats, moves=()):
+    """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong."""
+    model.global_step(stats)
+    for lap in range(1, monitor.max_iter + 1):
+        monitor.begin(lap)
+        for selection in schedule.batches():
+            new = collect(model, rows, selection, workers)  # local step and summary
+            stats = schedule.absorb(stats, new)
+            for move in moves:
+                stats = move(model, schedule, stats)
+            model.global_step(stats)
+            monitor.step(stats)
+        if monitor.lap(lap, model, stats):
+            break
+    return stats

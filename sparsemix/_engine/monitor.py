@@ -1,0 +1,80 @@
+"""What a fit tells: bounds, history, convergence, progress."""
+
+import time
+
+
+class Monitor:
+    """Keeps the record of a fit and decides when it ends.
+
+    Parameters
+    ----------
+    max_iter : int
+        Laps over the data.
+    tol : float
+        The fit has converged when a lap gains less than this per row (and loses nothing).
+    schedule : object
+        Says whether there is a bound, and from which lap on laps compare.
+    verbose : int
+        Print a line every ``verbose`` laps; 0 is silent.
+    name : str
+        Of the estimator, for those lines.
+    observer : object, optional
+        Its ``begin(lap)`` and ``end(monitor)`` are called around every lap; the latter may return True to stop.
+    """
+
+    def __init__(self, max_iter, tol, schedule, verbose=0, name="", observer=None):
+        self.max_iter = max_iter
+        self.tol = tol
+        self.schedule = schedule
+        self.verbose = verbose
+        self.name = name
+        self.observer = observer
+        self.stats = None
+        self.converged = False
+        self.history = []
+        self._start = time.perf_counter()
+
+    @property
+    def n_laps(self):
+        """Laps completed."""
+        return len(self.history)
+
+    @property
+    def lower_bounds(self):
+        """Bound after each lap from which on laps compare."""
+        if not self.schedule.has_bound:
+            return []
+        first = self.schedule.first_comparable_lap
+        return [record["lower_bound"] for record in self.history if record["n_iter"] >= first]
+
+    def begin(self, lap):
+        """A lap begins."""
+        if self.observer is not None:
+            self.observer.begin(lap)
+
+    def step(self, stats):
+        """A step is complete: these statistics are what an interrupted fit leaves."""
+        self.stats = stats
+
+    def lap(self, lap, model, stats):
+        """Record a lap; returns whether the fit ends."""
+        mass = float(stats["mass"])
+        bound = model.lower_bound(stats)
+        self.history.append({
+            "n_iter": lap,
+            "seconds": time.perf_counter() - self._start,
+            "lower_bound": bound,
+            "lower_bound_per_row": bound / mass,
+        })
+        bounds = self.lower_bounds
+        if len(bounds) > 1:
+            self.converged = 0.0 <= (bounds[-1] - bounds[-2]) / mass < self.tol
+        if self.verbose and lap % self.verbose == 0:
+            record = self.history[-1]
+            print(
+                f"{self.name} pass {lap:3d}/{self.max_iter}  {record['seconds']:7.1f} s  "
+                f"lower bound per row {record['lower_bound_per_row']:.4f}" + ("  converged" * self.converged),
+                flush=True,
+            )
+        stop = self.observer is not None and self.observer.end(self)
+        return self.converged or bool(stop)

@@ -1,0 +1,146 @@
+"""Learning schedules: four rules for the statistics, and nothing else.
+
+========== =============================================== ==================================
+batch      S = s of all rows, fresh each lap                ``learning_method="batch"``
+stochastic S <- (1 - rho) S + rho (N / n_b) s_b             ``"online"``, ``partial_fit``
+memoized   S <- S + s_b - memo[b]; memo[b] <- s_b           ``"memoized"``
+streaming  S <- S + s_b, seen once                          ``partial_fit`` of unknown length
+========== =============================================== ==================================
+
+``absorb`` returns new statistics and leaves the old ones alone, so that an interrupted step loses nothing. N and n_b
+are masses: sums of sample weights.
+"""
+
+import numpy as np
+
+
+def learning_rate(step, decay, offset):
+    """rho_t = min(1, (offset + t)^-decay), t = 1, 2, ... minibatches so far."""
+    return min(1.0, (offset + step) ** -decay)
+
+
+def blend(stats, new, rho, mass_before, mass_now):
+    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b; with rho = n_b / N_t this is the plain sum S + s_b."""
+    n_b = float(new["mass"])
+    out = stats.copy().scale((1.0 - rho) * mass_now / mass_before) if rho < 1.0 else stats.zeros_like()
+    return out.add(new, rho * mass_now / n_b)
+
+
+class Batch:
+    """All rows, then a step."""
+
+    has_bound = True
+    first_comparable_lap = 1
+
+    def __init__(self, n_rows):
+        self.n_rows = n_rows
+
+    def batches(self):
+        """One batch a lap."""
+        yield slice(0, self.n_rows)
+
+    def absorb(self, stats, new):  # noqa: ARG002
+        """S = s."""
+        return new
+
+    def permute(self, order):
+        """Components change their order."""
+
+
+class Memoized:
+    """Fixed batches; each visit replaces the batch's old statistics by its new ones ([Hughes & Sudderth 2013]).
+
+    Before a batch is first visited its rows are represented by their share of the initial statistics, so the first
+    global steps forget no component. The memo takes n_batches times the statistics' memory.
+    """
+
+    has_bound = True
+    first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
+
+    def __init__(self, n_rows, batch_size, rng, initial):
+        order = rng.permutation(n_rows)
+        self._selections = [np.sort(part) for part in np.array_split(order, max(1, -(-n_rows // batch_size)))]
+        self._memo = [None] * len(self._selections)
+        self._initial = initial
+        self._current = 0
+
+    def batches(self):
+        """Every batch once, in a fixed order."""
+        for self._current, selection in enumerate(self._selections):
+            yield selection
+
+    def absorb(self, stats, new):
+        """S + s_b - memo[b]; at the end of a lap the sum of the memo, which carries no round-off from lap to lap."""
+        b, old = self._current, self._memo[self._current]
+        self._memo[b] = new
+        if b == len(self._memo) - 1:
+            self._initial = None
+            out = self._memo[0].copy()
+            for other in self._memo[1:]:
+                out += other
+            return out
+        out = stats + new
+        if old is not None:
+            return out.add(old, -1.0)
+        return out.add(self._initial, -float(new["mass"]) / float(self._initial["mass"]))
+
+    def permute(self, order):
+        """Components change their order, in everything that is remembered."""
+        self._memo = [None if stats is None else stats.take(order) for stats in self._memo]
+        if self._initial is not None:
+            self._initial = self._initial.take(order)
+
+
+class Stochastic:
+    """Random minibatches, each a step of size rho_t ([Hoffman et al. 2013]).
+
+    A lap visits every row once, in a new random order.
+    """
+
+    has_bound = False
+    first_comparable_lap = None
+
+    def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
+        self.n_rows = n_rows
+        self.n_batches = max(1, -(-n_rows // batch_size))
+        self.rng = rng
+        self.decay = decay
+        self.offset = offset
+        self.mass = mass
+        self.step = 0
+
+    def batches(self):
+        """A random partition of the rows."""
+        for part in np.array_split(self.rng.permutation(self.n_rows), self.n_batches):
+            yield np.sort(part)
+
+    def absorb(self, stats, new):
+        """(1 - rho_t) S + rho_t (N / n_b) s_b."""
+        self.step += 1
+        return blend(stats, new, learning_rate(self.step, self.decay, self.offset), self.mass, self.mass)
+
+    def permute(self, order):
+        """Components change their order."""
+
+
+class Streaming:
+    """S + s_b, every row seen once: consecutive blocks in the order of the data."""
+
+    has_bound = False
+    first_comparable_lap = None
+
+    def __init__(self, n_rows, batch_size):
+        self.n_rows = n_rows
+        self.batch_size = batch_size
+
+    def batches(self):
+        """Consecutive blocks."""
+        for start in range(0, self.n_rows, self.batch_size):
+            yield slice(start, min(start + self.batch_size, self.n_rows))
+
+    def absorb(self, stats, new):
+        """S + s_b."""
+        return stats + new
+
+    def permute(self, order):
+        """Components change their order."""

@@ -1,0 +1,65 @@
+"""Threads over blocks of rows and ranges of components, and the one limit on BLAS."""
+
+from functools import cache
+
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+from sparsemix._kernels import _quadratic
+
+
+@cache
+def _controller():
+    # The kernels are imported by now, and with them every BLAS they call.
+    return ThreadpoolController()
+
+
+class Workers:
+    """Context of a fit: one pool of ``n_jobs`` threads, and BLAS on one thread whatever ``n_jobs`` is.
+
+    A matrix product's last bits change with the number of BLAS threads, so BLAS always runs on one, and what is done
+    in parallel is cut into pieces whose results do not depend on the cut.
+    """
+
+    def __init__(self, n_jobs=None):
+        self.n_jobs = effective_n_jobs(n_jobs)
+        self._pool = None
+        self._limit = None
+
+    def __enter__(self):
+        self._limit = _controller().limit(limits=1, user_api="blas")
+        self._limit.__enter__()
+        if self.n_jobs > 1:
+            self._pool = Parallel(n_jobs=self.n_jobs, backend="threading").__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        if self._pool is not None:
+            self._pool.__exit__(*exception)
+            self._pool = None
+        self._limit.__exit__(*exception)
+
+    def map(self, function, spans):
+        """Call ``function(start, stop)`` for every span, in threads where there are several."""
+        spans = list(spans)
+        if self._pool is None or len(spans) < 2:
+            for span in spans:
+                function(*span)
+        else:
+            self._pool(delayed(function)(*span) for span in spans)
+
+
+def slow_blas():
+    """A sentence for users whose BLAS runs on narrower registers than the processor has, else None.
+
+    The OpenBLAS inside the wheels of NumPy and SciPy takes a processor that it does not know for an older one.
+    """
+    if _quadratic.instruction_set() != "x86-64-v4":
+        return None
+    for library in _controller().select(internal_api="openblas").info():
+        if library["architecture"] in ("Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott"):
+            return (
+                f"OpenBLAS {library['version']} takes this processor for a {library['architecture']} and leaves its "
+                "AVX-512 units idle; OPENBLAS_CORETYPE=SkylakeX in the environment makes its matrix products faster"
+            )
+    return None

@@ -1,0 +1,27 @@
+"""Compiled loops. One call is one block of rows: no Python objects inside, no threads, no allocation by row.
+
+::
+
+    tile of rows x                                                chunk of rows x
+         |                                                              |
+    _quadratic.log_density    constants[k] - 0.5 |R_k x - o_k|^2   _accumulate.group_by_component
+         |  weights (rows, K)                                           |  rows by component
+    _topl.top_l_responsibilities                                   _accumulate.add_*  -> statistics, in double
+         |                                                              |
+      indices, values (rows, L)  --------------------------------->  (posterior = prior + statistics)
+                                                                        |
+    factors R_k, offsets o_k  <------------- _factor.whiten ------- K symmetric matrices
+
+Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
+Rows and tables are float or double, sums over rows are double. Callers allocate; outputs come last.
+"""
+
+try:
+    from sparsemix._kernels import _accumulate, _factor, _quadratic, _topl
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        f"the compiled kernels of sparsemix cannot be loaded ({error}); install the package with 'pip install .' "
+        "and a C compiler, and import it from outside its source folder"
+    ) from error
+
+__all__ = ["_accumulate", "_factor", "_quadratic", "_topl"]

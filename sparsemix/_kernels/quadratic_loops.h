@@ -1,0 +1,148 @@
+/* The loops of quadratic.h for one REAL and one instruction set: no include guard, included several times. */
+
+#if SPARSEMIX_VECTORS
+#define LANES ((ptrdiff_t)(VECTOR_BYTES / sizeof(REAL)))
+typedef REAL SPARSEMIX_NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
+#else
+#define LANES ((ptrdiff_t)1)
+typedef REAL SPARSEMIX_NAME(vector);
+#endif
+#define VECTOR SPARSEMIX_NAME(vector)
+#define ROWS (LANES * N_VECTORS)
+
+/* Rows x (n, d) into groups of ROWS, feature-major inside a group, the last group filled up with zeros. */
+TARGET static void SPARSEMIX_NAME(pack_rows)(const REAL *x, ptrdiff_t n, ptrdiff_t d, REAL *pack)
+{
+    ptrdiff_t first, i, j;
+    for (first = 0; first < n; first += ROWS) {
+        ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
+        for (i = 0; i < ROWS; i++)
+            for (j = 0; j < d; j++)
+                pack[j * ROWS + i] = i < rows ? x[(first + i) * d + j] : 0;
+        pack += ROWS * d;
+    }
+}
+
+/* out[first + i, k] = constant - 0.5 * q[i] for the rows of one group */
+TARGET static void SPARSEMIX_NAME(store)(const VECTOR *q, REAL constant, ptrdiff_t rows, ptrdiff_t stride, REAL *out)
+{
+    const REAL *value = (const REAL *)q;
+    ptrdiff_t i;
+    for (i = 0; i < rows; i++)
+        out[i * stride] = constant - (REAL)0.5 * value[i];
+}
+
+/* R_k lower triangular, packed row by row: 4 rows of R_k against one group, so that the 4 x N_VECTORS sums stay in
+ * registers; a component's triangle (D = 64: 8 KB) stays in the first-level cache while the groups pass. */
+TARGET static void SPARSEMIX_NAME(triangular)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *factors,
+                                              const REAL *offsets, const REAL *constants, ptrdiff_t n_components,
+                                              REAL *pack, REAL *out)
+{
+    ptrdiff_t k, first, i, j, m, v;
+    SPARSEMIX_NAME(pack_rows)(x, n, d, pack);
+    for (k = 0; k < n_components; k++) {
+        const REAL *offset = offsets + k * d;
+        for (first = 0; first < n; first += ROWS) {
+            const VECTOR *rows = (const VECTOR *)(pack + first * d), *column;
+            const REAL *r0 = factors + k * (d * (d + 1) / 2);
+            VECTOR q[N_VECTORS];
+            for (v = 0; v < N_VECTORS; v++)
+                q[v] = (VECTOR){0};
+            for (i = 0; i + 4 <= d; i += 4) {
+                const REAL *r1 = r0 + i + 1, *r2 = r1 + i + 2, *r3 = r2 + i + 3;
+                VECTOR z[4][N_VECTORS];
+                for (v = 0; v < N_VECTORS; v++)
+                    for (m = 0; m < 4; m++)
+                        z[m][v] = (VECTOR){0} - offset[i + m];
+                column = rows;
+                for (j = 0; j <= i; j++, column += N_VECTORS) {
+                    for (v = 0; v < N_VECTORS; v++)
+                        z[0][v] += r0[j] * column[v];
+                    for (v = 0; v < N_VECTORS; v++)
+                        z[1][v] += r1[j] * column[v];
+                    for (v = 0; v < N_VECTORS; v++)
+                        z[2][v] += r2[j] * column[v];
+                    for (v = 0; v < N_VECTORS; v++)
+                        z[3][v] += r3[j] * column[v];
+                }
+                for (v = 0; v < N_VECTORS; v++) {
+                    const VECTOR a = column[v], b = column[N_VECTORS + v], c = column[2 * N_VECTORS + v];
+                    z[1][v] += r1[i + 1] * a;
+                    z[2][v] += r2[i + 1] * a + r2[i + 2] * b;
+                    z[3][v] += r3[i + 1] * a + r3[i + 2] * b + r3[i + 3] * c;
+                    q[v] += z[0][v] * z[0][v] + z[1][v] * z[1][v] + z[2][v] * z[2][v] + z[3][v] * z[3][v];
+                }
+                r0 = r3 + i + 4;
+            }
+            for (; i < d; r0 += i + 1, i++) {
+                VECTOR z[N_VECTORS];
+                for (v = 0; v < N_VECTORS; v++)
+                    z[v] = (VECTOR){0} - offset[i];
+                column = rows;
+                for (j = 0; j <= i; j++, column += N_VECTORS)
+                    for (v = 0; v < N_VECTORS; v++)
+                        z[v] += r0[j] * column[v];
+                for (v = 0; v < N_VECTORS; v++)
+                    q[v] += z[v] * z[v];
+            }
+            SPARSEMIX_NAME(store)(q, constants[k], n - first < ROWS ? n - first : ROWS, n_components,
+                                  out + first * n_components + k);
+        }
+    }
+}
+
+/* R_k diagonal: z = r x - o is one multiply-add and has no cancellation, unlike the expanded square. */
+TARGET static void SPARSEMIX_NAME(diagonal)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *factors,
+                                            const REAL *offsets, const REAL *constants, ptrdiff_t n_components,
+                                            REAL *pack, REAL *out)
+{
+    ptrdiff_t k, first, j, v;
+    SPARSEMIX_NAME(pack_rows)(x, n, d, pack);
+    for (first = 0; first < n; first += ROWS) {
+        const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
+        for (k = 0; k < n_components; k++) {
+            const REAL *factor = factors + k * d, *offset = offsets + k * d;
+            const VECTOR *column = (const VECTOR *)(pack + first * d);
+            VECTOR q[N_VECTORS];
+            for (v = 0; v < N_VECTORS; v++)
+                q[v] = (VECTOR){0};
+            for (j = 0; j < d; j++, column += N_VECTORS)
+                for (v = 0; v < N_VECTORS; v++) {
+                    const VECTOR z = factor[j] * column[v] - offset[j];
+                    q[v] += z * z;
+                }
+            SPARSEMIX_NAME(store)(q, constants[k], rows, n_components, out + first * n_components + k);
+        }
+    }
+}
+
+/* R_k = r_k I: offsets are the means, r_k^2 enters once a row. */
+TARGET static void SPARSEMIX_NAME(spherical)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *factors,
+                                             const REAL *offsets, const REAL *constants, ptrdiff_t n_components,
+                                             REAL *pack, REAL *out)
+{
+    ptrdiff_t k, first, j, v;
+    SPARSEMIX_NAME(pack_rows)(x, n, d, pack);
+    for (first = 0; first < n; first += ROWS) {
+        const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
+        for (k = 0; k < n_components; k++) {
+            const REAL precision = factors[k] * factors[k], *offset = offsets + k * d;
+            const VECTOR *column = (const VECTOR *)(pack + first * d);
+            VECTOR q[N_VECTORS];
+            for (v = 0; v < N_VECTORS; v++)
+                q[v] = (VECTOR){0};
+            for (j = 0; j < d; j++, column += N_VECTORS)
+                for (v = 0; v < N_VECTORS; v++) {
+                    const VECTOR z = column[v] - offset[j];
+                    q[v] += z * z;
+                }
+            for (v = 0; v < N_VECTORS; v++)
+                q[v] *= precision;
+            SPARSEMIX_NAME(store)(q, constants[k], rows, n_components, out + first * n_components + k);
+        }
+    }
+}
+
+#undef VECTOR
+#undef LANES
+#undef ROWS

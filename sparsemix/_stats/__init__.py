@@ -1,0 +1,1 @@
+"""Values and pure functions: sufficient statistics, responsibilities, likelihood families, priors of the weights."""

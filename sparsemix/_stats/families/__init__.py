@@ -1,0 +1,19 @@
+"""Likelihood families: what a component is, and its conjugate prior, one file each behind one protocol."""
+
+from sparsemix._stats.families._base import GaussianFamily
+from sparsemix._stats.families._tables import Gaussians
+from sparsemix._stats.families.diag import DiagonalGaussian
+from sparsemix._stats.families.full import FullGaussian
+from sparsemix._stats.families.spherical import SphericalGaussian
+from sparsemix._stats.families.tied import TiedGaussian
+from sparsemix._stats.families.zero_mean import ZeroMeanGaussian
+
+GAUSSIANS = {
+    "full": FullGaussian,
+    "tied": TiedGaussian,
+    "diag": DiagonalGaussian,
+    "spherical": SphericalGaussian,
+    "zero_mean": ZeroMeanGaussian,
+}
+
+__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians"]

@@ -1,0 +1,142 @@
+"""Log densities of K Gaussians, ready for a tile of rows.
+
+A table is what the local step reads: it knows nothing of priors. ``covariances`` come in the shape of their structure:
+full (K, D (D + 1) / 2) packed lower triangles, diagonal (K, D), spherical (K,), tied (D (D + 1) / 2,) packed.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsemix._kernels import _factor, _quadratic
+from sparsemix._stats import symmetric
+
+LOG_2PI = np.log(2.0 * np.pi)
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities."""
+
+    structure: str
+    means: np.ndarray
+    covariances: np.ndarray
+    extra: np.ndarray | float = 0.0
+
+    def table(self, log_weights, dtype):
+        """Table of ``log_weights[k] + log N(x | means[k], covariances[k]) + extra[k]``."""
+        return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype))
+
+    def log_dets(self):
+        """Log determinants of the covariances, (K,) or, tied, (1,)."""
+        if self.structure == "diag":
+            return np.log(self.covariances).sum(axis=1)
+        if self.structure == "spherical":
+            return self.means.shape[1] * np.log(self.covariances)
+        return self._whitened()[2]
+
+    def precision_traces(self):
+        """Traces of the inverse covariances, (K,) or, tied, (1,)."""
+        if self.structure == "diag":
+            return (1.0 / self.covariances).sum(axis=1)
+        if self.structure == "spherical":
+            return self.means.shape[1] / self.covariances
+        return np.einsum("kt,kt->k", self._whitened()[0], self._whitened()[0])
+
+    def _whitened(self):
+        covariances = np.atleast_2d(self.covariances)
+        return whiten(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
+
+
+def whiten(covariances, means, dtype):
+    """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
+
+    A matrix that is not positive definite gets 1e-6 of its mean diagonal added, once and with a warning.
+    """
+    n_components, n_features = means.shape
+    factors = np.empty(covariances.shape, dtype=dtype)
+    offsets = np.empty(means.shape, dtype=dtype)
+    log_dets = np.empty(n_components)
+    means = np.ascontiguousarray(means, dtype=np.float64)
+    if _factor.whiten(covariances, means, log_dets, factors, offsets) == 0:
+        return factors, offsets, log_dets
+    bad = np.flatnonzero(np.isnan(log_dets))
+    warnings.warn(
+        f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its mean variance is added to its "
+        "diagonal; raise reg_covar or covariance_prior to avoid this",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    mended = covariances[bad]
+    diagonal = symmetric.diagonal_positions(n_features)
+    mended[:, diagonal] += 1e-6 * mended[:, diagonal].mean(axis=1, keepdims=True)
+    mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
+    if _factor.whiten(mended, means[bad], mended_log_dets, mended_factors, mended_offsets) > 0:
+        raise ValueError(
+            f"the covariance of component {bad[np.isnan(mended_log_dets)][0]} is not positive definite; raise "
+            "reg_covar or covariance_prior, or lower n_components"
+        )
+    factors[bad], offsets[bad], log_dets[bad] = mended_factors, mended_offsets, mended_log_dets
+    return factors, offsets, log_dets
+
+
+class KernelTable:
+    """Factors, offsets and constants of one shape of covariance, evaluated by the kernel."""
+
+    def __init__(self, shape, factors, offsets, constants, dtype):
+        self.shape = shape
+        self.dtype = dtype
+        self.factors = np.ascontiguousarray(factors, dtype=dtype).reshape(-1)
+        self.offsets = np.ascontiguousarray(offsets, dtype=dtype)
+        self.constants = np.ascontiguousarray(constants, dtype=dtype)
+
+    def weights(self, x, out):
+        """Log densities of rows ``x`` (n, D) in ``out`` (n, K), both C-ordered and of the table's dtype."""
+        _quadratic.log_density(self.shape, x, self.factors, self.offsets, self.constants, out)
+        return out
+
+
+def full_table(gaussians, constants, dtype):
+    """Table for full covariances."""
+    factors, offsets, log_dets = whiten(gaussians.covariances, gaussians.means, dtype)
+    n_features = gaussians.means.shape[1]
+    constants = constants - 0.5 * (log_dets + n_features * LOG_2PI)
+    return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
+
+
+def diagonal_table(gaussians, constants, dtype):
+    """Table for diagonal covariances."""
+    factors = 1.0 / np.sqrt(gaussians.covariances)
+    constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
+    return KernelTable(_quadratic.DIAGONAL, factors, factors * gaussians.means, constants, dtype)
+
+
+def spherical_table(gaussians, constants, dtype):
+    """Table for spherical covariances."""
+    factors = 1.0 / np.sqrt(gaussians.covariances)
+    constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
+    return KernelTable(_quadratic.SPHERICAL, factors, gaussians.means, constants, dtype)
+
+
+class TiedTable:
+    """One covariance for all: rows are whitened once, then every component is a unit sphere."""
+
+    def __init__(self, gaussians, constants, dtype):
+        n_features = gaussians.means.shape[1]
+        factors, _, log_dets = whiten(gaussians.covariances[None], np.zeros((1, n_features)), np.float64)
+        self.dtype = dtype
+        self.whitening = np.asfortranarray(symmetric.unpack_triangle(factors[0]).T)
+        constants = constants - 0.5 * (log_dets[0] + n_features * LOG_2PI)
+        self.spheres = KernelTable(
+            _quadratic.SPHERICAL, np.ones(len(constants)), gaussians.means @ self.whitening, constants, dtype
+        )
+        self.whitening = self.whitening.astype(dtype)
+
+    def weights(self, x, out):
+        """Log densities of rows ``x`` (n, D) in ``out`` (n, K)."""
+        return self.spheres.weights(np.ascontiguousarray(x @ self.whitening), out)
+
+
+TABLES = {"full": full_table, "diag": diagonal_table, "spherical": spherical_table, "tied": TiedTable}
+

@@ -1,0 +1,88 @@
+"""Wishart and Normal-Wishart distributions, components first; matrices are packed lower triangles."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from sparsemix._stats import symmetric
+from sparsemix._stats.families._base import ConjugateParameters
+from sparsemix._stats.families._tables import LOG_2PI, whiten
+
+
+@dataclass(frozen=True)
+class NormalWishart(ConjugateParameters):
+    """mu | Lambda ~ N(mean, (mean_precision Lambda)^-1), Lambda ~ Wishart(dof, scale), E[Lambda] = dof scale^-1.
+
+    ``mean_precision`` is None for a Wishart alone (the mean is zero and known).
+    """
+
+    mean: np.ndarray  # (K, D)
+    mean_precision: np.ndarray | None  # (K,)
+    dof: np.ndarray  # (K,)
+    scale: np.ndarray  # (K, D (D + 1) / 2)
+
+    @cached_property
+    def log_det(self):
+        """Log determinants of the scales, (K,)."""
+        return whiten(self.scale, np.zeros((len(self.scale), self.mean.shape[1])), np.float64)[2]
+
+
+def multi_gammaln(a, d):
+    """Log of the multivariate gamma function, elementwise."""
+    return 0.25 * d * (d - 1) * np.log(np.pi) + gammaln(a[..., None] - 0.5 * np.arange(d)).sum(axis=-1)
+
+
+def log_normalizer(params):
+    """A(kappa, nu, B) of each component ([HS16] B.1; the Normal-Wishart adds the terms of kappa)."""
+    d = params.mean.shape[1]
+    dof = params.dof
+    out = 0.5 * dof * d * np.log(2.0) + multi_gammaln(0.5 * dof, d) - 0.5 * dof * params.log_det
+    if params.mean_precision is not None:
+        out = out + 0.5 * d * (LOG_2PI - np.log(params.mean_precision))
+    return out
+
+
+def extra_log_det(dof, d):
+    """E log|Lambda| + log|scale| - D log(dof): what the expected log determinant adds to that of dof scale^-1."""
+    return d * np.log(2.0) + digamma(0.5 * (dof[:, None] - np.arange(d))).sum(axis=1) - d * np.log(dof)
+
+
+def expected_covariance(dof, scale, d):
+    """Posterior mean of the covariance, scale / (dof - D - 1); scale / dof where the mean does not exist."""
+    divisor = np.where(dof > d + 1, dof - d - 1, dof)
+    return scale / divisor[..., None]
+
+
+def rank_one_divergences(y, spread, location):
+    """Kullback-Leibler divergences between single-row Gaussians N(m_n, (1 + spread y_n y_n^T) / c) in white space.
+
+    ``location`` is c / (kappa0 + 1)^2, the weight of the means (0 for a zero-mean family); the covariances are
+    rank-one updates of one matrix, so that a centre costs one product with y.
+    """
+    norms = np.einsum("nd,nd->n", y, y)
+    ones = 1.0 + spread * norms
+    log_ones = np.log(ones)
+
+    def from_row(n):
+        products = y @ y[n]
+        trace = spread * norms - spread * norms[n] / ones[n] - spread * spread * products**2 / ones[n]
+        out = log_ones[n] - log_ones + trace
+        if location:
+            apart = norms - 2.0 * products + norms[n]
+            out += location * (apart - spread * (products - norms[n]) ** 2 / ones[n])
+        return 0.5 * np.maximum(out, 0.0)
+
+    return from_row
+
+
+def prior_scale(data, dof, covariance, d):
+    """Packed B0: the argument (D, D), or (dof - D - 1) times the data's covariance, kept positive definite."""
+    if covariance is not None:
+        return symmetric.pack(covariance)
+    covariance = np.array(data.covariances).reshape(-1)
+    diagonal = symmetric.diagonal_positions(d)
+    level = covariance[diagonal].mean()
+    covariance[diagonal] += 1e-6 * level if level > 0 else 1.0
+    return max(dof - d - 1, 1e-3) * covariance

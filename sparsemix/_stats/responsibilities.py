@@ -1,0 +1,75 @@
+"""Responsibilities with the same number of entries in every row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.special import entr
+
+
+@dataclass(frozen=True)
+class SparseResponsibilities:
+    """At most L responsibilities a row, as two rectangular arrays.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n, L), int32
+        Components of each row, increasing.
+    values : ndarray of shape (n, L), float64
+        Their responsibilities; each row sums to one.
+    log_z : ndarray of shape (n,), float64
+        Log of the sum of exp(weights) over the row's support: the row's share of the objective.
+    """
+
+    indices: np.ndarray
+    values: np.ndarray
+    log_z: np.ndarray
+
+    @classmethod
+    def empty(cls, n_rows, n_nonzero):
+        """Room for ``n_rows`` rows."""
+        return cls(
+            np.empty((n_rows, n_nonzero), dtype=np.int32), np.empty((n_rows, n_nonzero)), np.empty(n_rows)
+        )
+
+    @classmethod
+    def from_labels(cls, labels):
+        """Hard assignment: one responsibility of one in each row."""
+        labels = np.asarray(labels, dtype=np.int32)
+        return cls(labels[:, None], np.ones((len(labels), 1)), np.zeros(len(labels)))
+
+    @classmethod
+    def from_matrix(cls, resp):
+        """The non-zeros of a dense or sparse (n, K) matrix, rows scaled to sum to one."""
+        resp = sparse.csr_array(resp, dtype=np.float64)
+        resp.sum_duplicates()
+        lengths = np.diff(resp.indptr)
+        out = cls.empty(resp.shape[0], max(1, lengths.max(initial=0)))
+        kept = np.arange(out.indices.shape[1]) < lengths[:, None]
+        out.indices[...] = 0
+        out.values[...] = 0.0
+        out.indices[kept] = resp.indices
+        out.values[kept] = resp.data
+        out.values[...] /= out.values.sum(axis=1, keepdims=True)
+        out.log_z[...] = 0.0
+        return out
+
+    def __len__(self):
+        return len(self.indices)
+
+    def rows(self, start, stop):
+        """View of some rows."""
+        return SparseResponsibilities(self.indices[start:stop], self.values[start:stop], self.log_z[start:stop])
+
+    def entropy(self, sample_weight=None):
+        """Sum over rows of ``-sum_k r log r``, each times its row's weight."""
+        per_row = entr(self.values).sum(axis=1)
+        return float(per_row.sum() if sample_weight is None else per_row @ sample_weight)
+
+    def to_csr(self, n_components):
+        """CSR matrix of shape (n, K) with L entries in each row."""
+        n_rows, n_nonzero = self.indices.shape
+        indptr = np.arange(n_rows + 1) * n_nonzero
+        return sparse.csr_array(
+            (self.values.ravel(), self.indices.ravel(), indptr), shape=(n_rows, n_components)
+        )

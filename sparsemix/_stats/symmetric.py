@@ -1,0 +1,61 @@
+"""Symmetric and triangular matrices as their lower triangles, row by row: D (D + 1) / 2 numbers each."""
+
+from functools import lru_cache
+
+import numpy as np
+
+
+@lru_cache(maxsize=16)
+def _positions(n_features):
+    return np.tril_indices(n_features)
+
+
+def n_features_of(size):
+    """D of a triangle of D (D + 1) / 2 numbers."""
+    return int(round((np.sqrt(8 * size + 1) - 1) / 2))
+
+
+def packed_size(n_features):
+    """Numbers in one triangle."""
+    return n_features * (n_features + 1) // 2
+
+
+def diagonal_positions(n_features):
+    """Places of the diagonal within a triangle."""
+    k = np.arange(n_features)
+    return k * (k + 3) // 2
+
+
+def pack(matrices):
+    """(..., D, D) to (..., D (D + 1) / 2), C-ordered; only the lower triangles are read."""
+    matrices = np.asarray(matrices, dtype=np.float64)
+    rows, columns = _positions(matrices.shape[-1])
+    return np.ascontiguousarray(matrices[..., rows, columns])
+
+
+def unpack(packed):
+    """(..., D (D + 1) / 2) to symmetric (..., D, D)."""
+    rows, columns = _positions(n_features_of(packed.shape[-1]))
+    n_features = rows[-1] + 1
+    out = np.empty((*packed.shape[:-1], n_features, n_features), dtype=packed.dtype)
+    out[..., rows, columns] = packed
+    out[..., columns, rows] = packed
+    return out
+
+
+def unpack_triangle(packed):
+    """(..., D (D + 1) / 2) to lower triangular (..., D, D)."""
+    return np.tril(unpack(packed))
+
+
+def pack_outer(vectors):
+    """Packed v v^T of the last axis: (..., D) to (..., D (D + 1) / 2)."""
+    rows, columns = _positions(vectors.shape[-1])
+    return np.take(vectors, rows, axis=-1) * np.take(vectors, columns, axis=-1)  # indexing would not be C-ordered
+
+
+def pack_identity(n_features, scale=1.0):
+    """Packed multiple of the identity."""
+    out = np.zeros(packed_size(n_features))
+    out[diagonal_positions(n_features)] = scale
+    return out

@@ -1,0 +1,89 @@
+"""Priors of the mixture weights, as functions of the expected counts N_k."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma, gammaln, xlogy
+
+
+def log_dirichlet(concentration, axis=-1):
+    """Log of the constant of a Dirichlet density: lgamma(sum a) - sum lgamma(a)."""
+    return gammaln(np.sum(concentration, axis=axis)) - np.sum(gammaln(concentration), axis=axis)
+
+
+@dataclass(frozen=True)
+class DirichletWeights:
+    """pi ~ Dirichlet(concentration, ..., concentration); q(pi) = Dirichlet(concentration + N)."""
+
+    concentration: float
+
+    def posterior(self, counts):
+        """Parameters of q, (K,)."""
+        return self.concentration + counts
+
+    def expected_log(self, counts):
+        """E[log pi_k]."""
+        post = self.posterior(counts)
+        return digamma(post) - digamma(post.sum())
+
+    def mean(self, counts):
+        """E[pi_k]."""
+        post = self.posterior(counts)
+        return post / post.sum()
+
+    def evidence(self, counts):
+        """The allocation term of the lower bound ([HS16] Eq. 18), at q = posterior."""
+        prior = np.full(len(counts), self.concentration)
+        return float(log_dirichlet(prior) - log_dirichlet(self.posterior(counts)))
+
+
+@dataclass(frozen=True)
+class StickBreakingWeights:
+    """pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1, concentration): a Dirichlet process truncated at K.
+
+    q(v_k) = Beta(1 + N_k, concentration + sum_{j>k} N_j); as in scikit-learn the last stick is not forced to one.
+    """
+
+    concentration: float
+
+    def posterior(self, counts):
+        """Parameters of q, two arrays (K,)."""
+        after = counts.sum() - np.cumsum(counts)
+        return 1.0 + counts, self.concentration + np.maximum(after, 0.0)
+
+    def expected_log(self, counts):
+        """E[log pi_k]."""
+        a, b = self.posterior(counts)
+        total = digamma(a + b)
+        log_rest = digamma(b) - total
+        return digamma(a) - total + np.concatenate([[0.0], np.cumsum(log_rest)[:-1]])
+
+    def mean(self, counts):
+        """E[pi_k], scaled to sum to one."""
+        a, b = self.posterior(counts)
+        rest = np.concatenate([[1.0], np.cumprod(b / (a + b))[:-1]])
+        mean = a / (a + b) * rest
+        return mean / mean.sum()
+
+    def evidence(self, counts):
+        """Sum of log prior constants less posterior constants of the Beta distributions."""
+        prior = log_dirichlet(np.array([1.0, self.concentration]))
+        return float(len(counts) * prior - log_dirichlet(np.stack(self.posterior(counts)), axis=0).sum())
+
+
+@dataclass(frozen=True)
+class MaximumLikelihoodWeights:
+    """No prior: pi_k = N_k / N, and a component without rows never gets one again."""
+
+    def expected_log(self, counts):
+        """log pi_k, -inf for an empty component."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.mean(counts))
+
+    def mean(self, counts):
+        """pi_k."""
+        return counts / counts.sum()
+
+    def evidence(self, counts):
+        """E[log p(z | pi)] = sum N_k log pi_k."""
+        return float(xlogy(counts, self.mean(counts)).sum())

@@ -1,0 +1,132 @@
+"""From an estimator's parameters to model, prior, start and schedule, with the checks that need the data's shape."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
+from sparsemix.mixture._start import Start, data_gaussian
+
+# Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
+INIT_ROWS = 20_000
+INIT_ROWS_PER_COMPONENT = 50
+# Minibatches by default: enough rows for every component to have some, at most a tenth of the data when memoized.
+BATCH_ROWS = 1_000
+BATCH_ROWS_PER_COMPONENT = 10
+MEMOIZED_BATCHES = 10
+
+
+def assemble(params, rows, workers):
+    """Rows less their shift, a new model for them and its prior; what depends on data is fixed here."""
+    family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
+    if family.has_means:
+        rows = Rows(rows.X, rows.sample_weight, rows.mean())
+    data = data_gaussian(family, rows, workers)
+    prior = family.prior(data, **prior_arguments(params, family, rows.shift))
+    n_nonzero = params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
+    sizes = params.n_components, n_nonzero, rows.dtype, rows.shift
+    if params.inference == "em":
+        return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), prior
+    concentration = params.weight_concentration_prior
+    concentration = 1.0 / params.n_components if concentration is None else concentration
+    stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
+    weights = (StickBreakingWeights if stick_breaking else DirichletWeights)(concentration)
+    return rows, VariationalMixture(family, weights, prior, *sizes), prior
+
+
+def prior_arguments(params, family, shift):
+    """The prior's parameters, checked; None where the data decides."""
+    d = family.n_features
+    arguments = {"mean_precision": params.mean_precision_prior, "dof": params.degrees_of_freedom_prior}
+    least = 0 if family.structure in ("diag", "spherical") else d - 1
+    if arguments["dof"] is not None and arguments["dof"] <= least:
+        raise ValueError(
+            f"degrees_of_freedom_prior is {arguments['dof']}; it must be greater than {least} for "
+            f"covariance_type={params.covariance_type!r} and {d} features"
+        )
+    if params.mean_prior is not None and family.has_means:
+        mean = check_shape("mean_prior", params.mean_prior, (d,))
+        arguments["mean"] = mean - shift
+    if params.covariance_prior is not None:
+        arguments["covariance"] = check_covariances("covariance_prior", params.covariance_prior, family, None)
+    return arguments
+
+
+def check_shape(name, value, shape):
+    """A finite float64 array of the given shape."""
+    value = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
+    return value
+
+
+def check_covariances(name, value, family, n_components):
+    """Covariances or precisions in scikit-learn's shape: symmetric and positive definite, or positive."""
+    d = family.n_features
+    single = {"diag": (d,), "spherical": ()}.get(family.structure, (d, d))
+    shape = single if n_components is None or family.structure == "tied" else (n_components, *single)
+    if shape == ():
+        value = np.float64(value)
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is {value}; it must be positive")
+        return value
+    value = check_shape(name, value, shape)
+    if family.structure in ("diag", "spherical"):
+        if not (value > 0).all():
+            raise ValueError(f"{name} holds {value.min()}; all its entries must be positive")
+    elif not np.allclose(value, np.swapaxes(value, -1, -2)) or not (np.linalg.eigvalsh(value) > 0).all():
+        raise ValueError(f"{name} must be symmetric and positive definite; add a multiple of the identity")
+    return value
+
+
+def make_start(params, model, prior, kept=None):
+    """The start of a fit; ``kept`` selects the rows of a given matrix of responsibilities."""
+    family, n_components = model.family, model.n_components
+    weights = means = covariances = None
+    if params.weights_init is not None:
+        weights = check_shape("weights_init", params.weights_init, (n_components,))
+        if (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
+            raise ValueError(f"weights_init must not be negative and sum to one; they sum to {weights.sum()}")
+    if params.means_init is not None and family.has_means:
+        means = check_shape("means_init", params.means_init, (n_components, family.n_features)) - model.shift
+    if params.precisions_init is not None:
+        precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
+        inverse = 1.0 / precisions if family.structure in ("diag", "spherical") else np.linalg.inv(precisions)
+        covariances = family.pack_covariances(inverse)
+    size = params.init_size
+    if size is None:
+        size = max(INIT_ROWS, INIT_ROWS_PER_COMPONENT * n_components)
+    init_params = params.init_params
+    if not isinstance(init_params, str):
+        init_params = check_responsibilities(init_params, n_components, kept)
+    return Start(model, prior, init_params, params.n_init_iter, size, weights, means, covariances)
+
+
+def check_responsibilities(resp, n_components, kept):
+    """A given (N, K) matrix, dense or sparse, as CSR, without the rows that have no weight."""
+    resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
+    if resp.shape[1] != n_components:
+        raise ValueError(f"init_params has {resp.shape[1]} columns, expected one for each of {n_components} components")
+    bad = np.flatnonzero((np.asarray(resp.sum(axis=1)).ravel() <= 0) | (resp.min(axis=1).toarray().ravel() < 0))
+    if len(bad):
+        raise ValueError(f"row {bad[0]} of init_params is not a distribution; give non-negative, not all zero rows")
+    return resp if kept is None else resp[kept]
+
+
+def make_schedule(params, rows, rng, initial):
+    """The schedule of ``learning_method``."""
+    n_rows, k = len(rows), params.n_components
+    if params.learning_method == "batch":
+        return Batch(n_rows)
+    size = params.batch_size
+    if size is None:
+        size = max(BATCH_ROWS, BATCH_ROWS_PER_COMPONENT * k)
+        if params.learning_method == "memoized":
+            size = max(size, -(-n_rows // MEMOIZED_BATCHES))
+    if params.learning_method == "memoized":
+        return Memoized(n_rows, size, rng, initial)
+    return Stochastic(n_rows, size, rng, params.learning_decay, params.learning_offset, rows.mass)

@@ -1,0 +1,73 @@
+"""A fitted mixture: statistics, and everything that follows from them when it is asked for."""
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+
+from sparsemix._engine import blocks
+
+
+class FittedMixture:
+    """Model and statistics of a completed step, with tables and attributes made on first use and not pickled."""
+
+    def __init__(self, model, stats):
+        self.model = copy(model)  # the original may go on learning
+        self.stats = stats
+        self._tables = {}
+
+    def __getstate__(self):
+        return {"model": self.model, "stats": self.stats, "_tables": {}}
+
+    @cached_property
+    def weights(self):
+        """Mixture weights, (K,)."""
+        return self.model.weights.mean(self.stats["count"])
+
+    @cached_property
+    def gaussians(self):
+        """Gaussians whose parameters are published: those of the expected log likelihood, or in EM the estimates."""
+        return self.model.published(self.stats)
+
+    @cached_property
+    def means(self):
+        """Means in the coordinates of the data, (K, D)."""
+        means = self.gaussians.means
+        return means.copy() if self.model.shift is None else means + self.model.shift
+
+    @cached_property
+    def covariances(self):
+        """Covariances in scikit-learn's shape."""
+        return self.model.family.unpack_covariances(self.gaussians.covariances)
+
+    @cached_property
+    def plug_in(self):
+        """Gaussians of the predictive density: posterior means of the covariances."""
+        return self.model.point_estimate(self.stats)
+
+    def table(self, kind, dtype):
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows to come."""
+        key = kind, np.dtype(dtype)
+        if key not in self._tables:
+            if kind == "responsibility":
+                gaussians, log_weights = self.gaussians, self.model.weights.expected_log(self.stats["count"])
+            else:
+                with np.errstate(divide="ignore"):
+                    gaussians, log_weights = self.plug_in, np.log(self.weights)
+            self._tables[key] = gaussians.table(log_weights, dtype)
+        return self._tables[key]
+
+    def each_tile(self, kind, X, workers, function):
+        """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
+        rows = blocks.Rows(X, shift=self.model.shift)
+        table = self.table(kind, X.dtype)
+        n_components = self.model.n_components
+        tile = blocks.tile_size(n_components)
+
+        def share(start, stop):
+            scratch = np.empty((tile, n_components), dtype=X.dtype)
+            for a, b in blocks.spans(stop - start, tile):
+                part = slice(start + a, start + b)
+                function(part.start, part.stop, table.weights(rows.read(part), scratch[: b - a]))
+
+        workers.map(share, blocks.shares(len(X), tile, workers.n_jobs))

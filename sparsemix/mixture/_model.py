@@ -1,0 +1,153 @@
+"""Mixtures of Gaussians as the engine sees them: local step, sums, global step, bound."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsemix._kernels import _accumulate, _topl
+from sparsemix._stats.weights import MaximumLikelihoodWeights
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Responsibilities by component: entries ``starts[k]`` to ``starts[k + 1]`` belong to component k."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+    resp: np.ndarray
+
+    @classmethod
+    def of(cls, resp, sample_weight, n_components):
+        """Group the responsibilities of a chunk."""
+        n_entries = resp.indices.size
+        groups = cls(
+            np.empty(n_components + 1, dtype=np.intp), np.empty(n_entries, dtype=np.int32), np.empty(n_entries)
+        )
+        _accumulate.group_by_component(
+            resp.indices, resp.values, sample_weight, groups.starts, groups.rows, groups.resp
+        )
+        return groups
+
+    def shares(self, n_shares):
+        """Ranges of components with about equally many entries."""
+        bounds = np.searchsorted(self.starts, np.linspace(0, self.starts[-1], n_shares + 1)[1:-1])
+        bounds = [0, *bounds, len(self.starts) - 1]
+        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+
+
+class MixtureModel:
+    """An additive model: everything it learns is a function of prior + statistics.
+
+    Parameters
+    ----------
+    family : GaussianFamily
+    weights : prior of the mixture weights
+    n_components : int
+        K.
+    n_nonzero : int
+        L, at most K.
+    dtype : dtype
+        Of the rows and of the table that the local step reads; statistics are float64 always.
+    shift : ndarray of shape (D,) or None
+        What ``Rows`` subtracts; kept so that statistics know it.
+    """
+
+    def __init__(self, family, weights, n_components, n_nonzero, dtype, shift=None):
+        self.family = family
+        self.weights = weights
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.dtype = np.dtype(dtype)
+        self.shift = shift
+        self.table = None
+
+    def empty_stats(self):
+        """Statistics of no rows."""
+        return self.family.empty_stats(self.n_components, self.shift)
+
+    def scratch(self, n_rows):
+        """Room for the weights of a tile."""
+        return np.empty((n_rows, self.n_components), dtype=self.dtype)
+
+    def log_weights(self, x, scratch):
+        """Weights W_nk = E[log pi_k] + E[log F(x_n | phi_k)] of a tile, over all components."""
+        return self.table.weights(x, scratch[: len(x)])
+
+    def local_step(self, x, resp, scratch):
+        """Responsibilities of a tile of rows ([HS16] Algorithm 1)."""
+        _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z)
+
+    def accumulate(self, x, resp, sample_weight, stats, workers):
+        """Add a chunk to the statistics, component by component."""
+        groups = Groups.of(resp, sample_weight, self.n_components)
+        _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
+        stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
+        stats["entropy"] += resp.entropy(sample_weight)
+        self.family.accumulate_shared(stats, x, sample_weight)
+        workers.map(
+            lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
+        )
+
+    def permute(self, order):
+        """Components change their order; the next global step does the rest."""
+
+
+class VariationalMixture(MixtureModel):
+    """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics."""
+
+    def __init__(self, family, weights, prior, *args, **kwargs):
+        super().__init__(family, weights, *args, **kwargs)
+        self.prior = prior
+
+    def posterior(self, stats):
+        """q(phi_k) for all components."""
+        return self.family.posterior(self.prior, stats)
+
+    def global_step(self, stats):
+        """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
+        gaussians = self.family.expected(self.posterior(stats))
+        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype)
+
+    def lower_bound(self, stats):
+        """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
+        data = self.family.evidence(self.prior, self.posterior(stats), stats)
+        return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
+
+    def point_estimate(self, stats):
+        """Gaussians with the posterior means of means and covariances."""
+        return self.family.point_estimate(self.posterior(stats))
+
+    def published(self, stats):
+        """Gaussians whose covariances are published: B / nu, as in scikit-learn's BayesianGaussianMixture."""
+        return self.family.expected(self.posterior(stats))
+
+
+class MaximumLikelihoodMixture(MixtureModel):
+    """Expectation maximisation; an empty component keeps its parameters and has weight zero."""
+
+    def __init__(self, family, reg_covar, *args, **kwargs):
+        super().__init__(family, MaximumLikelihoodWeights(), *args, **kwargs)
+        self.reg_covar = reg_covar
+        self.gaussians = None
+
+    def global_step(self, stats):
+        """Maximum likelihood given the statistics."""
+        gaussians = self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians)
+        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype)
+        self.gaussians = gaussians
+
+    def lower_bound(self, stats):
+        """E_r[log p(x, z)] + entropy at the parameters of the last global step ([HS16] Eq. 4); all rows."""
+        data = self.family.expected_log_lik(self.gaussians, stats, self.reg_covar)
+        return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
+
+    def point_estimate(self, stats):  # noqa: ARG002
+        """The parameters themselves."""
+        return self.gaussians
+
+    published = point_estimate
+
+    def permute(self, order):
+        """See MixtureModel."""
+        moved = self.gaussians.covariances if self.gaussians.structure == "tied" else self.gaussians.covariances[order]
+        self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)

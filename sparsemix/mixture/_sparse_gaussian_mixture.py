@@ -1,0 +1,593 @@
+"""SparseGaussianMixture: validates, assembles a model, a start and a schedule, and publishes what they give."""
+
+import numbers
+import warnings
+from copy import copy
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import DensityMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._base import SparsemixEstimator, check_rows, check_weights
+from sparsemix._compat import FitObserver, with_callbacks
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import collect, respond, run
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.moves import sort_by_size
+from sparsemix._engine.schedules import blend, learning_rate
+from sparsemix._engine.threads import Workers, slow_blas
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.weights import StickBreakingWeights
+from sparsemix.mixture._assemble import assemble, make_schedule, make_start
+from sparsemix.mixture._fitted import FittedMixture
+
+
+class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
+    """DOC"""
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "covariance_type": [StrOptions(set(GAUSSIANS))],
+        "inference": [StrOptions({"vb", "em"})],
+        "learning_method": [StrOptions({"batch", "memoized", "online"})],
+        "candidates": [StrOptions({"all"})],
+        "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
+        "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "mean_precision_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "mean_prior": ["array-like", None],
+        "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "init_params": [StrOptions({"bregman", "kmeans", "random_from_data", "random"}), "array-like", "sparse matrix"],
+        "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+        "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
+        "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+        "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
+        "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [numbers.Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        n_nonzero=4,
+        covariance_type="full",
+        inference="vb",
+        learning_method="memoized",
+        candidates="all",
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        reg_covar=1e-6,
+        init_params="bregman",
+        init_size=None,
+        n_init_iter=1,
+        n_init=1,
+        weights_init=None,
+        means_init=None,
+        precisions_init=None,
+        max_iter=100,
+        tol=1e-4,
+        batch_size=None,
+        total_samples=None,
+        learning_decay=0.6,
+        learning_offset=1.0,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.covariance_type = covariance_type
+        self.inference = inference
+        self.learning_method = learning_method
+        self.candidates = candidates
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.init_size = init_size
+        self.n_init_iter = n_init_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # -- learning
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn the mixture from all rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, float32 or float64; neither is copied or cast as a whole.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            For rows with NaN or infinity, negative weights, fewer rows than components, or priors that are not
+            positive definite. A model that was fitted before stays as it was.
+        """
+        trials = []
+        with self._all_or_nothing(lambda: self._publish_best(trials)), Workers(self.n_jobs) as workers:
+            warm = self.warm_start and hasattr(self, "_fitted")
+            X = check_rows(self, X, reset=not warm)
+            rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
+            if len(rows) < self.n_components:
+                raise ValueError(
+                    f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
+                    "give more rows or lower n_components"
+                )
+            self._say_if_slow()
+            seeds = check_random_state(self.random_state)
+            for _ in range(1 if warm else self.n_init):
+                rng = np.random.default_rng(seeds.randint(2**31 - 1))
+                self._trial(rows, kept, rng, workers, trials, warm)
+        self._publish_best(trials)
+        if self.max_iter > 0 and trials[0].schedule.has_bound and not self.converged_:
+            warnings.warn(
+                f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn the mixture and return the component of each row; see ``fit`` and ``predict``."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn from one more block of a stream.
+
+        With ``total_samples=None`` every row counts the same whenever it came: the statistics are the sum over
+        all blocks. With ``total_samples`` given the blocks are minibatches of a data set of that size, and step t
+        moves the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets,
+        and only this makes sense when rows come again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The block. The first one starts the mixture and fixes the priors that depend on data: at least
+            ``n_components`` rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            As ``fit``; a failed call leaves the model as it was.
+        """
+        with self._all_or_nothing(), Workers(self.n_jobs) as workers:
+            first = not hasattr(self, "_fitted")
+            X = check_rows(self, X, reset=first)
+            rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
+            if first:
+                self._start_stream(rows, kept, workers)
+            stats = self._collect(rows, workers)
+            self._absorb(stats, len(X))
+        return self
+
+    def expected_stats(self, X, sample_weight=None):
+        """Expected sufficient statistics of rows under the fitted model; nothing is changed.
+
+        Statistics of several blocks may be added, in any order and on any machine, and given to
+        ``update_from_stats``: ``partial_fit`` is one of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        stats : SufficientStatistics
+            Sums by component: ``stats["count"]`` (K,), and ``"first"``, ``"second"`` or ``"scatter"`` as the
+            covariance type needs them, of the rows less a shift that the model keeps.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        with Workers(self.n_jobs) as workers:
+            return self._collect(self._weighted(X, check_weights(sample_weight, len(X)))[0], workers)
+
+    def update_from_stats(self, stats, learning_rate=None):
+        """One global step from statistics that ``expected_stats`` gave.
+
+        Parameters
+        ----------
+        stats : SufficientStatistics
+            Of one block, or the sum over several.
+        learning_rate : float in (0, 1], default=None
+            How far the model's statistics move towards these, scaled to the whole data. 1 replaces them: with the
+            statistics of all rows that is one step of batch learning. None follows the rule of ``partial_fit``.
+
+        Returns
+        -------
+        self : SparseGaussianMixture
+        """
+        check_is_fitted(self)
+        if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
+            raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
+        with self._all_or_nothing():
+            self._absorb(stats, round(float(stats["mass"])), learning_rate)
+        return self
+
+    # -- what a fitted mixture tells
+
+    def predict(self, X):
+        """Component of largest responsibility for each row, over all K; the lower one of two equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+        """
+        X, workers = self._ready(X)
+        labels = np.empty(len(X), dtype=np.int64)
+
+        def best(start, stop, weights):
+            labels[start:stop] = weights.argmax(axis=1)
+
+        with workers:
+            self._fitted.each_tile("responsibility", X, workers, best)
+        return labels
+
+    def predict_proba(self, X):
+        """Responsibilities of all components, a dense array; see ``predict_sparse_proba`` for many components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_components)
+            In the dtype of ``X``; each row sums to one.
+        """
+        X, workers = self._ready(X)
+        resp = np.empty((len(X), self._fitted.model.n_components), dtype=X.dtype)
+
+        def softmax(start, stop, weights):
+            weights -= weights.max(axis=1, keepdims=True)
+            np.exp(weights, out=resp[start:stop])
+            resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
+
+        with workers:
+            self._fitted.each_tile("responsibility", X, workers, softmax)
+        return resp
+
+    def predict_sparse_proba(self, X):
+        """The responsibilities that training uses: at most ``n_nonzero`` a row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : scipy.sparse.csr_array of shape (n_samples, n_components)
+            ``n_nonzero`` entries in each row, which sum to one.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        model = self._fitted.model
+        with Workers(self.n_jobs) as workers:
+            resp, _ = respond(model, self._rows(X), slice(0, len(X)), workers)
+        return resp.to_csr(model.n_components)
+
+    def score_samples(self, X):
+        """Log density of each row under the mixture of the point estimates, over all K ([1]_ Section 4).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64
+            Natural logarithms.
+        """
+        X, workers = self._ready(X)
+        out = np.empty(len(X))
+
+        def log_density(start, stop, weights):
+            out[start:stop] = logsumexp(weights, axis=1)
+
+        with workers:
+            self._fitted.each_tile("density", X, workers, log_density)
+        return out
+
+    def score(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Mean of ``score_samples``: comparable between any K, L and classes of mixtures.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, best those that were held out.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in the mean.
+
+        Returns
+        -------
+        log_likelihood : float
+        """
+        log_density = self.score_samples(X)
+        return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
+
+    def sample(self, n_samples=1):
+        """Draw rows from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, grouped by component.
+        y : ndarray of shape (n_samples,), int64
+            Their components.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
+        rng = check_random_state(self.random_state)
+        counts = rng.multinomial(n_samples, self.weights_)
+        labels = np.repeat(np.arange(len(counts)), counts)
+        X = rng.standard_normal((n_samples, self.n_features_in_))
+        for k in np.flatnonzero(counts):
+            X[labels == k] = X[labels == k] @ self._square_root(k).T
+        return X + self.means_[labels], labels
+
+    def aic(self, X):
+        """Akaike's information criterion, -2 log likelihood + 2 parameters; lower is better."""
+        return -2.0 * self.score(X) * len(X) + 2.0 * self._n_parameters()
+
+    def bic(self, X):
+        """Bayesian information criterion, -2 log likelihood + log(n_samples) parameters; lower is better."""
+        return -2.0 * self.score(X) * len(X) + np.log(len(X)) * self._n_parameters()
+
+    # -- fitted attributes that follow from the statistics
+
+    @property
+    def weights_(self):
+        """Mixture weights of shape (n_components,)."""
+        return self._attribute("weights_").weights
+
+    @property
+    def means_(self):
+        """Means of shape (n_components, n_features)."""
+        return self._attribute("means_").means
+
+    @property
+    def covariances_(self):
+        """Covariances in the shape that scikit-learn's mixtures give them."""
+        return self._attribute("covariances_").covariances
+
+    @property
+    def precisions_(self):
+        """Inverses of the covariances."""
+        covariances = self._attribute("precisions_").covariances
+        return 1.0 / covariances if self.covariance_type in ("diag", "spherical") else np.linalg.inv(covariances)
+
+    @property
+    def weight_concentration_(self):
+        """Parameters of q(weights) (VB): (n_components,), or for the Dirichlet process two such arrays."""
+        fitted = self._attribute("weight_concentration_", "vb")
+        return fitted.model.weights.posterior(fitted.stats["count"])
+
+    @property
+    def mean_precision_(self):
+        """kappa of each component (VB, not for "zero_mean"), (n_components,)."""
+        return self._posterior("mean_precision_").mean_precision
+
+    @property
+    def degrees_of_freedom_(self):
+        """nu of each component (VB), (n_components,); one number when tied."""
+        return self._posterior("degrees_of_freedom_").dof
+
+    def __sklearn_is_fitted__(self):
+        """Whether there is a fitted mixture."""
+        return hasattr(self, "_fitted")
+
+    # -- inside a fit
+
+    def _weighted(self, X, sample_weight):
+        """Rows of positive weight, and which of the given ones they are (None: all)."""
+        if sample_weight is None or sample_weight.all():
+            return Rows(X, sample_weight), None
+        kept = sample_weight > 0
+        return Rows(X[kept], sample_weight[kept]), kept
+
+    def _trial(self, rows, kept, rng, workers, trials, warm):
+        """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
+        if warm:
+            model, initial = self._fitted.model, self._fitted.stats
+            rows = self._rows(rows.X, rows.sample_weight)
+            initial = initial.copy().scale(rows.mass / float(initial["mass"]))
+        else:
+            rows, model, prior = assemble(self, rows, workers)
+            initial = make_start(self, model, prior, kept).stats(rows, rng, workers)
+        schedule = make_schedule(self, rows, rng, initial)
+        if self.n_init > 1 and not schedule.has_bound:
+            raise ValueError(
+                "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"
+            )
+        observer = FitObserver(self, self.max_iter, self._attributes, rows.X)
+        monitor = Monitor(self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer)
+        monitor.model, monitor.n_rows = model, len(rows)
+        trials.append(monitor)
+        sticks = self.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
+        monitor.stats = run(model, rows, schedule, monitor, workers, initial, (sort_by_size,) if sticks else ())
+        observer.finish()
+
+    def _attributes(self, monitor):
+        """Fitted attributes as of a monitor's last step."""
+        attributes = {
+            "_fitted": FittedMixture(monitor.model, monitor.stats),
+            "n_features_in_": monitor.model.family.n_features,
+            "n_samples_seen_": monitor.n_rows,
+            "n_iter_": monitor.n_laps,
+            "n_steps_": 0,
+            "converged_": monitor.converged,
+            "history_": list(monitor.history),
+        }
+        if monitor.lower_bounds:
+            attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
+        return attributes
+
+    def _publish_best(self, trials):
+        """Publish the best trial that has completed a step; whether there is one."""
+        trials = [monitor for monitor in trials if monitor.stats is not None]
+        if not trials:
+            return False
+        best = max(trials, key=lambda monitor: monitor.lower_bounds[-1] if monitor.lower_bounds else -np.inf)
+        best.model.global_step(best.stats)  # an interrupt may have come after the next step's sums
+        for name in ("lower_bound_", "lower_bounds_"):
+            vars(self).pop(name, None)
+        vars(self).update(self._attributes(best))
+        return True
+
+    # -- inside a stream
+
+    def _start_stream(self, rows, kept, workers):
+        """Model and initial statistics from the first block."""
+        if len(rows) < self.n_components:
+            raise ValueError(
+                f"the first call of partial_fit has {len(rows)} rows with positive weight for "
+                f"n_components={self.n_components}; give it at least n_components rows"
+            )
+        self._say_if_slow()
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rows, model, prior = assemble(self, rows, workers)
+        stats = make_start(self, model, prior, kept).stats(rows, rng, workers)
+        if self.total_samples is not None:
+            stats.scale(self.total_samples / rows.mass)
+        model.global_step(stats)
+        vars(self).update(_fitted=FittedMixture(model, stats), n_samples_seen_=0, n_steps_=0)
+
+    def _collect(self, rows, workers):
+        rows = self._rows(rows.X, rows.sample_weight)
+        return collect(self._fitted.model, rows, slice(0, len(rows)), workers)
+
+    def _absorb(self, new, n_rows, rho=None):
+        """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, and a global step."""
+        model, stats = self._fitted.model, self._fitted.stats
+        before = float(stats["mass"]) if self.n_samples_seen_ else 0.0
+        n_b = float(new["mass"])
+        if rho is not None:
+            now = before if rho < 1.0 else n_b
+        elif self.total_samples is not None:
+            now = before = self.total_samples
+            rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
+        else:
+            now = before + n_b
+            rho = n_b / now
+        stats = blend(stats, new, rho, before, now)
+        model = copy(model)
+        model.global_step(stats)
+        vars(self).update(
+            _fitted=FittedMixture(model, stats),
+            n_samples_seen_=self.n_samples_seen_ + n_rows,
+            n_steps_=self.n_steps_ + 1,
+        )
+
+    # -- small things
+
+    def _attribute(self, name, inference=None):
+        if not hasattr(self, "_fitted") or (inference is not None and self.inference != inference):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} yet; fit it first")
+        return self._fitted
+
+    def _posterior(self, name):
+        fitted = self._attribute(name, "vb")
+        return fitted.model.posterior(fitted.stats)
+
+    def _ready(self, X):
+        check_is_fitted(self)
+        return check_rows(self, X, reset=False), Workers(self.n_jobs)
+
+    def _rows(self, X, sample_weight=None):
+        """Rows as the fitted model reads them."""
+        model = self._fitted.model
+        return Rows(X, sample_weight, model.shift, model.dtype)
+
+    def _say_if_slow(self):
+        if self.verbose and slow_blas():
+            print(slow_blas())
+
+    def _square_root(self, k):
+        """A matrix whose product with its transpose is the covariance of component k."""
+        covariances = self.covariances_
+        if self.covariance_type == "diag":
+            return np.diag(np.sqrt(covariances[k]))
+        if self.covariance_type == "spherical":
+            return np.sqrt(covariances[k]) * np.eye(self.n_features_in_)
+        return np.linalg.cholesky(covariances if self.covariance_type == "tied" else covariances[k])
+
+    def _n_parameters(self):
+        model = self._fitted.model
+        return model.family.n_parameters(model.n_components) + model.n_components - 1
