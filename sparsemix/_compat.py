@@ -1,4 +1,7 @@
-"""The one doorway to what depends on scikit-learn's version."""
+"""The one doorway to what is private in scikit-learn or depends on its version."""
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -10,6 +13,9 @@ except ImportError:
     def with_callbacks(method):
         """scikit-learn before 1.9 has no callbacks."""
         return method
+
+
+__all__ = ["CallbackSupportMixin", "FitObserver", "Interval", "StrOptions", "_fit_context", "with_callbacks"]
 
 
 class FitObserver:
@@ -28,6 +34,7 @@ class FitObserver:
         self.attributes = attributes
         self.X = X
         self.root = self.current = None
+        self.stopped = False
         if hasattr(estimator, "_skl_callbacks"):
             self.root = estimator._init_callback_context(max_subtasks=max_passes)
             self.root.call_on_fit_task_begin(estimator=estimator, X=X)
@@ -42,12 +49,13 @@ class FitObserver:
         """A pass ends; whether a callback asks to stop."""
         if self.root is None:
             return False
-        return self.current.call_on_fit_task_end(
+        self.stopped = self.current.call_on_fit_task_end(
             estimator=self.estimator, X=self.X, reconstruction_attributes=lambda: self.attributes(monitor)
         )
+        return self.stopped
 
     def finish(self):
-        """The fit ends."""
+        """The fit ends and its attributes are published."""
         if self.root is not None:
             self.root.call_on_fit_task_end(
                 estimator=self.estimator, X=self.X, reconstruction_attributes=lambda: dict(vars(self.estimator))

@@ -6,14 +6,13 @@ from copy import copy
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import DensityMixin, _fit_context
+from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._base import SparsemixEstimator, check_rows, check_weights
-from sparsemix._compat import FitObserver, with_callbacks
+from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond, run
 from sparsemix._engine.monitor import Monitor
@@ -43,7 +42,7 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "init_params": [StrOptions({"bregman", "kmeans", "random_from_data", "random"}), "array-like", "sparse matrix"],
+        "init_params": [StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}), "array-like", "sparse matrix"],
         "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -78,9 +77,9 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         degrees_of_freedom_prior=None,
         covariance_prior=None,
         reg_covar=1e-6,
-        init_params="bregman",
+        init_params="auto",
         init_size=None,
-        n_init_iter=1,
+        n_init_iter=0,
         n_init=1,
         weights_init=None,
         means_init=None,
@@ -165,11 +164,16 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
                 )
             self._say_if_slow()
             seeds = check_random_state(self.random_state)
-            for _ in range(1 if warm else self.n_init):
+            n_trials = 1 if warm else self.n_init
+            observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
+            for _ in range(n_trials):
                 rng = np.random.default_rng(seeds.randint(2**31 - 1))
-                self._trial(rows, kept, rng, workers, trials, warm)
-        self._publish_best(trials)
-        if self.max_iter > 0 and trials[0].schedule.has_bound and not self.converged_:
+                self._trial(rows, kept, rng, workers, trials, warm, observer)
+                if observer.stopped:
+                    break
+            self._publish_best(trials)
+            observer.finish()
+        if trials[0].schedule.has_bound and not self.converged_ and 0 < self.max_iter == self.n_iter_:
             warnings.warn(
                 f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
                 ConvergenceWarning,
@@ -261,7 +265,7 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         check_is_fitted(self)
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
-        with self._all_or_nothing():
+        with self._all_or_nothing(), Workers(self.n_jobs):
             self._absorb(stats, round(float(stats["mass"])), learning_rate)
         return self
 
@@ -462,27 +466,28 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         kept = sample_weight > 0
         return Rows(X[kept], sample_weight[kept]), kept
 
-    def _trial(self, rows, kept, rng, workers, trials, warm):
+    def _trial(self, rows, kept, rng, workers, trials, warm, observer):
         """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
         if warm:
-            model, initial = self._fitted.model, self._fitted.stats
+            model, initial = copy(self._fitted.model), self._fitted.stats
             rows = self._rows(rows.X, rows.sample_weight)
             initial = initial.copy().scale(rows.mass / float(initial["mass"]))
+            method = "warm"
         else:
-            rows, model, prior = assemble(self, rows, workers)
-            initial = make_start(self, model, prior, kept).stats(rows, rng, workers)
+            rows, model, smoothing = assemble(self, rows, workers)
+            start = make_start(self, model, smoothing, kept)
+            initial = start.stats(rows, rng, workers)
+            method = start.method
         schedule = make_schedule(self, rows, rng, initial)
         if self.n_init > 1 and not schedule.has_bound:
             raise ValueError(
                 "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"
             )
-        observer = FitObserver(self, self.max_iter, self._attributes, rows.X)
         monitor = Monitor(self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer)
-        monitor.model, monitor.n_rows = model, len(rows)
+        monitor.model, monitor.n_rows, monitor.init_params = model, len(rows), method
         trials.append(monitor)
         sticks = self.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
         monitor.stats = run(model, rows, schedule, monitor, workers, initial, (sort_by_size,) if sticks else ())
-        observer.finish()
 
     def _attributes(self, monitor):
         """Fitted attributes as of a monitor's last step."""
@@ -490,6 +495,7 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
             "_fitted": FittedMixture(monitor.model, monitor.stats),
             "n_features_in_": monitor.model.family.n_features,
             "n_samples_seen_": monitor.n_rows,
+            "init_params_": monitor.init_params,
             "n_iter_": monitor.n_laps,
             "n_steps_": 0,
             "converged_": monitor.converged,
@@ -522,12 +528,15 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
             )
         self._say_if_slow()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        rows, model, prior = assemble(self, rows, workers)
-        stats = make_start(self, model, prior, kept).stats(rows, rng, workers)
+        rows, model, smoothing = assemble(self, rows, workers)
+        start = make_start(self, model, smoothing, kept)
+        stats = start.stats(rows, rng, workers)
         if self.total_samples is not None:
             stats.scale(self.total_samples / rows.mass)
         model.global_step(stats)
-        vars(self).update(_fitted=FittedMixture(model, stats), n_samples_seen_=0, n_steps_=0)
+        vars(self).update(
+            _fitted=FittedMixture(model, stats), init_params_=start.method, n_samples_seen_=0, n_steps_=0
+        )
 
     def _collect(self, rows, workers):
         rows = self._rows(rows.X, rows.sample_weight)
@@ -536,12 +545,12 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
     def _absorb(self, new, n_rows, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, and a global step."""
         model, stats = self._fitted.model, self._fitted.stats
-        before = float(stats["mass"]) if self.n_samples_seen_ else 0.0
+        before = float(stats["mass"]) if self.n_samples_seen_ or self.total_samples is not None else 0.0
         n_b = float(new["mass"])
         if rho is not None:
             now = before if rho < 1.0 else n_b
         elif self.total_samples is not None:
-            now = before = self.total_samples
+            now = self.total_samples
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
         else:
             now = before + n_b
