@@ -120,5 +120,5 @@ def chunk_size(n_components, n_nonzero, row_bytes):
 def shares(n, tile, n_shares):
     """At most ``n_shares`` consecutive spans of whole tiles."""
     n_tiles = -(-n // tile)
-    bounds = [round(i * n_tiles / n_shares) * tile for i in range(n_shares)] + [n]
+    bounds = [min(n, round(i * n_tiles / n_shares) * tile) for i in range(n_shares)] + [n]
     return [(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True) if stop > start]

@@ -1,0 +1,207 @@
+"""Slow and obvious versions of what the library computes: loops over rows and components, dense matrices, no tricks.
+
+Names of covariance types, priors and statistics are those of the library; matrices are (D, D) here, never packed.
+"""
+
+from itertools import combinations, product
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+# -- responsibilities
+
+
+def top_l(weights, n_nonzero):
+    """Indices (n, L) increasing, values (n, L) and log_z (n,): sort, lower index first among equals, then softmax."""
+    weights = np.asarray(weights, dtype=np.float64)
+    indices = np.empty((len(weights), n_nonzero), dtype=np.int32)
+    for n, row in enumerate(weights):
+        ranked = sorted(range(len(row)), key=lambda k: (-row[k], k))
+        indices[n] = sorted(ranked[:n_nonzero])
+    chosen = np.take_along_axis(weights, indices.astype(np.intp), axis=1)
+    return indices, softmax(chosen), logsumexp(chosen, axis=1)
+
+
+def softmax(weights):
+    """Responsibilities of all components."""
+    e = np.exp(weights - weights.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def best_value(row, n_nonzero):
+    """Largest value of sum r W + h(r) over all supports of at most ``n_nonzero`` components."""
+    return max(logsumexp(row[list(support)]) for support in combinations(range(len(row)), n_nonzero))
+
+
+def dense(indices, values, n_components):
+    """(n, K) matrix of responsibilities."""
+    out = np.zeros((len(indices), n_components))
+    for n in range(len(indices)):
+        for k, value in zip(indices[n], values[n], strict=True):
+            out[n, k] += value
+    return out
+
+
+def entropy(resp, weight=None):
+    """Minus the sum of r log r, each row times its weight."""
+    logs = np.log(np.where(resp > 0, resp, 1.0))
+    return -float((resp * logs * weight_column(resp, weight)).sum())
+
+
+def random_responsibilities(rng, n_rows, n_components, n_nonzero):
+    """Dense (n, K) responsibilities with ``n_nonzero`` random non-zeros in each row."""
+    weights = rng.normal(size=(n_rows, n_components))
+    indices, values, _ = top_l(weights, n_nonzero)
+    return dense(indices, values, n_components)
+
+
+def weight_column(resp, weight):
+    return np.ones((len(resp), 1)) if weight is None else np.asarray(weight)[:, None]
+
+
+# -- sums over rows
+
+
+def counts(resp, weight=None):
+    """(K,) sums of responsibilities."""
+    return (resp * weight_column(resp, weight)).sum(axis=0)
+
+
+def first(x, resp, weight=None):
+    """(K, D) sums of rows."""
+    return (resp * weight_column(resp, weight)).T @ np.asarray(x, dtype=np.float64)
+
+
+def squares(x, resp, weight=None):
+    """(K, D) sums of squared entries."""
+    return first(np.asarray(x, dtype=np.float64) ** 2, resp, weight)
+
+
+def outer(x, resp, weight=None):
+    """(K, D, D) sums of outer products."""
+    x = np.asarray(x, dtype=np.float64)
+    return np.einsum("nk,nd,ne->kde", resp * weight_column(resp, weight), x, x)
+
+
+def lower_triangles(matrices):
+    """(..., D, D) to (..., D (D + 1) / 2), row by row."""
+    d = matrices.shape[-1]
+    return np.stack([matrices[..., i, j] for i in range(d) for j in range(i + 1)], axis=-1)
+
+
+def statistics(covariance_type, x, resp, weight=None):
+    """All sums that a family keeps, by name."""
+    mass = len(x) if weight is None else np.sum(weight)
+    sums = {"count": counts(resp, weight), "mass": np.array(float(mass)), "entropy": np.array(entropy(resp, weight))}
+    if covariance_type != "zero_mean":
+        sums["first"] = first(x, resp, weight)
+    if covariance_type in ("full", "zero_mean"):
+        sums["second"] = lower_triangles(outer(x, resp, weight))
+    elif covariance_type == "diag":
+        sums["second"] = squares(x, resp, weight)
+    elif covariance_type == "spherical":
+        sums["second"] = squares(x, resp, weight).sum(axis=1, keepdims=True)
+    else:
+        sums["scatter"] = lower_triangles(outer(x, np.ones((len(x), 1)), weight))
+    return sums
+
+
+def fill(stats, sums):
+    """The library's empty statistics with these sums in them."""
+    for name, value in sums.items():
+        stats[name] = value
+    return stats
+
+
+# -- Gaussians
+
+
+def dense_covariances(covariance_type, covariances, n_components, n_features):
+    """scikit-learn's shape of covariances to (K, D, D)."""
+    if covariance_type == "diag":
+        return np.array([np.diag(row) for row in covariances])
+    if covariance_type == "spherical":
+        return np.array([value * np.eye(n_features) for value in covariances])
+    if covariance_type == "tied":
+        return np.array([covariances] * n_components)
+    return np.asarray(covariances)
+
+
+def log_densities(x, means, covariances):
+    """(n, K) log densities, covariances (K, D, D)."""
+    out = np.empty((len(x), len(means)))
+    for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        centred = np.asarray(x, dtype=np.float64) - mean
+        mahalanobis = (centred * np.linalg.solve(covariance, centred.T).T).sum(axis=1)
+        out[:, k] = -0.5 * (len(mean) * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + mahalanobis)
+    return out
+
+
+def maximum_likelihood(covariance_type, x, resp, reg_covar=0.0):
+    """Means (K, D) and covariances (K, D, D), component by component with its own loop over rows."""
+    n_components, d = resp.shape[1], x.shape[1]
+    means = np.zeros((n_components, d))
+    covariances = np.zeros((n_components, d, d))
+    for k in range(n_components):
+        if covariance_type != "zero_mean":
+            means[k] = resp[:, k] @ x / resp[:, k].sum()
+        centred = x - means[k]
+        covariances[k] = (resp[:, k, None] * centred).T @ centred / resp[:, k].sum()
+    if covariance_type == "tied":
+        covariances[:] = np.einsum("k,kde->de", resp.sum(axis=0) / resp.sum(), covariances)
+    if covariance_type == "diag":
+        covariances *= np.eye(d)
+    if covariance_type == "spherical":
+        covariances = np.array([np.trace(covariance) / d * np.eye(d) for covariance in covariances])
+    return means, covariances + reg_covar * np.eye(d)
+
+
+def kullback_leibler(mean_p, covariance_p, mean_q, covariance_q):
+    """KL(p || q) of two Gaussians."""
+    precision = np.linalg.inv(covariance_q)
+    log_dets = np.linalg.slogdet(covariance_q)[1] - np.linalg.slogdet(covariance_p)[1]
+    apart = mean_p - mean_q
+    return 0.5 * (log_dets + np.trace(precision @ covariance_p) + apart @ precision @ apart - len(mean_p))
+
+
+def smoothed(covariance_type, row, mean0, kappa0, dof0, scale0):
+    """Mean and covariance (D, D) of one row with the prior as pseudo-data."""
+    d = len(row)
+    if covariance_type == "zero_mean":
+        return np.zeros(d), (scale0 + np.outer(row, row)) / (dof0 - d - 1 + 1)
+    mean = (kappa0 * mean0 + row) / (kappa0 + 1)
+    scatter = kappa0 / (kappa0 + 1) * np.outer(row - mean0, row - mean0)
+    if covariance_type == "diag":
+        return mean, np.diag((scale0 + np.diag(scatter)) / (dof0 + 1 - 2))
+    if covariance_type == "spherical":
+        return mean, (scale0 + np.trace(scatter)) / (dof0 + d - 2) * np.eye(d)
+    return mean, (scale0 + scatter) / (dof0 - d - 1 + 1)
+
+
+# -- evidence
+
+
+def log_dirichlet_multinomial(labels, concentration, n_components):
+    """Log probability of labels under a symmetric Dirichlet prior: Polya's urn, label by label."""
+    seen, out = np.zeros(n_components), 0.0
+    for label in labels:
+        out += np.log((concentration + seen[label]) / (n_components * concentration + seen.sum()))
+        seen[label] += 1
+    return out
+
+
+def log_stick_breaking(labels, concentration, n_components):
+    """Log probability of labels when every stick is Beta(1, concentration), the last one too."""
+    out = 0.0
+    counts_of = np.bincount(labels, minlength=n_components)
+    for k in range(n_components):
+        a, b = 1.0 + counts_of[k], concentration + counts_of[k + 1 :].sum()
+        out += gammaln(a) + gammaln(b) - gammaln(a + b) - gammaln(1.0) - gammaln(concentration)
+        out += gammaln(1.0 + concentration)
+    return out
+
+
+def log_evidence(n_rows, n_components, log_prior, log_likelihood):
+    """Log of the sum over all assignments of exp(log_prior(labels) + log_likelihood(labels))."""
+    every = product(range(n_components), repeat=n_rows)
+    return logsumexp([log_prior(labels) + log_likelihood(labels) for labels in every])
