@@ -28,6 +28,7 @@ class BuildKernels(build_ext):
     """Says in one sentence what to do when there is no working compiler."""
 
     def run(self):
+        """Compile, or stop with that sentence."""
         try:
             super().run()
         except (CCompilerError, ExecError, PlatformError) as error:
@@ -38,6 +39,7 @@ class BuildKernels(build_ext):
 
 
 def extensions():
+    """One extension for each row of the table."""
     for name, headers in KERNELS.items():
         yield Extension(
             f"sparsemix._kernels.{name}",

@@ -14,7 +14,7 @@ from sparsemix._version import __version__
 
 
 class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
-    """Base class: version-stamped pickles, atomic calls, progress through scikit-learn's callbacks where it has them."""
+    """Version-stamped pickles, calls that change all or nothing, scikit-learn's callbacks where it has them."""
 
     def __getstate__(self):
         return {**super().__getstate__(), "_sparsemix_version": __version__}

@@ -3,6 +3,8 @@
 All bounds depend on the data's shape and on the model alone, never on the number of threads.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 # Bytes of a chunk: rows and responsibilities. Large enough that a component's matrix product has many rows.
@@ -121,4 +123,4 @@ def shares(n, tile, n_shares):
     """At most ``n_shares`` consecutive spans of whole tiles."""
     n_tiles = -(-n // tile)
     bounds = [min(n, round(i * n_tiles / n_shares) * tile) for i in range(n_shares)] + [n]
-    return [(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True) if stop > start]
+    return [(start, stop) for start, stop in pairwise(bounds) if stop > start]

@@ -60,15 +60,17 @@ class Monitor:
         """Record a lap; returns whether the fit ends."""
         mass = float(stats["mass"])
         bound = model.lower_bound(stats)
-        self.history.append({
-            "n_iter": lap,
-            "seconds": time.perf_counter() - self._start,
-            "lower_bound": bound,
-            "lower_bound_per_row": bound / mass,
-        })
+        self.history.append(
+            {
+                "n_iter": lap,
+                "seconds": time.perf_counter() - self._start,
+                "lower_bound": float(bound),
+                "lower_bound_per_row": float(bound / mass),
+            }
+        )
         bounds = self.lower_bounds
         if len(bounds) > 1:
-            self.converged = 0.0 <= (bounds[-1] - bounds[-2]) / mass < self.tol
+            self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / mass < self.tol)
         if self.verbose and lap % self.verbose == 0:
             record = self.history[-1]
             print(

@@ -66,7 +66,8 @@ class Memoized:
 
     def batches(self):
         """Every batch once, in a fixed order."""
-        for self._current, selection in enumerate(self._selections):
+        for b, selection in enumerate(self._selections):
+            self._current = b
             yield selection
 
     def absorb(self, stats, new):

@@ -150,5 +150,6 @@ class SufficientStatistics:
         joined = {
             name: np.concatenate([value, other._by_component[name]]) for name, value in self._by_component.items()
         }
-        shared = {name: value + other._shared[name] for name, value in self._shared.items()}
+        # np.array: the sum of two arrays without dimensions is a number, which nothing can be added to in place
+        shared = {name: np.array(value + other._shared[name]) for name, value in self._shared.items()}
         return SufficientStatistics(joined, shared, self.shift)

@@ -12,7 +12,7 @@ def _positions(n_features):
 
 def n_features_of(size):
     """D of a triangle of D (D + 1) / 2 numbers."""
-    return int(round((np.sqrt(8 * size + 1) - 1) / 2))
+    return round((np.sqrt(8 * size + 1) - 1) / 2)
 
 
 def packed_size(n_features):

@@ -21,21 +21,25 @@ MEMOIZED_BATCHES = 10
 
 
 def assemble(params, rows, workers):
-    """Rows less their shift, a new model for them and its prior; what depends on data is fixed here."""
+    """Rows less their shift, a new model for them, and the prior that smooths its start.
+
+    What depends on data (the shift, default priors) is fixed here.
+    """
     family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
     if family.has_means:
         rows = Rows(rows.X, rows.sample_weight, rows.mean())
     data = data_gaussian(family, rows, workers)
-    prior = family.prior(data, **prior_arguments(params, family, rows.shift))
+    smoothing = family.prior(data)
     n_nonzero = params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
     sizes = params.n_components, n_nonzero, rows.dtype, rows.shift
     if params.inference == "em":
-        return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), prior
+        return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), smoothing
+    prior = family.prior(data, **prior_arguments(params, family, rows.shift))
     concentration = params.weight_concentration_prior
     concentration = 1.0 / params.n_components if concentration is None else concentration
     stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
     weights = (StickBreakingWeights if stick_breaking else DirichletWeights)(concentration)
-    return rows, VariationalMixture(family, weights, prior, *sizes), prior
+    return rows, VariationalMixture(family, weights, prior, *sizes), smoothing
 
 
 def prior_arguments(params, family, shift):
@@ -83,7 +87,7 @@ def check_covariances(name, value, family, n_components):
     return value
 
 
-def make_start(params, model, prior, kept=None):
+def make_start(params, model, smoothing, kept=None):
     """The start of a fit; ``kept`` selects the rows of a given matrix of responsibilities."""
     family, n_components = model.family, model.n_components
     weights = means = covariances = None
@@ -103,7 +107,7 @@ def make_start(params, model, prior, kept=None):
     init_params = params.init_params
     if not isinstance(init_params, str):
         init_params = check_responsibilities(init_params, n_components, kept)
-    return Start(model, prior, init_params, params.n_init_iter, size, weights, means, covariances)
+    return Start(model, smoothing, init_params, params.n_init_iter, size, weights, means, covariances)
 
 
 def check_responsibilities(resp, n_components, kept):

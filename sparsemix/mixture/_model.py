@@ -1,6 +1,7 @@
 """Mixtures of Gaussians as the engine sees them: local step, sums, global step, bound."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Groups:
         """Ranges of components with about equally many entries."""
         bounds = np.searchsorted(self.starts, np.linspace(0, self.starts[-1], n_shares + 1)[1:-1])
         bounds = [0, *bounds, len(self.starts) - 1]
-        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+        return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
 
 
 class MixtureModel:

@@ -42,7 +42,9 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "init_params": [StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}), "array-like", "sparse matrix"],
+        "init_params": [
+            StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}), "array-like", "sparse matrix"
+        ],
         "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],

@@ -59,7 +59,7 @@ class GaussianFamily(ABC):
     def accumulate(self, stats, x, groups, first, last):
         """Add rows ``x``, grouped by component, to components ``first`` to ``last``."""
 
-    def accumulate_shared(self, stats, x, sample_weight):
+    def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
         """Add rows to the sums that all components share; most families have none."""
 
     # -- Bayesian updates

@@ -78,8 +78,8 @@ class TiedGaussian(GaussianFamily):
 
     def point_estimate(self, post):
         """See GaussianFamily."""
-        wishart = post.wishart
-        return Gaussians("tied", post.mean, _wishart.expected_covariance(wishart.dof, wishart.scale, self.n_features)[0])
+        covariance = _wishart.expected_covariance(post.wishart.dof, post.wishart.scale, self.n_features)[0]
+        return Gaussians("tied", post.mean, covariance)
 
     def log_normalizer(self, params):
         """One Wishart, and the terms of kappa for each mean."""
@@ -95,7 +95,7 @@ class TiedGaussian(GaussianFamily):
             out[:, k] = student(Gaussians("full", post.mean[k : k + 1], scale), dof, x)[:, 0]
         return out
 
-    def covariances_of(self, stats, means, counts):
+    def covariances_of(self, stats, means, counts):  # noqa: ARG002
         """See GaussianFamily."""
         live = stats["count"]
         scatter = stats["scatter"][0] - live @ symmetric.pack_outer(means)
