@@ -1,13 +1,11 @@
 """What a SparseGaussianMixture computes: against scikit-learn, scipy, and its own invariances."""
 
 import copy
-import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import multivariate_normal
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
@@ -156,17 +154,6 @@ def test_sparse_em_objective_is_below_the_log_likelihood_and_meets_it_when_dense
     assert gaps[K] < 1e-6  # the last gains are below 1e-8, and the gap is of their size
 
 
-def test_n_init_keeps_the_best_bound():
-    X, _ = blobs(spread=1.5)
-    best = mixture(init_params="random_from_data", n_init=4, random_state=np.random.RandomState(3)).fit(X)
-    seeds = np.random.RandomState(3)  # four single fits draw the same four starts from it
-    singles = [mixture(init_params="random_from_data", random_state=seeds).fit(X) for _ in range(4)]
-    bounds = [est.lower_bound_ for est in singles]
-    assert len(set(bounds)) > 1
-    assert best.lower_bound_ == max(bounds)
-    np.testing.assert_array_equal(best.means_, singles[int(np.argmax(bounds))].means_)
-
-
 # -- invariances
 
 
@@ -268,29 +255,6 @@ def test_float32_rows_give_nearly_the_same(covariance_type, inference, learning_
         want = getattr(double, name)
         np.testing.assert_allclose(getattr(single, name), want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
     np.testing.assert_allclose(single.score(X), double.score(X.astype(float)), rtol=1e-4)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_layout_of_the_rows_does_not_matter(covariance_type, dtype, tmp_path):
-    X = blobs(n=100)[0].astype(dtype)
-    read_only = X.copy()
-    read_only.flags.writeable = False
-    np.save(tmp_path / "X.npy", X)
-    every_other = np.repeat(X, 2, axis=0)[::2]
-    layouts = {
-        "read-only": read_only, "memmap": np.load(tmp_path / "X.npy", mmap_mode="r"), "Fortran": np.asfortranarray(X),
-        "strided": every_other, "columns": np.hstack([X, X])[:, :D], "reversed": np.ascontiguousarray(X[::-1])[::-1],
-    }  # fmt: skip
-    want = mixture(covariance_type, max_iter=3).fit(X)
-    for name, rows in layouts.items():
-        est = mixture(covariance_type, max_iter=3).fit(rows)
-        if name in ("read-only", "memmap"):
-            assert_same_bits(fitted_arrays(est, rows), fitted_arrays(want, X))
-        # numpy adds the columns of other layouts in another order when it takes the mean
-        tolerance = 1e-10 if dtype == np.float64 else 1e-4
-        np.testing.assert_allclose(est.means_, want.means_, rtol=tolerance, atol=tolerance, err_msg=name)
-        np.testing.assert_allclose(est.score_samples(rows), want.score_samples(X), rtol=tolerance, err_msg=name)
 
 
 # -- streams and statistics
@@ -478,46 +442,9 @@ def test_every_start_finds_separated_clusters(covariance_type, init_params):
         np.testing.assert_array_equal(est.predict(X), labels)
 
 
-def test_random_labels_are_a_start_for_several_tries():
-    X, _ = blobs(spread=10.0)
-    est = mixture(init_params="random", n_init=5, max_iter=60).fit(X)
-    assert est.score(X) > SparseGaussianMixture().fit(X).score(X) + 0.5  # better by far than one Gaussian
-
-
 def test_dense_and_sparse_responsibilities_are_the_same_start():
     X, labels = blobs()
     resp = responsibilities(len(X)) * (np.random.default_rng(7).uniform(size=(len(X), K)) < 0.6)
     resp[np.arange(len(X)), labels] += 0.1
     dense, csr = (mixture(init_params=matrix).fit(X) for matrix in (resp, sparse.csr_array(resp)))
     assert_same_bits(fitted_arrays(dense, X), fitted_arrays(csr, X))
-
-
-@pytest.mark.parametrize("inference", ["vb", "em"])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_warm_start_continues(covariance_type, inference):
-    X, _ = blobs()
-    params = {"inference": inference, "init_params": responsibilities(len(X))}
-    straight = mixture(covariance_type, max_iter=6, **params).fit(X)
-    resumed = mixture(covariance_type, max_iter=3, warm_start=True, **params).fit(X).fit(X)
-    assert resumed.lower_bounds_ == pytest.approx(straight.lower_bounds_[3:], rel=1e-12)
-    np.testing.assert_allclose(resumed.means_, straight.means_, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize(("verbose", "n_lines"), [(0, 0), (1, 6), (2, 3)])
-def test_verbose_prints_a_line_every_so_many_passes(verbose, n_lines, capsys):
-    X, _ = blobs()
-    mixture(verbose=verbose, max_iter=6).fit(X)
-    lines = [line for line in capsys.readouterr().out.splitlines() if "pass" in line]
-    assert len(lines) == n_lines
-    assert all("SparseGaussianMixture" in line and "lower bound per row" in line for line in lines)
-
-
-def test_convergence_is_reported_and_its_absence_warned_of():
-    X, _ = blobs(spread=10.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        est = mixture(max_iter=200, tol=1e-3).fit(X)
-    assert est.converged_
-    assert est.n_iter_ < 200
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
-        assert not mixture(max_iter=2).fit(X).converged_
