@@ -42,7 +42,9 @@ class SparseResponsibilities:
     def from_matrix(cls, resp):
         """The non-zeros of a dense or sparse (n, K) matrix, rows scaled to sum to one."""
         resp = sparse.csr_array(resp, dtype=np.float64)
-        resp.sum_duplicates()
+        if not resp.has_canonical_format:
+            resp = resp.copy()  # it may share its arrays with the caller's matrix
+            resp.sum_duplicates()
         lengths = np.diff(resp.indptr)
         out = cls.empty(resp.shape[0], max(1, lengths.max(initial=0)))
         kept = np.arange(out.indices.shape[1]) < lengths[:, None]

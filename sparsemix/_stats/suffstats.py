@@ -86,6 +86,12 @@ class SufficientStatistics:
         out._factor = 1.0
         return out
 
+    def _check_shift(self, other):
+        if (self.shift is None) != (other.shift is None) or (
+            self.shift is not None and not np.array_equal(self.shift, other.shift)
+        ):
+            raise ValueError("statistics of different shifts cannot be added; take the shift from the same model")
+
     def scale(self, factor):
         """Multiply all sums by a non-negative number, lazily."""
         if factor == 0.0:
@@ -100,10 +106,7 @@ class SufficientStatistics:
 
     def add(self, other, factor=1.0):
         """Add ``factor`` times other statistics, in place."""
-        if (self.shift is None) != (other.shift is None) or (
-            self.shift is not None and not np.array_equal(self.shift, other.shift)
-        ):
-            raise ValueError("statistics of different shifts cannot be added; take the shift from the same model")
+        self._check_shift(other)
         factor = factor * other._factor / self._factor
         theirs = dict(other._arrays())
         for name, value in self._arrays():
@@ -144,6 +147,7 @@ class SufficientStatistics:
 
     def append(self, other):
         """The components of ``other`` behind one's own; shared sums are added."""
+        self._check_shift(other)
         other = other.copy()
         self._fold()
         other._fold()
