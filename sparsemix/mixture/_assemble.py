@@ -87,7 +87,7 @@ def check_covariances(name, value, family, n_components):
     return value
 
 
-def make_start(params, model, smoothing, kept=None):
+def make_start(params, model, smoothing, n_rows, kept=None):
     """The start of a fit; ``kept`` selects the rows of a given matrix of responsibilities."""
     family, n_components = model.family, model.n_components
     weights = means = covariances = None
@@ -106,13 +106,15 @@ def make_start(params, model, smoothing, kept=None):
         size = max(INIT_ROWS, INIT_ROWS_PER_COMPONENT * n_components)
     init_params = params.init_params
     if not isinstance(init_params, str):
-        init_params = check_responsibilities(init_params, n_components, kept)
+        init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
     return Start(model, smoothing, init_params, params.n_init_iter, size, weights, means, covariances)
 
 
-def check_responsibilities(resp, n_components, kept):
+def check_responsibilities(resp, n_rows, n_components, kept):
     """A given (N, K) matrix, dense or sparse, as CSR, without the rows that have no weight."""
     resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
+    if resp.shape[0] != n_rows:
+        raise ValueError(f"init_params has {resp.shape[0]} rows, expected one for each of the {n_rows} rows of X")
     if resp.shape[1] != n_components:
         raise ValueError(f"init_params has {resp.shape[1]} columns, expected one for each of {n_components} components")
     bad = np.flatnonzero((np.asarray(resp.sum(axis=1)).ravel() <= 0) | (resp.min(axis=1).toarray().ravel() < 0))

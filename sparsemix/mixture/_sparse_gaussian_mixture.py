@@ -477,7 +477,7 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
             method = "warm"
         else:
             rows, model, smoothing = assemble(self, rows, workers)
-            start = make_start(self, model, smoothing, kept)
+            start = make_start(self, model, smoothing, len(rows), kept)
             initial = start.stats(rows, rng, workers)
             method = start.method
         schedule = make_schedule(self, rows, rng, initial)
@@ -531,7 +531,7 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         self._say_if_slow()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         rows, model, smoothing = assemble(self, rows, workers)
-        start = make_start(self, model, smoothing, kept)
+        start = make_start(self, model, smoothing, len(rows), kept)
         stats = start.stats(rows, rng, workers)
         if self.total_samples is not None:
             stats.scale(self.total_samples / rows.mass)
