@@ -191,7 +191,7 @@ def test_bad_parameters_are_named_and_change_nothing(name, method):
 
 
 @pytest.mark.parametrize(
-    ("covariance_type", "least"), [("full", D - 1), ("tied", D - 1), ("zero_mean", D - 1), ("diag", 0), ("spherical", 0)]
+    ("covariance_type", "least"), [("full", 1), ("tied", 1), ("zero_mean", 1), ("diag", 0), ("spherical", 0)]
 )
 def test_least_degrees_of_freedom(covariance_type, least):
     est = mixture(covariance_type=covariance_type, degrees_of_freedom_prior=least + 0.1).fit(X)

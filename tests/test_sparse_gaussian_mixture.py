@@ -320,9 +320,10 @@ def test_all_statistics_at_rate_one_are_a_batch_step(covariance_type, inference)
 
 
 def test_online_passes_move_towards_the_batch_fit():
-    X, _ = blobs()
-    batch = mixture(max_iter=50).fit(X)
-    online = mixture(learning_method="online", batch_size=40, max_iter=30).fit(X)
+    X, labels = blobs()
+    start = np.eye(K)[labels]
+    batch = mixture(max_iter=50, init_params=start).fit(X)
+    online = mixture(learning_method="online", batch_size=40, max_iter=30, init_params=start).fit(X)
     assert not hasattr(online, "lower_bound_")
     assert online.n_iter_ == 30
     # the last of the step sizes, 180 ** -0.6, is the noise that is left; a single Gaussian is 0.5 lower

@@ -1,0 +1,371 @@
+"""Unusual data and settings: a finite, valid mixture, or one clear sentence."""
+
+import numpy as np
+import pytest
+
+from sparsemix import SparseGaussianMixture
+
+# What is asserted is that fits stay valid, not that they converge in their few passes.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+FAMILIES = ["full", "tied", "diag", "spherical", "zero_mean"]
+METHODS = ["batch", "memoized", "online"]
+ALL_FITS = [(inference, method) for inference in ("vb", "em") for method in METHODS]
+
+
+def rows(n=50, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) + 4.0 * rng.standard_normal((3, d))[np.arange(n) % 3]
+
+
+def mixture(n_components=3, **params):
+    defaults = {"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "batch_size": 20, "random_state": 0}
+    return SparseGaussianMixture(n_components, **(defaults | params))
+
+
+def assert_valid(est, X):
+    """Everything finite, weights a distribution, covariances positive, responsibilities rows of distributions."""
+    n_components, d = est.n_components, np.shape(X)[1]
+    assert est.weights_.shape == (n_components,)
+    assert (est.weights_ >= 0).all()
+    assert est.weights_.sum() == pytest.approx(1.0)
+    assert est.means_.shape == (n_components, d)
+    assert np.isfinite(est.means_).all()
+    covariances = est.covariances_
+    if est.covariance_type in ("diag", "spherical"):
+        assert (covariances > 0).all()
+    else:
+        assert (np.linalg.eigvalsh(covariances) > 0).all()
+    assert np.isfinite(est.precisions_).all()
+    assert np.isfinite(est.score_samples(X)).all()
+    dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
+    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them
+    np.testing.assert_allclose(kept.sum(axis=1), 1.0, rtol=1e-9)
+    labels = est.predict(X)
+    assert ((labels >= 0) & (labels < n_components)).all()
+    drawn, _ = est.sample(5)
+    assert drawn.shape == (5, d)
+    assert np.isfinite(drawn).all()
+    if hasattr(est, "lower_bound_"):
+        assert np.isfinite(est.lower_bounds_).all()
+    assert sum(record["lower_bound"] for record in est.history_) < np.inf
+
+
+# -- sizes
+
+
+@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_one_feature(covariance_type, inference, learning_method):
+    X = rows(d=1)
+    est = mixture(covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
+    assert_valid(est, X)
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+def test_in_one_dimension_full_and_diagonal_are_the_same(inference):
+    X = rows(d=1)
+    params = {"inference": inference, "init_params": np.eye(3)[np.arange(50) % 3], "degrees_of_freedom_prior": 3.0}
+    full, diag = (mixture(covariance_type=kind, covariance_prior=c, **params).fit(X)
+                  for kind, c in (("full", [[2.0]]), ("diag", [2.0])))  # fmt: skip
+    np.testing.assert_allclose(full.means_, diag.means_, rtol=1e-10)  # the same formulas but for round-off
+    np.testing.assert_allclose(full.covariances_[:, 0], diag.covariances_, rtol=1e-10)
+    np.testing.assert_allclose(full.lower_bound_, diag.lower_bound_, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_one_component_is_one_gaussian(covariance_type, inference, learning_method):
+    X = rows()
+    est = mixture(1, covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
+    assert_valid(est, X)
+    np.testing.assert_array_equal(est.predict(X), 0)
+    np.testing.assert_array_equal(est.predict_proba(X), 1.0)
+    if learning_method != "online":  # kappa0 = 1e-4 and the prior mean is the data's mean: no shrinkage at all
+        np.testing.assert_allclose(est.means_[0], 0 if covariance_type == "zero_mean" else X.mean(axis=0), atol=1e-12)
+    if inference == "em" and learning_method != "online" and covariance_type in ("full", "tied"):
+        want = np.cov(X.T, bias=True) + 1e-6 * np.eye(3)
+        np.testing.assert_allclose(est.covariances_.reshape(3, 3), want, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("n_features", [1, 3])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_one_row(covariance_type, n_features, inference):
+    X = rows(n=1, d=n_features)
+    est = mixture(1, covariance_type=covariance_type, inference=inference).fit(X)
+    assert_valid(est, X)
+    streamed = mixture(1, covariance_type=covariance_type, inference=inference).partial_fit(X)
+    assert np.isfinite(streamed.score(X))
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("n_rows", [5, 6])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_barely_as_many_rows_as_components(covariance_type, n_rows, inference):
+    X = rows(n=n_rows)
+    est = mixture(5, covariance_type=covariance_type, inference=inference, reg_covar=1e-3).fit(X)
+    assert_valid(est, X)
+
+
+@pytest.mark.parametrize("n_nonzero", [3, 4, 100, None])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_more_responsibilities_than_components_are_all_of_them(covariance_type, n_nonzero):
+    X = rows()
+    dense = mixture(covariance_type=covariance_type, n_nonzero=3).fit(X)
+    est = mixture(covariance_type=covariance_type, n_nonzero=n_nonzero).fit(X)
+    np.testing.assert_array_equal(est.means_, dense.means_)
+    assert est.predict_sparse_proba(X).nnz == 3 * len(X)
+
+
+@pytest.mark.parametrize("learning_method", METHODS)
+@pytest.mark.parametrize("batch_size", [1, 7, 1000])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_any_batch_size(covariance_type, batch_size, learning_method):
+    X = rows()
+    params = {"covariance_type": covariance_type, "learning_method": learning_method, "batch_size": batch_size}
+    est = mixture(**params).fit(X)
+    assert_valid(est, X)
+    if learning_method == "memoized":  # sums over batches are sums over rows
+        assert est._fitted.stats["count"].sum() == pytest.approx(len(X))
+        assert np.diff(est.lower_bounds_).min() >= -1e-8 * abs(est.lower_bound_)
+
+
+@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_no_pass_leaves_the_start(covariance_type, inference, learning_method):
+    X = rows()
+    params = {"covariance_type": covariance_type, "inference": inference, "learning_method": learning_method}
+    est = mixture(max_iter=0, **params).fit(X)
+    assert_valid(est, X)
+    assert (est.n_iter_, est.history_, est.converged_) == (0, [], False)
+    assert not hasattr(est, "lower_bound_")
+    later = est.set_params(max_iter=2, warm_start=True).fit(X)
+    assert later.n_iter_ == 2
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_hardly_more_rows_than_dimensions(covariance_type):
+    X = np.random.default_rng(1).standard_normal((70, 64)) + np.repeat([[0.0], [3.0]], 35, axis=0)
+    est = mixture(2, covariance_type=covariance_type, max_iter=10, learning_method="batch").fit(X)
+    assert_valid(est, X)
+    assert np.diff(est.lower_bounds_).min() >= -1e-8 * abs(est.lower_bound_)
+    fresh = np.random.default_rng(2).standard_normal((20, 64))
+    assert np.isfinite(est.score(fresh))
+
+
+# -- rows that are hardly different
+
+
+@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
+@pytest.mark.parametrize("n_distinct", [1, 2])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_fewer_distinct_rows_than_components(covariance_type, n_distinct, inference, learning_method):
+    X = np.repeat(rows(n=n_distinct), 12, axis=0)
+    est = mixture(4, covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
+    assert_valid(est, X)
+
+
+@pytest.mark.parametrize("init_params", ["bregman", "kmeans", "random_from_data", "random"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_every_start_survives_equal_rows(covariance_type, init_params):
+    X = np.full((10, 2), 3.0)
+    est = mixture(3, covariance_type=covariance_type, init_params=init_params).fit(X)
+    assert_valid(est, X)
+
+
+@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_all_zero_rows(covariance_type, inference, learning_method):
+    X = np.zeros((30, 3))
+    est = mixture(covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
+    assert_valid(est, X)
+    np.testing.assert_allclose(est.means_, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_constant_columns(covariance_type, inference, learning_method):
+    X = rows(d=4)
+    X[:, 1], X[:, 3] = 5.0, 0.0
+    est = mixture(covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
+    assert_valid(est, X)
+    if covariance_type != "zero_mean":
+        np.testing.assert_allclose(est.means_[:, 1], 5.0, rtol=1e-9)
+        np.testing.assert_allclose(est.means_[:, 3], 0.0, atol=1e-9)
+
+
+# -- components without rows
+
+
+@pytest.mark.parametrize("learning_method", METHODS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_empty_component_of_em_keeps_its_place_and_gets_no_weight(covariance_type, learning_method):
+    X = rows()
+    single = {"diag": np.ones(3), "spherical": 1.0}.get(covariance_type, np.eye(3))
+    precisions = single if covariance_type == "tied" else np.array([single, single, 1e12 * single])
+    means = np.vstack([X[:2], [[1e4, 1e4, 1e4]]])
+    est = mixture(
+        covariance_type=covariance_type, inference="em", learning_method=learning_method, means_init=means,
+        precisions_init=precisions, n_nonzero=1, learning_offset=0.0, learning_decay=1.0,
+    ).fit(X)  # fmt: skip
+    assert_valid(est, X)
+    if learning_method == "batch" or covariance_type != "zero_mean":
+        assert est.weights_[2] <= 1e-12
+    if learning_method == "batch" and covariance_type != "zero_mean":
+        np.testing.assert_array_equal(est.weights_[2], 0.0)
+        np.testing.assert_allclose(est.means_[2], 1e4, rtol=1e-9)  # the parameters it last had
+        assert not (est.predict(X) == 2).any()
+        assert (est.predict_proba(X)[:, 2] == 0.0).all()
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_empty_component_of_vb_is_its_prior(covariance_type):
+    X = rows()
+    resp = np.eye(3)[np.arange(50) % 2]
+    est = mixture(covariance_type=covariance_type, learning_method="batch", init_params=resp, max_iter=60,
+                  n_nonzero=1, weight_concentration_prior=1e-3, degrees_of_freedom_prior=6.0).fit(X)  # fmt: skip
+    assert_valid(est, X)
+    stats = est._fitted.stats
+    for k in np.flatnonzero(stats["count"] == 0):
+        assert est.weight_concentration_[k] == 1e-3
+        if covariance_type != "tied":
+            assert est.degrees_of_freedom_[k] == 6.0
+        np.testing.assert_allclose(est.means_[k], 0 if covariance_type == "zero_mean" else X.mean(axis=0), atol=1e-9)
+    assert (stats["count"] > 0).any()
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("learning_method", METHODS)
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_rows_without_weight_leave(covariance_type, learning_method, inference):
+    X = rows()
+    weight = np.tile([1.0, 0.5, 0.0, 2.0, 0.0], 10)
+    X[weight == 0] = 1e9  # would spoil everything
+    params = {"covariance_type": covariance_type, "learning_method": learning_method, "inference": inference}
+    est = mixture(**params).fit(X, sample_weight=weight)
+    kept = mixture(**params).fit(X[weight > 0], sample_weight=weight[weight > 0])
+    np.testing.assert_array_equal(est.means_, kept.means_)
+    np.testing.assert_array_equal(est.covariances_, kept.covariances_)
+    resp = np.random.default_rng(3).dirichlet(np.ones(3), len(X))
+    est = mixture(init_params=resp, **params).fit(X, sample_weight=weight)
+    kept = mixture(init_params=resp[weight > 0], **params).fit(X[weight > 0], sample_weight=weight[weight > 0])
+    np.testing.assert_array_equal(est.means_, kept.means_)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_scale_of_the_weights_hardly_matters_to_em(scale):
+    X, weight = rows(), np.random.default_rng(4).uniform(0.5, 2.0, 50)
+    # given parameters: a start from rows adds one row of weight one to each cluster
+    params = {"inference": "em", "learning_method": "batch", "weights_init": np.full(3, 1 / 3), "means_init": X[:3]}
+    params["precisions_init"] = np.tile(np.eye(3), (3, 1, 1))
+    plain, scaled = (mixture(**params).fit(X, sample_weight=w) for w in (weight, scale * weight))
+    # counts below 1e-10 are taken for empty, which these are not
+    np.testing.assert_allclose(scaled.means_, plain.means_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(scaled.weights_, plain.weights_, rtol=1e-8)
+
+
+# -- numbers far from one
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", FAMILIES[:-1])
+def test_small_spread_far_from_the_origin(covariance_type, inference):
+    X = 1e-3 * rows()
+    far = X + 1e6
+    params = {"covariance_type": covariance_type, "inference": inference, "learning_method": "batch", "reg_covar": 0.0}
+    params["init_params"] = np.eye(3)[np.arange(50) % 3]
+    near, there = mixture(**params).fit(X), mixture(**params).fit(far)
+    assert_valid(there, far)
+    # at 1e6 rows are rounded to 1e-10, which is 1e-7 of the spread; 1e-4 leaves room for a few steps
+    np.testing.assert_allclose(there.means_ - 1e6, near.means_, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(there.covariances_, near.covariances_, rtol=1e-4, atol=1e-10)
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+@pytest.mark.parametrize("inference", ["vb", "em"])
+def test_columns_of_very_different_scale(covariance_type, inference):
+    X = rows() * [1e-6, 1.0, 1e6]
+    assert_valid(mixture(covariance_type=covariance_type, inference=inference, learning_method="batch").fit(X), X)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "zero_mean"])
+def test_units_of_single_columns_hardly_matter_to_vb(covariance_type):
+    units, X = np.array([0.1, 1.0, 10.0]), rows()
+    params = {"covariance_type": covariance_type, "learning_method": "batch", "n_nonzero": None}
+    params["init_params"] = np.eye(3)[np.arange(50) % 3]
+    plain, scaled = mixture(**params).fit(X), mixture(**params).fit(X * units)
+    # the default covariance_prior has 1e-6 of the mean variance on its diagonal, 3e-3 of the smallest column's
+    np.testing.assert_allclose(scaled.means_ / units, plain.means_, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_unit_of_measurement_does_not_matter_to_vb(covariance_type, scale, dtype):
+    X = rows()
+    params = {"covariance_type": covariance_type, "learning_method": "batch"}
+    params["init_params"] = np.eye(3)[np.arange(50) % 3]
+    plain = mixture(**params).fit(X)
+    scaled = mixture(**params).fit((X * scale).astype(dtype))
+    tolerance = 1e-8 if dtype == np.float64 else 1e-3  # a factor is exact but for round-off
+    np.testing.assert_allclose(scaled.means_ / scale, plain.means_, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(scaled.weights_, plain.weights_, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_a_far_outlier_is_survived(covariance_type):
+    X = rows()
+    X[7] = [1e8, -1e8, 1e8]
+    for inference in ("vb", "em"):
+        # a component that has the outlier alone: what EM adds to 1e16 must not be lost in its round-off
+        est = mixture(covariance_type=covariance_type, inference=inference, learning_method="batch", reg_covar=1e3)
+        assert_valid(est.fit(X), X)
+    near = mixture(covariance_type=covariance_type).fit(rows())
+    assert np.isfinite(near.score_samples(X)).all()
+    np.testing.assert_allclose(near.predict_proba(X).sum(axis=1), 1.0)
+
+
+# -- kinds of input
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint16, bool, list, np.float16])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_other_numbers_are_taken_as_floats(covariance_type, kind):
+    X = np.random.default_rng(5).integers(0, 2 if kind is bool else 9, (40, 3)).astype(float)
+    params = {"covariance_type": covariance_type, "max_iter": 3}
+    want = mixture(**params).fit(X)
+    given = X.tolist() if kind is list else X.astype(kind)
+    est = mixture(**params).fit(given)
+    np.testing.assert_array_equal(est.means_, want.means_)
+    np.testing.assert_array_equal(est.predict(given), want.predict(X))
+
+
+def test_weight_of_one_number_is_every_rows_weight():
+    X = rows()
+    one, two = (mixture(learning_method="batch").fit(X, sample_weight=w) for w in (2.0, np.full(50, 2.0)))
+    np.testing.assert_array_equal(one.means_, two.means_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_layout_of_the_rows_does_not_matter(covariance_type, dtype, tmp_path):
+    X = rows().astype(dtype)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    np.save(tmp_path / "X.npy", X)
+    every_other = np.repeat(X, 2, axis=0)[::2]
+    layouts = {
+        "read-only": read_only, "memmap": np.load(tmp_path / "X.npy", mmap_mode="r"), "Fortran": np.asfortranarray(X),
+        "strided": every_other, "columns": np.hstack([X, X])[:, :3], "reversed": np.ascontiguousarray(X[::-1])[::-1],
+    }  # fmt: skip
+    want = mixture(covariance_type=covariance_type).fit(X)
+    for name, given in layouts.items():
+        est = mixture(covariance_type=covariance_type).fit(given)
+        if name in ("read-only", "memmap"):
+            np.testing.assert_array_equal(est.means_, want.means_)
+            np.testing.assert_array_equal(est.predict_proba(given), want.predict_proba(X))
+        # numpy adds the columns of other layouts in another order when it takes the mean
+        tolerance = 1e-10 if dtype == np.float64 else 1e-4
+        np.testing.assert_allclose(est.means_, want.means_, rtol=tolerance, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(est.score_samples(given), want.score_samples(X), rtol=tolerance, err_msg=name)
