@@ -1,0 +1,216 @@
+"""The house: imports point down, one doorway to what scikit-learn keeps private, files of a readable length."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import sparsemix
+
+PACKAGE = Path(sparsemix.__file__).parent
+FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+SOURCES = sorted([*FILES, *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd"), *PACKAGE.rglob("*.h")])
+
+# Rooms by prefix of their module's name, the longest prefix first: the floor each stands on.
+FLOORS = {
+    "sparsemix._kernels": 0,
+    "sparsemix._stats": 1,
+    "sparsemix.mixture._model": 2,
+    "sparsemix._engine": 3,
+    "sparsemix._version": 0,  # a constant that everyone may read
+}
+ESTIMATORS = 4
+# Files that may be longer, and why.
+LONG_FILES = {
+    "mixture/_sparse_gaussian_mixture.py": "half of an estimator's file is its documentation",
+}
+MAX_LINES = 500
+
+
+def module_name(path):
+    parts = ["sparsemix", *path.relative_to(PACKAGE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def floor(module):
+    for prefix in sorted(FLOORS, key=len, reverse=True):
+        if module == prefix or module.startswith(prefix + "."):
+            return FLOORS[prefix]
+    return ESTIMATORS
+
+
+def imports(path):
+    """All imports of a file, wherever they stand: (module, name or None, line)."""
+    module = module_name(path)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, None, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parent = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
+                base = f"{parent}.{base}".rstrip(".")
+            for alias in node.names:
+                yield base, alias.name, node.lineno
+
+
+def imported_module(base, name):
+    """``from a import b`` is the module a.b where there is one, else the module a."""
+    path = PACKAGE.joinpath(*base.split(".")[1:])
+    if name is not None and ((path / f"{name}.py").exists() or (path / name / "__init__.py").exists()
+                             or (path / f"{name}.pyx").exists()):  # fmt: skip
+        return f"{base}.{name}"
+    return base
+
+
+def ids(paths):
+    return [str(path.relative_to(PACKAGE)) for path in paths]
+
+
+def test_the_rooms_are_where_they_are_said_to_be():
+    modules = {module_name(path) for path in FILES}
+    assert {"sparsemix", "sparsemix.mixture", "sparsemix._compat", "sparsemix._base"} <= modules
+    assert modules.issuperset(FLOORS)
+    assert sorted({floor(module) for module in modules}) == [0, 1, 2, 3, ESTIMATORS]
+
+
+@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
+def test_imports_point_down(path):
+    here = floor(module_name(path))
+    for base, name, line in imports(path):
+        if base.split(".")[0] == "sparsemix":
+            target = imported_module(base, name)
+            assert floor(target) <= here, f"{path.name}:{line} imports {target} from a floor above"
+
+
+@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
+def test_scikit_learn_lives_on_the_top_floor(path):
+    if floor(module_name(path)) == ESTIMATORS:
+        return
+    for base, _, line in imports(path):
+        assert base.split(".")[0] != "sklearn", f"{path.name}:{line} imports {base} below the estimators"
+
+
+@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
+def test_private_parts_of_scikit_learn_come_through_one_doorway(path):
+    if module_name(path) == "sparsemix._compat":
+        return
+    for base, name, line in imports(path):
+        if base.split(".")[0] == "sklearn":
+            parts = [*base.split("."), *([] if name is None else [name])]
+            private = [part for part in parts if part.startswith("_") and not part.endswith("__")]
+            assert not private, f"{path.name}:{line} imports {'.'.join(parts)}; let it come through sparsemix._compat"
+
+
+def test_estimators_do_not_import_each_other():
+    """An estimator's file may use its package's helpers, but no other file that defines an estimator."""
+    defining = set()
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and any(
+                isinstance(base, ast.Name) and base.id == "SparsemixEstimator" for base in node.bases
+            ):
+                defining.add(module_name(path))
+    assert "sparsemix.mixture._sparse_gaussian_mixture" in defining
+    for path in FILES:
+        module = module_name(path)
+        if module in defining:
+            others = {imported_module(base, name) for base, name, _ in imports(path)} & (defining - {module})
+            assert not others, f"{module} imports the estimators of {others}"
+
+
+def test_kernels_import_nothing_of_the_package_but_kernels():
+    for path in sorted([*(PACKAGE / "_kernels").rglob("*.pyx"), *(PACKAGE / "_kernels").rglob("*.pxd")]):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if words[:1] in (["from"], ["import"], ["cimport"]) and words[1].split(".")[0] in ("sparsemix", "sklearn"):
+                assert words[1].startswith("sparsemix._kernels"), f"{path.name}: {line}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=ids(SOURCES))
+def test_files_are_of_a_readable_length(path):
+    if str(path.relative_to(PACKAGE).as_posix()) in LONG_FILES:
+        return
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+# -- what users see
+
+
+def public_objects():
+    """Everything in ``__all__`` of the public modules that has code of its own."""
+    found = {}
+    for name in ["sparsemix", *(f"sparsemix.{info.name}" for info in pkgutil.iter_modules(sparsemix.__path__))]:
+        if name.rpartition(".")[2].startswith("_"):
+            continue
+        module = importlib.import_module(name)
+        assert module.__doc__, f"{name} says nothing of itself"
+        for attribute in getattr(module, "__all__", []):
+            value = getattr(module, attribute)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                found[value.__qualname__] = value
+    return found
+
+
+PUBLIC = public_objects()
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+
+
+def sections(value):
+    """Titles of the numpydoc sections of a docstring."""
+    lines = [line.strip() for line in inspect.getdoc(value).splitlines()]
+    return [title for title, rule in pairwise(lines) if rule and set(rule) == {"-"}]
+
+
+def test_all_names_exist():
+    assert "SparseGaussianMixture" in PUBLIC
+    for name in ("sparsemix", "sparsemix.mixture"):
+        module = importlib.import_module(name)
+        assert len(set(module.__all__)) == len(module.__all__)
+        assert all(hasattr(module, attribute) for attribute in module.__all__)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_objects_document_their_parameters(name):
+    value = PUBLIC[name]
+    assert value.__doc__, f"{name} has no docstring"
+    documented = sections(value)
+    parameters = [p for p in inspect.signature(value).parameters if p != "self"]
+    if parameters:
+        assert "Parameters" in documented
+    for parameter in parameters:
+        assert any(line.split(":")[0].strip() and parameter in line.split(":")[0].replace(" ", "").split(",")
+                   for line in inspect.getdoc(value).splitlines() if ":" in line), f"{name}: {parameter}"  # fmt: skip
+    if inspect.isclass(value):
+        assert "Examples" in documented
+    if hasattr(value, "fit"):
+        assert "Attributes" in documented
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_public_methods_document_their_parameters(name):
+    for method_name, method in inspect.getmembers(CLASSES[name], inspect.isfunction):
+        if method_name.startswith("_") or not method.__module__.startswith("sparsemix"):
+            continue
+        assert method.__doc__, f"{name}.{method_name} has no docstring"
+
+
+def test_examples_in_docstrings_run():
+    n_examples = 0
+    for path in FILES:
+        module = module_name(path)
+        if module.endswith("__main__"):
+            continue
+        results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+        assert results.failed == 0, f"{module}: an example in a docstring does not give what it says"
+        n_examples += results.attempted
+    documented = sum(inspect.getdoc(value).count(">>>") for value in PUBLIC.values())
+    assert n_examples >= documented
