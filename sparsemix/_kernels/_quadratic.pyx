@@ -54,16 +54,20 @@ def aligned_empty(size, dtype):
 
 
 def log_density(
-    int shape,                  # IN  of R_k: TRIANGULAR (inverse of a lower Cholesky factor), DIAGONAL or SPHERICAL
-    const real[:, ::1] x,       # IN  (n, D)
-    const real[::1] factors,    # IN  (K * D (D + 1) / 2,) triangles row by row; (K * D,); or (K,)
-    const real[:, ::1] offsets, # IN  (K, D) o_k = R_k m_k; for SPHERICAL the means m_k themselves
-    const real[::1] constants,  # IN  (K,) may be -inf
-    real[:, ::1] out,           # OUT (n, K) constants[k] - 0.5 |R_k x - o_k|^2
+    int shape,                   # IN  of R_k: TRIANGULAR (inverse of a lower Cholesky factor), DIAGONAL or SPHERICAL
+    const real[:, ::1] x,        # IN  (n, D)
+    const real[::1] factors,     # IN  (K * D (D + 1) / 2,) triangles row by row; (K * D,); or (K,)
+    const real[:, ::1] offsets,  # IN  (K, D) o_k = R_k m_k; for SPHERICAL the means m_k themselves
+    const real[::1] constants,   # IN  (K,) may be -inf
+    real[:, ::1] out,            # OUT (n, K) constants[k] - 0.5 |R_k x - o_k|^2
 ):
     """Log densities of the rows of ``x`` under K Gaussians; a row's result does not depend on the other rows."""
     cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0]
-    cdef Py_ssize_t size = d * (d + 1) // 2 if shape == SPARSEMIX_TRIANGULAR else d if shape == SPARSEMIX_DIAGONAL else 1
+    cdef Py_ssize_t size = 1
+    if shape == SPARSEMIX_TRIANGULAR:
+        size = d * (d + 1) // 2
+    elif shape == SPARSEMIX_DIAGONAL:
+        size = d
     if factors.shape[0] != k * size or offsets.shape[0] != k or offsets.shape[1] != d:
         raise ValueError(f"factors must hold {k} x {size} numbers and offsets {k} x {d}")
     if out.shape[0] != n or out.shape[1] != k:

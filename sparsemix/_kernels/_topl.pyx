@@ -18,7 +18,7 @@ def top_l_responsibilities(
     ([HS16] Algorithm 1). Raises ValueError with the row's number for NaN, +inf, or a row of -inf only.
     """
     cdef Py_ssize_t row, n = weights.shape[0]
-    cdef int k, status = ROW_OK
+    cdef int status = ROW_OK
     cdef int n_components = weights.shape[1]
     cdef int n_nonzero = indices.shape[1]
     if not 1 <= n_nonzero <= n_components:

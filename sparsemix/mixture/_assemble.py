@@ -14,7 +14,8 @@ from sparsemix.mixture._start import Start, data_gaussian
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
 INIT_ROWS_PER_COMPONENT = 50
-# Minibatches by default: enough rows for every component to have some, at most a tenth of the data when memoized.
+# Minibatches by default: enough rows for every component to have some. A memoized batch is a tenth of the data; an
+# online one replaces much of the statistics, so it should hold as many rows of each component as make a covariance.
 BATCH_ROWS = 1_000
 BATCH_ROWS_PER_COMPONENT = 10
 MEMOIZED_BATCHES = 10
@@ -125,12 +126,15 @@ def check_responsibilities(resp, n_rows, n_components, kept):
 
 def make_schedule(params, rows, rng, initial):
     """The schedule of ``learning_method``."""
-    n_rows, k = len(rows), params.n_components
+    n_rows = len(rows)
     if params.learning_method == "batch":
         return Batch(n_rows)
     size = params.batch_size
     if size is None:
-        size = max(BATCH_ROWS, BATCH_ROWS_PER_COMPONENT * k)
+        per_component = BATCH_ROWS_PER_COMPONENT
+        if params.learning_method == "online" and params.covariance_type in ("full", "zero_mean"):
+            per_component = max(per_component, rows.X.shape[1])
+        size = max(BATCH_ROWS, per_component * params.n_components)
         if params.learning_method == "memoized":
             size = max(size, -(-n_rows // MEMOIZED_BATCHES))
     if params.learning_method == "memoized":

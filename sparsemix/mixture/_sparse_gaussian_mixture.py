@@ -25,8 +25,153 @@ from sparsemix.mixture._assemble import assemble, make_schedule, make_start
 from sparsemix.mixture._fitted import FittedMixture
 
 
+# The docstring is half of this file: it is the manual of the class.
 class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
-    """DOC"""
+    """Mixture of Gaussians with at most L non-zero responsibilities a row.
+
+    Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
+    ``n_nonzero`` components, rows are read in blocks, and no array of shape (n_samples, n_components) is ever made
+    in training. With ``n_nonzero=None`` it is an ordinary mixture, with the batch, memoized and stochastic learning
+    and the sample weights that scikit-learn's mixtures lack.
+
+    The best responsibilities with L non-zeros are the softmax of the row's L largest weights ([1]_ Section 3); the
+    lower bound never falls in batch and memoized learning, for any L.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K.
+    n_nonzero : int or None, default=4
+        Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
+    covariance_type : {"full", "tied", "diag", "spherical", "zero_mean"}, default="full"
+        Covariance of each component: full, one full covariance for all, diagonal, a multiple of the identity, or
+        full with the mean fixed at zero (image patches, other centred signals).
+    inference : {"vb", "em"}, default="vb"
+        Variational Bayes, or maximum likelihood by expectation maximisation.
+    learning_method : {"memoized", "batch", "online"}, default="memoized"
+        How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each
+        batch contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
+        minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+    candidates : {"all"}, default="all"
+        Components whose weights are computed for a row.
+    weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
+        Prior of the weights (VB): symmetric Dirichlet, or a Dirichlet process truncated at K (stick-breaking).
+    weight_concentration_prior : float, default=None
+        Dirichlet parameter of each component, or concentration of the process; None means 1 / K.
+    mean_precision_prior : float, default=None
+        kappa_0, how many rows the prior of a mean counts as (VB); None means 1e-4.
+    mean_prior : array-like of shape (n_features,), default=None
+        Prior of the means (VB); None means the mean of the data.
+    degrees_of_freedom_prior : float, default=None
+        nu_0 of the Wishart or Gamma prior (VB), greater than n_features - 1, or than 0 for "diag" and "spherical".
+        None means n_features + 2; for "diag" and "spherical" 3.
+    covariance_prior : array-like or float, default=None
+        B_0 (VB), in scikit-learn's meaning: (n_features, n_features), for "diag" (n_features,), for "spherical" a
+        number. None means the covariance of the data times nu_0 - n_features - 1 (diag, spherical: nu_0 - 2).
+    reg_covar : float, default=1e-6
+        Added to the diagonals of the covariances (EM).
+    init_params : str or matrix of shape (n_samples, n_components), default="auto"
+        Start of the fit: clusters seeded by "bregman" k-means++ [4]_, "random_from_data" (rows drawn at random),
+        "kmeans" (scikit-learn's) or "random" (random labels); "auto" tries the first two, and with means the third,
+        and keeps the one with the highest lower bound after one step on the subset. A matrix, dense or sparse,
+        gives the responsibilities themselves.
+    init_size : int, default=None
+        Rows of the random subset that seeds are chosen from; None means 20,000 or 50 a component if that is more.
+    n_init_iter : int, default=0
+        Hard assignments of the subset under the seeds' Gaussians before learning begins.
+    n_init : int, default=1
+        Number of starts; the one with the highest lower bound is kept.
+    weights_init, means_init, precisions_init : array-like, default=None
+        Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes.
+    max_iter : int, default=100
+        Most passes over the data.
+    tol : float, default=1e-4
+        Convergence: a pass gains less than this per row, in nats.
+    batch_size : int, default=None
+        Rows of a batch. None means for "memoized" a tenth of the data, for "online" n_features rows a component
+        where a component has a covariance matrix of its own, else 10; at least 1,000 and 10 a component.
+    total_samples : float, default=None
+        Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+    learning_decay : float, default=0.6
+        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
+    learning_offset : float, default=10.0
+        Offset of the online step size; larger makes early minibatches count less.
+    warm_start : bool, default=False
+        Start ``fit`` from the last fitted mixture.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For seeds, batches and ``sample``.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixture weights; posterior means in VB.
+    means_ : ndarray of shape (n_components, n_features)
+        Means.
+    covariances_ : ndarray
+        Covariances in scikit-learn's shapes: (n_components, n_features, n_features) for "full" and "zero_mean",
+        (n_features, n_features) for "tied", (n_components, n_features) for "diag", (n_components,) for "spherical".
+        In VB they are B / nu, as in BayesianGaussianMixture; ``score_samples`` uses the posterior means
+        B / (nu - n_features - 1).
+    precisions_ : ndarray
+        Inverses of the covariances.
+    weight_concentration_, mean_precision_, degrees_of_freedom_ : ndarray
+        Parameters of the posterior (VB).
+    lower_bound_ : float
+        Evidence lower bound (VB) or expected log likelihood plus entropy (EM) of all rows, in nats. Not for "online".
+    lower_bounds_ : list of float
+        The bound after each pass, for "memoized" from the second one on.
+    converged_ : bool
+        Whether the last pass gained less than ``tol`` per row.
+    n_iter_ : int
+        Passes over the data.
+    history_ : list of dict
+        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+    init_params_ : str
+        How the clusters were seeded; what "auto" chose.
+    n_samples_seen_ : int
+        Rows seen by ``fit`` or since by ``partial_fit``.
+    n_steps_ : int
+        Calls of ``partial_fit`` since the start or the last ``fit``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features, when the rows came with names.
+
+    See Also
+    --------
+    sklearn.mixture.GaussianMixture : Dense EM, all rows in memory several times over.
+    sklearn.mixture.BayesianGaussianMixture : Dense variational Bayes.
+
+    Notes
+    -----
+    With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D), the tables half of that for
+    float32 rows. Memoized learning keeps the statistics once more for each batch. Responsibilities exist for one
+    chunk of rows at a time (16 MB). float32 rows are read as they are, and their weights are computed in float32;
+    statistics are float64 always.
+
+    References
+    ----------
+    .. [1] M. C. Hughes and E. B. Sudderth, "Fast Learning of Clusters and Topics via Sparse Posteriors", 2016,
+       Sections 2 to 4.
+    .. [2] M. C. Hughes and E. B. Sudderth, "Memoized Online Variational Inference for Dirichlet Process Mixture
+       Models", NIPS 2013, Section 3.
+    .. [3] M. D. Hoffman, D. M. Blei, C. Wang and J. Paisley, "Stochastic Variational Inference", JMLR 2013,
+       Section 2.
+    .. [4] M. R. Ackermann and J. Blomer, "Coresets and Approximate Clustering for Bregman Divergences", SODA 2009.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseGaussianMixture
+    >>> from sparsemix.datasets import make_patch_mixture
+    >>> X, _, _ = make_patch_mixture(2000, n_features=8, n_components=10, rank=2, random_state=0)
+    >>> mixture = SparseGaussianMixture(10, n_nonzero=2, covariance_type="zero_mean", random_state=0).fit(X)
+    >>> mixture.predict_sparse_proba(X[:3]).nnz
+    6
+    """
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -91,7 +236,7 @@ class SparseGaussianMixture(DensityMixin, SparsemixEstimator):
         batch_size=None,
         total_samples=None,
         learning_decay=0.6,
-        learning_offset=1.0,
+        learning_offset=10.0,
         warm_start=False,
         n_jobs=None,
         verbose=0,
