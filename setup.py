@@ -14,9 +14,10 @@ from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 # kernel: headers of our own that it includes
 KERNELS = {
-    "_accumulate": [],
+    "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
     "_factor": [],
-    "_quadratic": ["quadratic.h", "quadratic_loops.h"],
+    "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
+    "_simd": ["simd.h"],
     "_topl": ["topl.h"],
 }
 FOLDER = "sparsemix/_kernels"

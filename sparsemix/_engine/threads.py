@@ -5,7 +5,7 @@ from functools import cache
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from sparsemix._kernels import _quadratic
+from sparsemix._kernels import _simd
 
 
 @cache
@@ -54,7 +54,7 @@ def slow_blas():
 
     The OpenBLAS inside the wheels of NumPy and SciPy takes a processor that it does not know for an older one.
     """
-    if _quadratic.instruction_set() != "x86-64-v4":
+    if _simd.instruction_set() != "x86-64-v4":
         return None
     for library in _controller().select(internal_api="openblas").info():
         if library["architecture"] in ("Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott"):

@@ -6,17 +6,24 @@ locks, no copies of the sums, and the same bits however the components are share
 
 import numpy as np
 from libc.math cimport sqrt
-from scipy.linalg.cython_blas cimport dsyrk
+
+from sparsemix._kernels._simd cimport instruction_level
+
+from sparsemix._kernels._simd import aligned_empty
 
 ctypedef fused real:
     float
     double
 
+cdef extern from "outer.h" nogil:
+    void sparsemix_outer(int isa, const double* y, Py_ssize_t n, Py_ssize_t width, double* square)
+
+
 # A responsibility below one unit in the last place of 1 changes no sum that holds a whole row.
 cdef double NEGLIGIBLE = 2.0 ** -53
 
 cdef enum:
-    GATHER = 256  # rows gathered at once: 256 x 64 doubles fit the second-level cache
+    GATHER = 128  # rows gathered at once: 128 x 64 doubles stay in the caches next to the core
 
 
 def group_by_component(
@@ -129,31 +136,32 @@ def add_outer(
     Py_ssize_t last,               # IN
     double[:, ::1] out,            # INOUT (K, D (D + 1) / 2) += sum of resp x x^T, lower triangles row by row
 ):
-    """Add the weighted sums of outer products, a component's rows gathered for one symmetric matrix product."""
-    cdef int d = x.shape[1], m
-    cdef double one = 1.0, beta, root
-    cdef Py_ssize_t k, at, i, j, begin
-    cdef double[:, ::1] square = np.empty((d, d))
-    cdef double[:, ::1] gathered = np.empty((GATHER, d))
+    """Add the weighted sums of outer products, a component's rows gathered as doubles for one symmetric product."""
+    cdef Py_ssize_t k, at, i, j, begin, m, d = x.shape[1]
+    cdef Py_ssize_t width = (d + 15) // 16 * 16
+    cdef double root
+    cdef double[::1] square = aligned_empty(width * width, np.float64)
+    cdef double[::1] gathered = aligned_empty(GATHER * width, np.float64)
     cdef const real* row
     cdef double* target
+    cdef int level = instruction_level()
+    gathered[:] = 0.0  # the padding stays so
     with nogil:
         for k in range(first, last):
+            if starts[k] == starts[k + 1]:
+                continue
+            square[:] = 0.0
             begin = starts[k]
-            beta = 0.0
             while begin < starts[k + 1]:
-                m = <int> min(GATHER, starts[k + 1] - begin)
+                m = min(<Py_ssize_t> GATHER, starts[k + 1] - begin)
                 for at in range(m):
-                    row, root, target = &x[rows[begin + at], 0], sqrt(resp[begin + at]), &gathered[at, 0]
+                    row, root, target = &x[rows[begin + at], 0], sqrt(resp[begin + at]), &gathered[at * width]
                     for j in range(d):
                         target[j] = root * row[j]
-                # By columns ``gathered`` is (D, m): its upper triangle is our lower one by rows.
-                dsyrk(b"U", b"N", &d, &m, &one, &gathered[0, 0], &d, &beta, &square[0, 0], &d)
-                beta = 1.0
+                sparsemix_outer(level, &gathered[0], m, width, &square[0])
                 begin += m
-            if starts[k + 1] > starts[k]:
-                at = 0
-                for i in range(d):
-                    for j in range(i + 1):
-                        out[k, at] += square[i, j]
-                        at += 1
+            at = 0
+            for i in range(d):
+                for j in range(i + 1):
+                    out[k, at] += square[i * width + j]
+                    at += 1

@@ -5,6 +5,10 @@ Every family of Gaussians comes down to ``constant[k] - 0.5 * |R_k x - o_k|^2``;
 
 import numpy as np
 
+from sparsemix._kernels._simd cimport instruction_level
+
+from sparsemix._kernels._simd import aligned_empty
+
 ctypedef fused real:
     float
     double
@@ -16,7 +20,6 @@ cdef extern from "quadratic.h" nogil:
         SPARSEMIX_TRIANGULAR
         SPARSEMIX_DIAGONAL
         SPARSEMIX_SPHERICAL
-    int sparsemix_best_instruction_set()
     void sparsemix_log_density_float(int, int, const float*, Py_ssize_t, Py_ssize_t, const float*, const float*,
                                      const float*, Py_ssize_t, float*, float*)
     void sparsemix_log_density_double(int, int, const double*, Py_ssize_t, Py_ssize_t, const double*, const double*,
@@ -26,31 +29,6 @@ cdef extern from "quadratic.h" nogil:
 TRIANGULAR = SPARSEMIX_TRIANGULAR
 DIAGONAL = SPARSEMIX_DIAGONAL
 SPHERICAL = SPARSEMIX_SPHERICAL
-INSTRUCTION_SETS = ("baseline", "x86-64-v3", "x86-64-v4")
-cdef int best = sparsemix_best_instruction_set()
-cdef int chosen = best
-
-
-def instruction_set():
-    """Name of the instruction set in use."""
-    return INSTRUCTION_SETS[chosen]
-
-
-def use_instruction_set(name=None):
-    """Use a narrower instruction set than the best one (None); for tests and benchmarks."""
-    global chosen
-    level = best if name is None else INSTRUCTION_SETS.index(name)
-    if level > best:
-        raise ValueError(f"this processor has no {name}; the best is {INSTRUCTION_SETS[best]}")
-    chosen = level
-
-
-def aligned_empty(size, dtype):
-    """Scratch for whole vectors: it starts on a cache line."""
-    dtype = np.dtype(dtype)
-    raw = np.empty(size + 64 // dtype.itemsize, dtype=dtype)
-    start = -raw.ctypes.data % 64 // dtype.itemsize
-    return raw[start:start + size]
 
 
 def log_density(
@@ -64,6 +42,7 @@ def log_density(
     """Log densities of the rows of ``x`` under K Gaussians; a row's result does not depend on the other rows."""
     cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0]
     cdef Py_ssize_t size = 1
+    cdef int level = instruction_level()
     if shape == SPARSEMIX_TRIANGULAR:
         size = d * (d + 1) // 2
     elif shape == SPARSEMIX_DIAGONAL:
@@ -77,8 +56,8 @@ def log_density(
     cdef real[::1] pack = aligned_empty((n + SPARSEMIX_MAX_ROWS) * d, np.float32 if real is float else np.float64)
     with nogil:
         if real is float:
-            sparsemix_log_density_float(chosen, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
+            sparsemix_log_density_float(level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
                                         &pack[0], &out[0, 0])
         else:
-            sparsemix_log_density_double(chosen, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
+            sparsemix_log_density_double(level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
                                          &pack[0], &out[0, 0])

@@ -1,5 +1,14 @@
 /* The loops of quadratic.h for one REAL and one instruction set: no include guard, included several times. */
 
+/* Registers: AVX-512 has room for 4 x 4 sums, with 16 multiply-adds for 8 loads (broadcasts folded into them); in AVX2
+ * 4 x 3 sums, 3 columns of rows and one broadcast fill the 16 registers exactly. */
+#if LEVEL == 2
+#define N_VECTORS 4
+#elif LEVEL == 1
+#define N_VECTORS 3
+#else
+#define N_VECTORS 2
+#endif
 #if SPARSEMIX_VECTORS
 #define LANES ((ptrdiff_t)(VECTOR_BYTES / sizeof(REAL)))
 typedef REAL SPARSEMIX_NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
@@ -143,6 +152,7 @@ TARGET static void SPARSEMIX_NAME(spherical)(const REAL *x, ptrdiff_t n, ptrdiff
     }
 }
 
+#undef N_VECTORS
 #undef VECTOR
 #undef LANES
 #undef ROWS

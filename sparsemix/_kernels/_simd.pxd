@@ -1,0 +1,1 @@
+cdef int instruction_level() noexcept nogil

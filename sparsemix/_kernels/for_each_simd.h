@@ -1,0 +1,51 @@
+/* Includes the file LOOPS once for each scalar type and instruction set: no include guard. The file sees REAL, ISA,
+ * LEVEL (0, 1, 2),
+ * TARGET (attributes of its functions) and VECTOR_BYTES, and defines its own functions with SPARSEMIX_NAME. */
+
+/* baseline: whatever the compiler targets by default */
+#define ISA baseline
+#define LEVEL 0
+#define TARGET
+#define VECTOR_BYTES SPARSEMIX_BASELINE_BYTES
+#define REAL float
+#include LOOPS
+#undef REAL
+#define REAL double
+#include LOOPS
+#undef REAL
+#undef ISA
+#undef LEVEL
+#undef TARGET
+#undef VECTOR_BYTES
+
+#if SPARSEMIX_X86
+#define ISA v3
+#define LEVEL 1
+#define TARGET __attribute__((target("avx2,fma")))
+#define VECTOR_BYTES 32
+#define REAL float
+#include LOOPS
+#undef REAL
+#define REAL double
+#include LOOPS
+#undef REAL
+#undef ISA
+#undef LEVEL
+#undef TARGET
+#undef VECTOR_BYTES
+
+#define ISA v4
+#define LEVEL 2
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma,prefer-vector-width=512")))
+#define VECTOR_BYTES 64
+#define REAL float
+#include LOOPS
+#undef REAL
+#define REAL double
+#include LOOPS
+#undef REAL
+#undef ISA
+#undef LEVEL
+#undef TARGET
+#undef VECTOR_BYTES
+#endif

@@ -1,0 +1,26 @@
+/* Sums of outer products of rows, y^T y: the loop lives in outer_loops.h. */
+#ifndef SPARSEMIX_OUTER_H
+#define SPARSEMIX_OUTER_H
+
+#include "simd.h"
+
+#define LOOPS "outer_loops.h"
+#include "for_each_simd.h"
+#undef LOOPS
+
+/* Lower triangle of square (width, width) += y^T y for y (n, width); both aligned to 64 bytes, the width a multiple of
+ * 16. */
+static void sparsemix_outer(int isa, const double *y, ptrdiff_t n, ptrdiff_t width, double *square)
+{
+#if SPARSEMIX_X86
+    if (isa == SPARSEMIX_V4)
+        outer_double_v4(y, n, width, square);
+    else if (isa == SPARSEMIX_V3)
+        outer_double_v3(y, n, width, square);
+    else
+#endif
+        outer_double_baseline(y, n, width, square);
+    (void)isa;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* Instruction sets, chosen at run time; what the vectorised loops are compiled for stands in for_each_simd.h.
+ *
+ * Vector extensions (gcc, clang) rather than intrinsics: one text serves AVX-512, AVX2, SSE and NEON, and a compiler
+ * that lacks them runs the same text with one lane. */
+#ifndef SPARSEMIX_SIMD_H
+#define SPARSEMIX_SIMD_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define SPARSEMIX_VECTORS 1
+#define SPARSEMIX_BASELINE_BYTES 16
+#else
+#define SPARSEMIX_VECTORS 0
+#define SPARSEMIX_BASELINE_BYTES 0
+#endif
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SPARSEMIX_X86 1
+#else
+#define SPARSEMIX_X86 0
+#endif
+
+enum { SPARSEMIX_BASELINE = 0, SPARSEMIX_V3 = 1, SPARSEMIX_V4 = 2 };
+
+#define SPARSEMIX_PASTE_(name, type, isa) name##_##type##_##isa
+#define SPARSEMIX_PASTE(name, type, isa) SPARSEMIX_PASTE_(name, type, isa)
+#define SPARSEMIX_NAME(name) SPARSEMIX_PASTE(name, REAL, ISA)
+
+static inline int sparsemix_best_instruction_set(void)
+{
+#if SPARSEMIX_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512dq"))
+        return SPARSEMIX_V4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return SPARSEMIX_V3;
+#endif
+    return SPARSEMIX_BASELINE;
+}
+
+#endif
