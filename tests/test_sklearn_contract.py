@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -145,6 +146,21 @@ def test_nested_parallelism_changes_no_result(rows, learning_method):
     np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
 
 
+@few_passes
+def test_sample_weights_are_routed_through_a_grid_search(rows):
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, len(rows))
+    with config_context(enable_metadata_routing=True):
+        base = SparseGaussianMixture(3, max_iter=3, random_state=0)
+        base.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(base, {"n_nonzero": [2]}, cv=2).fit(rows, sample_weight=weight)
+    weighed = SparseGaussianMixture(3, n_nonzero=2, max_iter=3, random_state=0).fit(rows, sample_weight=weight)
+    np.testing.assert_array_equal(search.best_estimator_.means_, weighed.means_)
+    first, second = np.split(np.arange(len(rows)), 2)
+    halves = [weighed.fit(rows[a], sample_weight=weight[a]).score(rows[b], sample_weight=weight[b])
+              for a, b in ((second, first), (first, second))]  # fmt: skip
+    assert search.best_score_ == pytest.approx(np.mean(halves), rel=1e-12)
+
+
 # -- starts again
 
 
@@ -200,7 +216,7 @@ class Recorder:
 
     def __init__(self, stop_after=None):
         self.stop_after = stop_after
-        self.calls, self.scores, self.stats = [], [], []
+        self.calls, self.scores, self.seen = [], [], []
 
     def setup(self, estimator, context):  # noqa: ARG002
         self.calls.append("setup")
@@ -214,7 +230,7 @@ class Recorder:
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):  # noqa: ARG002
         self.calls.append(f"end {context.task_name}")
         self.scores.append(fitted_estimator.score(X))
-        assert fitted_estimator.predict(X).shape == (len(X),)
+        self.seen.append((fitted_estimator, fitted_estimator.predict_sparse_proba(X).toarray()))
         return self.stop_after is not None and self.calls.count("end pass") >= self.stop_after
 
 
@@ -225,16 +241,19 @@ def recorder():
 
 
 @few_passes
+@pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize(
     ("learning_method", "n_init"), [("batch", 1), ("memoized", 1), ("online", 1), ("batch", 2), ("memoized", 2)]
 )
-def test_callback_is_called_once_a_pass(learning_method, n_init, rows, recorder):
+def test_callback_is_called_once_a_pass(learning_method, n_init, inference, rows, recorder):
     est = SparseGaussianMixture(4, learning_method=learning_method, n_init=n_init, max_iter=3, tol=0.0, random_state=0)
-    est.set_callbacks(recorder).fit(rows)
+    est.set_params(inference=inference, n_nonzero=2, covariance_type="diag").set_callbacks(recorder).fit(rows)
     passes = ["begin pass", "end pass"] * 3 * n_init
     assert recorder.calls == ["setup", "begin fit", *passes, "end fit", "teardown"]
     assert recorder.scores[-1] == est.score(rows)  # at the end of the fit the fitted estimator is the result
-    assert len(set(recorder.scores[:3])) == 3  # and before, that of its pass
+    assert len(set(recorder.scores[:3])) == 3  # and before, that of its pass, for good
+    for fitted, said in recorder.seen:
+        np.testing.assert_array_equal(fitted.predict_sparse_proba(rows).toarray(), said)
     plain = clone(est).set_callbacks().fit(rows)
     np.testing.assert_array_equal(plain.means_, est.means_)
 
