@@ -41,18 +41,30 @@ class Visits:
 
 
 def rows_of(name, n_rows=N, d=D, dtype=np.float64, weighted=False, seed=0):
-    """Overlapping clusters, as rows less their mean."""
+    """Rows of K overlapping clusters less their mean, and ``labels``, some of which are wrong.
+
+    Every cluster has many more rows than dimensions, so that maximum likelihood stays away from singular covariances.
+    """
     rng = np.random.default_rng(seed)
-    centres = 2.5 * rng.integers(3, size=(n_rows, 1))
-    x = (centres + rng.normal(size=(n_rows, d)) * rng.choice([0.4, 1.0], size=(n_rows, 1))).astype(dtype)
+    labels = rng.choice(K, size=n_rows, p=np.array([3, 3, 3, 2, 4]) / 15)
+    x = rng.normal(size=(n_rows, d))
+    if name == "zero_mean":
+        x *= 6.0 ** labels[:, None]
+    else:
+        x += 3.0 * np.column_stack([np.cos(1.2 * labels), np.sin(1.2 * labels)])
+    x = x.astype(dtype)
     weight = rng.uniform(0.2, 3.0, size=n_rows) if weighted else None
-    return blocks.Rows(x, weight, None if name == "zero_mean" else blocks.Rows(x, weight).mean())
+    rows = blocks.Rows(x, weight, None if name == "zero_mean" else blocks.Rows(x, weight).mean())
+    if name == "zero_mean":  # one row of a much wider cluster would make it as wide
+        rows.labels = np.where(rng.uniform(size=n_rows) < 0.3, np.minimum(labels + 1, K - 1), labels)
+    else:
+        rows.labels = np.where(rng.uniform(size=n_rows) < 0.3, rng.integers(K, size=n_rows), labels)
+    return rows
 
 
 def make(name, n_nonzero, inference, rows):
-    """Model and initial statistics from the nearest of K rows."""
-    d = rows.X.shape[1]
-    family = GAUSSIANS[name](d)
+    """Model and initial statistics from the labels of the rows."""
+    family = GAUSSIANS[name](rows.X.shape[1])
     sizes = K, n_nonzero, rows.dtype, rows.shift
     with Workers(1) as workers:
         if inference == "em":
@@ -60,14 +72,7 @@ def make(name, n_nonzero, inference, rows):
         else:
             prior = family.prior(data_gaussian(family, rows, workers), mean_precision=0.1)
             model = VariationalMixture(family, WEIGHTS[inference], prior, *sizes)
-        x = rows.read(slice(0, len(rows)))
-        centres = x[np.random.default_rng(1).choice(len(x), K, replace=False)]
-        if name == "zero_mean":
-            lengths = np.linalg.norm(x, axis=1)
-            labels = np.digitize(lengths, np.quantile(lengths, [0.2, 0.4, 0.6, 0.8]))
-        else:
-            labels = ((x[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
-        resp = SparseResponsibilities.from_labels(labels)
+        resp = SparseResponsibilities.from_labels(rows.labels)
         return model, loop.collect_given(model, rows, slice(0, len(rows)), resp, workers)
 
 
@@ -108,7 +113,7 @@ def test_bound_never_falls_at_any_visit(name, learning, n_nonzero, inference):
     assert len(bounds) == (12 if learning == "batch" else 48)
     gains = np.diff(bounds[first:])
     assert (gains >= -1e-8 * abs(bounds[-1])).all()
-    assert bounds[-1] > bounds[first]
+    assert bounds[-1] > bounds[first] or n_nonzero == 1  # hard assignments may be final after one lap
 
 
 @pytest.mark.parametrize("learning", ["batch", "memoized"])
@@ -191,7 +196,7 @@ def test_single_precision_is_close_to_double(name):
     found = []
     for dtype in (np.float32, np.float64):
         rows = rows_of(name, dtype=np.float32)
-        rows = blocks.Rows(rows.X.astype(dtype), None, rows.shift)
+        rows.X, rows.dtype = rows.X.astype(dtype), np.dtype(dtype)
         model, initial = make(name, 2, "dirichlet", rows)
         found.append(run(model, rows, Batch(N), initial, laps=1)[0])
     assert all(stats["count"].dtype == np.float64 for stats in found)
