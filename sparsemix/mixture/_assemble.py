@@ -1,5 +1,7 @@
 """From an estimator's parameters to model, prior, start and schedule, with the checks that need the data's shape."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
@@ -31,8 +33,7 @@ def assemble(params, rows, workers):
         rows = Rows(rows.X, rows.sample_weight, rows.mean())
     data = data_gaussian(family, rows, workers)
     smoothing = family.prior(data)
-    n_nonzero = params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
-    sizes = params.n_components, n_nonzero, rows.dtype, rows.shift
+    sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     if params.inference == "em":
         return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), smoothing
     prior = family.prior(data, **prior_arguments(params, family, rows.shift))
@@ -41,6 +42,25 @@ def assemble(params, rows, workers):
     stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
     weights = (StickBreakingWeights if stick_breaking else DirichletWeights)(concentration)
     return rows, VariationalMixture(family, weights, prior, *sizes), smoothing
+
+
+def kept_entries(params):
+    """L: ``n_nonzero``, at most K; None is dense."""
+    return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
+
+
+def resume(params, fitted, rows):
+    """Rows, model and initial statistics of a fit that goes on from a fitted mixture."""
+    model, family = copy(fitted.model), GAUSSIANS[params.covariance_type]
+    if model.n_components != params.n_components or type(model.family) is not family:
+        raise ValueError(
+            f"warm_start goes on with the n_components={model.n_components} of {type(model.family).__name__} that were "
+            "fitted; keep n_components and covariance_type, or set warm_start=False"
+        )
+    model.n_nonzero = kept_entries(params)
+    stats = fitted.stats.copy()
+    stats.scale(rows.mass / float(stats["mass"]))
+    return Rows(rows.X, rows.sample_weight, model.shift, model.dtype), model, stats
 
 
 def prior_arguments(params, family, shift):

@@ -81,8 +81,6 @@ class Start:
         patches) it spends its seeds on outliers, and rows drawn at random are the better start; where clusters are
         far apart along one line the data's covariance hides them, and k-means is.
         """
-        x = np.asarray(rows.read(selection), dtype=np.float64)
-        weight = rows.weight(selection)
         auto = self.init_params == "auto" and self.model.n_components > 1
         if auto:
             methods = ["bregman", "random_from_data"] + ["kmeans"] * self.family.has_means
@@ -90,7 +88,7 @@ class Start:
             methods = ["random_from_data" if self.init_params == "auto" else self.init_params]
         best, best_bound = None, -np.inf
         for method in methods:
-            resp = SparseResponsibilities.from_labels(self._labels(method, x, weight, rng))
+            resp = SparseResponsibilities.from_labels(self._labels(method, rows, selection, rng))
             for _ in range(self.n_init_iter):
                 resp = self._assign(self._smoothed(rows, selection, resp, workers)[1], rows, selection, workers)
             stats = self._from_clusters(rows, selection, resp, workers)
@@ -99,9 +97,10 @@ class Start:
                 best, best_bound, self.method = stats, bound, method
         return best
 
-    def _labels(self, method, x, weight, rng):
+    def _labels(self, method, rows, selection, rng):
         """Cluster of each row of the subset."""
         n_components = self.model.n_components
+        x, weight = rows.read(selection), rows.weight(selection)
         if method == "random":
             return initialize.random_labels(len(x), n_components, rng)
         if method == "kmeans":

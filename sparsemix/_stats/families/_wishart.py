@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import digamma, gammaln
 
 from sparsemix._stats import symmetric
@@ -75,6 +76,15 @@ def rank_one_divergences(y, spread, location):
         return 0.5 * np.maximum(out, 0.0)
 
     return from_row
+
+
+def white(x, mean, packed):
+    """Rows less ``mean`` in coordinates in which the packed covariance is the identity; in the dtype of ``x``."""
+    basis = np.linalg.cholesky(symmetric.unpack(packed))
+    whitening = solve_triangular(basis, np.eye(len(basis)), lower=True).T.astype(x.dtype)
+    y = x @ whitening
+    y -= (mean @ whitening).astype(x.dtype)
+    return y
 
 
 def prior_scale(data, dof, covariance, d):

@@ -1,7 +1,6 @@
 """Gaussians with a full covariance each, Normal-Wishart prior."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sparsemix._kernels import _accumulate
 from sparsemix._stats import symmetric
@@ -101,8 +100,7 @@ class FullGaussian(GaussianFamily):
         """A single row's smoothed Gaussian is a rank-one update of the prior's: see rank_one_divergences."""
         kappa = prior.mean_precision[0]
         d = self.n_features
-        basis = np.linalg.cholesky(symmetric.unpack(prior.scale[0]))
-        y = solve_triangular(basis, (x - prior.mean).T, lower=True).T
+        y = _wishart.white(x, prior.mean[0], prior.scale[0])
         degrees = max(prior.dof[0] - d, 1e-3)
-        return _wishart.rank_one_divergences(np.ascontiguousarray(y), kappa / (kappa + 1), degrees / (kappa + 1) ** 2)
+        return _wishart.rank_one_divergences(y, kappa / (kappa + 1), degrees / (kappa + 1) ** 2)
 

@@ -1,7 +1,6 @@
 """Gaussians with mean zero and a full covariance each, Wishart prior on the precision."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sparsemix._kernels import _accumulate
 from sparsemix._stats import symmetric
@@ -64,6 +63,4 @@ class ZeroMeanGaussian(FullGaussian):
 
     def item_divergences(self, prior, x):
         """As for the full family, with nothing from the means."""
-        basis = np.linalg.cholesky(symmetric.unpack(prior.scale[0]))
-        y = solve_triangular(basis, x.T, lower=True).T
-        return _wishart.rank_one_divergences(np.ascontiguousarray(y), 1.0, 0.0)
+        return _wishart.rank_one_divergences(_wishart.white(x, prior.mean[0], prior.scale[0]), 1.0, 0.0)
