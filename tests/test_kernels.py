@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 
-from sparsemix._kernels import _accumulate, _factor, _quadratic
+from sparsemix._kernels import _accumulate, _factor, _quadratic, _simd
 
 DTYPES = [np.float32, np.float64]
 SHAPES = {"triangular": _quadratic.TRIANGULAR, "diagonal": _quadratic.DIAGONAL, "spherical": _quadratic.SPHERICAL}
@@ -12,15 +12,15 @@ SHAPES = {"triangular": _quadratic.TRIANGULAR, "diagonal": _quadratic.DIAGONAL, 
 FEATURES = [*range(1, 13), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70]
 
 
-@pytest.fixture(params=_quadratic.INSTRUCTION_SETS)
+@pytest.fixture(params=_simd.INSTRUCTION_SETS)
 def instruction_set(request):
-    before = _quadratic.instruction_set()
+    before = _simd.instruction_set()
     try:
-        _quadratic.use_instruction_set(request.param)
+        _simd.use_instruction_set(request.param)
     except ValueError:
         pytest.skip(f"this processor has no {request.param}")
     yield request.param
-    _quadratic.use_instruction_set(before)
+    _simd.use_instruction_set(before)
 
 
 def read_only(*arrays):
@@ -169,10 +169,10 @@ def test_log_densities_of_wrong_shapes_raise(shape, wrong):
 
 
 def test_instruction_set_is_chosen_by_name(instruction_set):
-    assert _quadratic.instruction_set() == instruction_set
+    assert _simd.instruction_set() == instruction_set
     with pytest.raises(ValueError, match="not in tuple"):
-        _quadratic.use_instruction_set("abacus")
-    assert _quadratic.instruction_set() == instruction_set
+        _simd.use_instruction_set("abacus")
+    assert _simd.instruction_set() == instruction_set
 
 
 # -- whitening factors
@@ -305,9 +305,10 @@ def test_negligible_responsibilities_fall_away():
     assert resp[3] == 2.0**-52
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n_features", [1, 2, 5, 17, 64])
+@pytest.mark.parametrize("n_features", [1, 2, 5, 15, 16, 17, 33, 64, 70])
 def test_sums_equal_the_dense_ones(n_features, dtype, weighted):
     case = Case(dtype, weighted, n_features=n_features)
     first, second, outer = case.all_sums()
@@ -319,7 +320,8 @@ def test_sums_equal_the_dense_ones(n_features, dtype, weighted):
     np.testing.assert_allclose(outer, expected, **close)
 
 
-@pytest.mark.parametrize("n_rows", [1, 255, 256, 257, 512, 513])
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("n_rows", [1, 127, 128, 129, 255, 256, 257, 512, 513])
 def test_outer_products_at_the_edges_of_a_gather(n_rows):
     case = Case(n_rows=n_rows)
     case.indices = np.zeros((n_rows, 1), dtype=np.int32)
@@ -349,6 +351,7 @@ def test_sums_are_added_to_what_is_there_and_empty_components_keep_it():
         np.testing.assert_allclose(out, once + 0.5, rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ranges_of_components_give_the_same_bits(dtype):
     case = Case(dtype, weighted=True)

@@ -1,0 +1,250 @@
+"""Learning schedules as rules for statistics, and moves of components, on statistics made up for the purpose."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparsemix._engine.moves import sort_by_size
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic, Streaming, blend, learning_rate
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+
+K, N = 4, 50
+
+
+def statistics(rng, mass):
+    """Random statistics of the given mass."""
+    count = rng.dirichlet(np.ones(K)) * mass
+    shared = {"mass": np.array(float(mass)), "entropy": np.array(rng.normal())}
+    return SufficientStatistics({"count": count, "first": rng.normal(size=(K, 2))}, shared)
+
+
+def values(stats):
+    return np.concatenate([np.ravel(stats[name]) for name in ("count", "first", "mass", "entropy")])
+
+
+def assert_close(stats, expected):
+    np.testing.assert_allclose(values(stats), expected, rtol=1e-11, atol=1e-12)
+
+
+def visit(schedule, stats, rng):
+    """One lap with new random statistics for every batch; yields (selection, new, stats)."""
+    for selection in schedule.batches():
+        new = statistics(rng, len(np.arange(N)[selection]))
+        stats = schedule.absorb(stats, new)
+        yield selection, new, stats
+
+
+# -- steps
+
+
+@given(st.floats(1.0, 1e6), st.floats(1.0, 1e6), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None, database=None, derandomize=True)
+def test_blend_with_the_share_of_the_block_is_the_sum(before, n_b, seed):
+    rng = np.random.default_rng(seed)
+    stats, new = statistics(rng, before), statistics(rng, n_b)
+    now = before + n_b
+    total = values(stats + new)
+    blended = values(blend(stats, new, n_b / now, before, now))
+    np.testing.assert_allclose(blended, total, rtol=1e-9, atol=1e-12 * np.abs(total).max())
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.5, 1.0])
+def test_blend_moves_by_rho_between_masses(rho):
+    rng = np.random.default_rng(0)
+    stats, new = statistics(rng, 30.0), statistics(rng, 5.0)
+    before = values(stats)
+    out = blend(stats, new, rho, 30.0, 40.0)
+    assert_close(out, (1 - rho) * 40 / 30 * before + rho * 40 / 5 * values(new))
+    np.testing.assert_allclose(out["mass"], 40.0, rtol=1e-13)
+    np.testing.assert_array_equal(values(stats), before)
+
+
+def test_full_step_forgets_even_what_is_not_finite():
+    rng = np.random.default_rng(1)
+    stats, new = statistics(rng, 30.0), statistics(rng, 5.0)
+    stats["first"][...] = np.nan
+    assert_close(blend(stats, new, 1.0, 30.0, 30.0), 6 * values(new))
+
+
+def test_learning_rate_falls_from_one():
+    rates = [learning_rate(t, 0.6, 0.0) for t in range(1, 50)]
+    assert rates[0] == 1.0
+    assert (np.diff(rates) < 0).all()
+    np.testing.assert_allclose(learning_rate(3, 0.6, 2.0), 5.0**-0.6, rtol=1e-15)
+    assert learning_rate(1, 0.6, -0.5) == 1.0  # never above one
+
+
+# -- batches
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 25, 49, 50, 51])
+@pytest.mark.parametrize("kind", ["memoized", "stochastic", "streaming", "batch"])
+def test_batches_hold_every_row_once_in_order(kind, batch_size):
+    rng = np.random.default_rng(2)
+    schedule = {
+        "memoized": lambda: Memoized(N, batch_size, rng, statistics(rng, N)),
+        "stochastic": lambda: Stochastic(N, batch_size, rng, 0.6, 1.0, N),
+        "streaming": lambda: Streaming(N, batch_size),
+        "batch": lambda: Batch(N),
+    }[kind]()
+    for _ in range(2):
+        selections = [np.arange(N)[selection] for selection in schedule.batches()]
+        assert all((np.diff(selection) > 0).all() for selection in selections)
+        np.testing.assert_array_equal(np.sort(np.concatenate(selections)), np.arange(N))
+        if kind != "batch":
+            assert max(map(len, selections)) <= batch_size
+            assert len(selections) == -(-N // batch_size)
+
+
+def test_memoized_batches_stay_and_stochastic_ones_change():
+    rng = np.random.default_rng(3)
+    memoized, stochastic = Memoized(N, 10, rng, statistics(rng, N)), Stochastic(N, 10, rng, 0.6, 1.0, N)
+    laps = [[list(selection) for selection in memoized.batches()] for _ in range(2)]
+    assert laps[0] == laps[1]
+    laps = [[list(selection) for selection in stochastic.batches()] for _ in range(2)]
+    assert laps[0] != laps[1]
+
+
+# -- rules
+
+
+def test_batch_replaces():
+    rng = np.random.default_rng(4)
+    new = statistics(rng, N)
+    assert_close(Batch(N).absorb(statistics(rng, N), new), values(new))
+
+
+def test_streaming_sums_all_blocks():
+    rng = np.random.default_rng(5)
+    stats = statistics(rng, 0.0)
+    expected = values(stats)
+    for _, new, after in visit(Streaming(N, 15), stats, rng):
+        expected = expected + values(new)
+        assert_close(after, expected)
+
+
+def test_stochastic_steps_follow_the_learning_rate():
+    rng = np.random.default_rng(6)
+    schedule, stats = Stochastic(N, 10, np.random.default_rng(0), 0.7, 2.0, N), statistics(rng, N)
+    expected, step = values(stats), 0
+    for _ in range(3):
+        for selection, new, after in visit(schedule, stats, rng):
+            step += 1
+            rho = (2.0 + step) ** -0.7
+            expected = (1 - rho) * expected + rho * N / len(selection) * values(new)
+            assert_close(after, expected)
+        stats = after
+
+
+@pytest.mark.parametrize("batch_size", [8, 17, 50])
+@pytest.mark.parametrize("permuted", [False, True])
+def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batch_size, permuted):
+    rng = np.random.default_rng(7)
+    initial = statistics(rng, N)
+    schedule, stats = Memoized(N, batch_size, np.random.default_rng(0), initial.copy()), initial.copy()
+    last = {}
+    for lap in range(4):
+        for b, selection in enumerate(schedule.batches()):
+            last[b] = (statistics(rng, len(selection)), len(selection))
+            stats = schedule.absorb(stats, last[b][0].copy())
+            unseen = 1.0 - sum(n for _, n in last.values()) / N
+            expected = sum(values(new) for new, _ in last.values()) + unseen * values(initial)
+            if lap > 0:
+                assert abs(unseen) < 1e-12
+            assert_close(stats, expected)
+            np.testing.assert_allclose(stats["mass"], N, rtol=1e-12)
+            if permuted:
+                order = rng.permutation(K)
+                schedule.permute(order)
+                stats, initial = stats.take(order), initial.take(order)
+                last = {b: (new.take(order), n) for b, (new, n) in last.items()}
+
+
+def test_memoized_learning_forgets_the_start_after_one_lap():
+    outcomes = []
+    for seed in (0, 1):
+        rng = np.random.default_rng(8)
+        initial = statistics(np.random.default_rng(seed), N)
+        schedule = Memoized(N, 10, np.random.default_rng(0), initial)
+        *_, (_, _, stats) = visit(schedule, initial, rng)
+        outcomes.append(values(stats))
+    np.testing.assert_array_equal(*outcomes)
+
+
+def test_memoized_sum_gathers_no_round_off():
+    rng = np.random.default_rng(9)
+    initial = statistics(rng, N)
+    schedule, stats = Memoized(N, 10, np.random.default_rng(0), initial), initial
+    for size in (1e12, 1.0):  # differences with huge statistics leave round-off, which the end of the lap removes
+        last = []
+        for selection in schedule.batches():
+            last.append(statistics(rng, len(selection)).scale(size))
+            stats = schedule.absorb(stats, last[-1].copy())
+    np.testing.assert_allclose(values(stats), sum(values(new) for new in last), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["memoized", "stochastic", "streaming"])
+def test_absorbing_leaves_the_old_statistics_alone(kind):
+    rng = np.random.default_rng(10)
+    stats = statistics(rng, N)
+    schedule = {
+        "memoized": Memoized(N, 10, rng, stats.copy()),
+        "stochastic": Stochastic(N, 10, rng, 0.6, 1.0, N),
+        "streaming": Streaming(N, 10),
+    }[kind]
+    for _ in range(2):
+        for selection in schedule.batches():
+            before, old = values(stats), stats
+            stats = schedule.absorb(stats, statistics(rng, len(np.arange(N)[selection])))
+            np.testing.assert_array_equal(values(old), before)
+
+
+# -- moves
+
+
+class Recorder:
+    """Model and schedule in one, that note the orders they are given."""
+
+    def __init__(self, weights):
+        self.weights = weights
+        self.orders = []
+
+    def permute(self, order):
+        self.orders.append(list(order))
+
+
+def with_counts(*counts):
+    stats = statistics(np.random.default_rng(11), 10.0)
+    stats["count"] = np.array(counts)
+    return stats
+
+
+def test_sticks_are_sorted_by_size():
+    model, schedule = Recorder(StickBreakingWeights(2.0)), Recorder(None)
+    stats = with_counts(1.0, 5.0, 0.5, 3.5)
+    first = stats["first"].copy()
+    after = sort_by_size(model, schedule, stats)
+    np.testing.assert_array_equal(after["count"], [5.0, 3.5, 1.0, 0.5])
+    np.testing.assert_array_equal(after["first"], first[[1, 3, 0, 2]])
+    assert model.orders == schedule.orders == [[1, 3, 0, 2]]
+    assert model.weights.evidence(after["count"]) > model.weights.evidence(stats["count"])
+
+
+@pytest.mark.parametrize("counts", [(5.0, 3.5, 1.0, 0.5), (2.5, 2.5, 2.5, 2.5), (5.0, 2.5, 2.5, 0.0)])
+def test_sorted_sticks_stay(counts):
+    model, stats = Recorder(StickBreakingWeights(2.0)), with_counts(*counts)
+    assert sort_by_size(model, model, stats) is stats
+    assert model.orders == []
+
+
+def test_components_stay_where_sorting_would_lower_the_bound():
+    class Ascending:
+        def evidence(self, counts):
+            return float(np.arange(K) @ counts)
+
+    for weights in (Ascending(), DirichletWeights(1.0)):
+        model, stats = Recorder(weights), with_counts(1.0, 2.0, 3.0, 4.0)
+        assert sort_by_size(model, model, stats) is stats
+        assert model.orders == []
