@@ -205,6 +205,16 @@ def test_least_degrees_of_freedom(covariance_type, least):
             est.set_params(degrees_of_freedom_prior=least).fit(X)
 
 
+@pytest.mark.parametrize("changed", [{"n_components": 5}, {"covariance_type": "diag"}])
+def test_warm_start_of_another_kind_of_mixture_is_refused(changed):
+    est = mixture(warm_start=True).fit(X)
+    before = snapshot(est)
+    with pytest.raises(ValueError, match="warm_start.*keep n_components and covariance_type.*warm_start=False"):
+        est.set_params(**changed).fit(X)
+    est.set_params(n_components=K, covariance_type="full")
+    assert_unchanged(est, before)
+
+
 @pytest.mark.parametrize("rate", [0.0, -0.5, 1.5])
 def test_learning_rate_outside_its_range_is_refused(rate):
     est = mixture().fit(X)
