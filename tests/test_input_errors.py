@@ -209,7 +209,7 @@ def test_least_degrees_of_freedom(covariance_type, least):
 def test_warm_start_of_another_kind_of_mixture_is_refused(changed):
     est = mixture(warm_start=True).fit(X)
     before = snapshot(est)
-    with pytest.raises(ValueError, match="warm_start.*keep n_components and covariance_type.*warm_start=False"):
+    with pytest.raises(ValueError, match=r"warm_start.*keep n_components and covariance_type.*warm_start=False"):
         est.set_params(**changed).fit(X)
     est.set_params(n_components=K, covariance_type="full")
     assert_unchanged(est, before)
