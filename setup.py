@@ -63,7 +63,6 @@ setup(
             "initializedcheck": BOUNDSCHECK,
             "freethreading_compatible": True,
         },
-        force=BOUNDSCHECK,
     ),
     cmdclass={"build_ext": BuildKernels},
 )
