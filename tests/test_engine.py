@@ -6,7 +6,7 @@ import reference
 
 from sparsemix._engine import blocks, loop, moves
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, Streaming
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._engine.threads import Workers
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -238,16 +238,6 @@ def test_memoized_learning_converges_to_a_fixed_point_of_batch_learning():
     assert_same(again, stats, rtol=1e-4, atol=1e-3)
 
 
-def test_streaming_visits_consecutive_blocks_and_adds():
-    rows = rows_of("diag")
-    model, initial = make("diag", 2, "dirichlet", rows)
-    schedule = Streaming(N, 70)
-    assert list(schedule.batches()) == [slice(0, 70), slice(70, 140), slice(140, 210), slice(210, 240)]
-    stats, _ = run(model, rows, schedule, initial, laps=1)
-    np.testing.assert_allclose(stats["mass"], 2.0 * N, rtol=1e-13)
-    np.testing.assert_allclose(stats["count"].sum(), 2.0 * N, rtol=1e-13)
-
-
 # -- threads
 
 
@@ -315,9 +305,8 @@ def test_memoized_fit_compares_from_the_second_lap():
     assert monitor.converged
 
 
-@pytest.mark.parametrize("schedule", [Streaming(10, 5), Stochastic(10, 5, None, 0.6, 1.0, 10.0)])
-def test_fit_without_bound_makes_all_its_laps(schedule):
-    monitor = laps_until_stop(schedule, [1.0] * 5)
+def test_fit_without_bound_makes_all_its_laps():
+    monitor = laps_until_stop(Stochastic(10, 5, None, 0.6, 1.0, 10.0), [1.0] * 5)
     assert monitor.n_laps == 5
     assert monitor.lower_bounds == []
     assert not monitor.converged

@@ -209,10 +209,22 @@ def test_least_degrees_of_freedom(covariance_type, least):
 def test_warm_start_of_another_kind_of_mixture_is_refused(changed):
     est = mixture(warm_start=True).fit(X)
     before = snapshot(est)
-    with pytest.raises(ValueError, match=r"warm_start.*keep n_components and covariance_type.*warm_start=False"):
+    with pytest.raises(ValueError, match=r"warm_start.*keep n_components.*warm_start=False"):
         est.set_params(**changed).fit(X)
     est.set_params(n_components=K, covariance_type="full")
     assert_unchanged(est, before)
+
+
+METHODS = ["predict", "predict_proba", "predict_sparse_proba", "partial_fit", "expected_stats"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_row_too_extreme_for_every_component_is_named(method):
+    est = mixture(covariance_type="diag").fit(X)
+    extreme = np.repeat(X, 30, axis=0)
+    extreme[1501 % len(extreme)] = 1e200
+    with pytest.raises(ValueError, match=f"row {1501 % len(extreme)} .*extreme"), np.errstate(over="ignore"):
+        getattr(est, method)(extreme)
 
 
 @pytest.mark.parametrize("rate", [0.0, -0.5, 1.5])

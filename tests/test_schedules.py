@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsemix._engine.moves import sort_by_size
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, Streaming, blend, learning_rate
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic, blend, learning_rate, stream
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 
@@ -80,13 +80,12 @@ def test_learning_rate_falls_from_one():
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 25, 49, 50, 51])
-@pytest.mark.parametrize("kind", ["memoized", "stochastic", "streaming", "batch"])
+@pytest.mark.parametrize("kind", ["memoized", "stochastic", "batch"])
 def test_batches_hold_every_row_once_in_order(kind, batch_size):
     rng = np.random.default_rng(2)
     schedule = {
         "memoized": lambda: Memoized(N, batch_size, rng, statistics(rng, N)),
         "stochastic": lambda: Stochastic(N, batch_size, rng, 0.6, 1.0, N),
-        "streaming": lambda: Streaming(N, batch_size),
         "batch": lambda: Batch(N),
     }[kind]()
     for _ in range(2):
@@ -118,11 +117,19 @@ def test_batch_replaces():
 
 def test_streaming_sums_all_blocks():
     rng = np.random.default_rng(5)
-    stats = statistics(rng, 0.0)
-    expected = values(stats)
-    for _, new, after in visit(Streaming(N, 15), stats, rng):
-        expected = expected + values(new)
-        assert_close(after, expected)
+    stats, total = statistics(rng, 10.0), 0.0
+    for n_b in (15.0, 2.0, 40.0):
+        new = statistics(rng, n_b)
+        after = stream(stats, new, first=total == 0.0)
+        assert_close(after, values(new) + (values(stats) if total else 0.0))
+        stats, total = after, total + n_b
+    np.testing.assert_allclose(stats["mass"], total)
+
+
+def test_stream_of_known_length_takes_a_step_towards_the_scaled_block():
+    rng = np.random.default_rng(15)
+    stats, new = statistics(rng, 40.0), statistics(rng, 8.0)
+    assert_close(stream(stats, new, 100.0, 0.3), 0.7 * 2.5 * values(stats) + 0.3 * 12.5 * values(new))
 
 
 def test_stochastic_steps_follow_the_learning_rate():
@@ -185,14 +192,13 @@ def test_memoized_sum_gathers_no_round_off():
     np.testing.assert_allclose(values(stats), sum(values(new) for new in last), rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["memoized", "stochastic", "streaming"])
+@pytest.mark.parametrize("kind", ["memoized", "stochastic"])
 def test_absorbing_leaves_the_old_statistics_alone(kind):
     rng = np.random.default_rng(10)
     stats = statistics(rng, N)
     schedule = {
         "memoized": Memoized(N, 10, rng, stats.copy()),
         "stochastic": Stochastic(N, 10, rng, 0.6, 1.0, N),
-        "streaming": Streaming(N, 10),
     }[kind]
     for _ in range(2):
         for selection in schedule.batches():

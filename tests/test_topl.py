@@ -18,7 +18,7 @@ def top_l(weights, n_nonzero, first_row=0):
     weights = np.ascontiguousarray(weights)
     indices = np.full((len(weights), n_nonzero), -7, dtype=np.int32)
     values, log_z = np.full((len(weights), n_nonzero), np.nan), np.full(len(weights), np.nan)
-    _topl.top_l_responsibilities(weights, indices, values, log_z, first_row)
+    _topl.top_l_responsibilities(weights, indices, values, log_z, first_row + np.arange(len(weights)))
     return indices, values, log_z
 
 

@@ -102,6 +102,13 @@ def part(selection, start, stop):
     return selection[start:stop]
 
 
+def numbers(selection, start, stop):
+    """Row numbers ``start`` to ``stop`` of a slice or index array."""
+    if isinstance(selection, slice):
+        return np.arange(selection.start + start, selection.start + stop)
+    return selection[start:stop]
+
+
 def spans(n, size):
     """Consecutive (start, stop) of at most ``size``."""
     for start in range(0, n, size):

@@ -29,7 +29,7 @@ def respond(model, rows, selection, workers):
         scratch = model.scratch(tile)
         for a, b in blocks.spans(stop - start, tile):
             a, b = start + a, start + b
-            model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch)
+            model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch, blocks.numbers(selection, a, b))
 
     workers.map(share, blocks.shares(n_rows, tile, workers.n_jobs))
     return resp, x

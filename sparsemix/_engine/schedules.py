@@ -26,6 +26,21 @@ def blend(stats, new, rho, mass_before, mass_now):
     return out.add(new, rho * mass_now / n_b)
 
 
+def stream(stats, new, total=None, rho=None, first=False):
+    """Statistics after one more block of a stream.
+
+    Of unknown length (``total`` None): N_t is the mass seen so far with this block, rho = n_b / N_t, and the result is
+    the plain sum; on the ``first`` block the old statistics are only those of the start. Of known length: a step of
+    size rho towards the block's statistics scaled to ``total``.
+    """
+    before = float(stats["mass"])
+    if total is None:
+        before = 0.0 if first else before
+        total = before + float(new["mass"])
+        rho = float(new["mass"]) / total
+    return blend(stats, new, rho, before, total)
+
+
 class Batch:
     """All rows, then a step."""
 
@@ -119,29 +134,6 @@ class Stochastic:
         """(1 - rho_t) S + rho_t (N / n_b) s_b."""
         self.step += 1
         return blend(stats, new, learning_rate(self.step, self.decay, self.offset), self.mass, self.mass)
-
-    def permute(self, order):
-        """Components change their order."""
-
-
-class Streaming:
-    """S + s_b, every row seen once: consecutive blocks in the order of the data."""
-
-    has_bound = False
-    first_comparable_lap = None
-
-    def __init__(self, n_rows, batch_size):
-        self.n_rows = n_rows
-        self.batch_size = batch_size
-
-    def batches(self):
-        """Consecutive blocks."""
-        for start in range(0, self.n_rows, self.batch_size):
-            yield slice(start, min(start + self.batch_size, self.n_rows))
-
-    def absorb(self, stats, new):
-        """S + s_b."""
-        return stats + new
 
     def permute(self, order):
         """Components change their order."""

@@ -10,7 +10,7 @@ def top_l_responsibilities(
     int[:, ::1] indices,         # OUT (n, L), increasing in each row
     double[:, ::1] values,       # OUT (n, L), each row sums to one
     double[::1] log_z,           # OUT (n,) log of the sum of exp(weights) over the support
-    Py_ssize_t first_row=0,      # IN  number of the first row, for messages
+    const Py_ssize_t[::1] numbers=None,  # IN  (n,) what messages call the rows; None counts them from 0
 ):
     """The best responsibilities with at most L non-zeros a row, for r that maximises sum_k r_k W_k + h(r_k).
 
@@ -35,7 +35,8 @@ def top_l_responsibilities(
                 status = softmax(&weights[row, 0], &indices[row, 0], n_nonzero, &values[row, 0], &log_z[row])
             if status != ROW_OK:
                 break
+    number = row if numbers is None or status == ROW_OK else numbers[row]
     if status == ROW_NOT_FINITE:
-        raise ValueError(f"the weights of row {first_row + row} hold NaN or +inf; check the row for extreme values")
+        raise ValueError(f"the weights of row {number} hold NaN or +inf; check the row for extreme values")
     if status != ROW_OK:
-        raise ValueError(f"every weight of row {first_row + row} is -inf; no component explains this row")
+        raise ValueError(f"every weight of row {number} is -inf; no component explains it, check for extreme values")

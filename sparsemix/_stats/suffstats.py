@@ -132,7 +132,7 @@ class SufficientStatistics:
 
     def take(self, components):
         """The given components, in that order; shared sums stay."""
-        return self._map(lambda value: value[components])
+        return self._map(lambda value: np.array(value[components]))
 
     def drop(self, component):
         """All but one component."""

@@ -52,10 +52,12 @@ def kept_entries(params):
 def resume(params, fitted, rows):
     """Rows, model and initial statistics of a fit that goes on from a fitted mixture."""
     model, family = copy(fitted.model), GAUSSIANS[params.covariance_type]
-    if model.n_components != params.n_components or type(model.family) is not family:
+    kind = MaximumLikelihoodMixture if params.inference == "em" else VariationalMixture
+    if (model.n_components, type(model.family), type(model)) != (params.n_components, family, kind):
         raise ValueError(
-            f"warm_start goes on with the n_components={model.n_components} of {type(model.family).__name__} that were "
-            "fitted; keep n_components and covariance_type, or set warm_start=False"
+            f"warm_start goes on with n_components={model.n_components} of {type(model.family).__name__} in a "
+            f"{type(model).__name__}, as fitted; keep n_components, covariance_type and inference, or set "
+            "warm_start=False"
         )
     model.n_nonzero = kept_entries(params)
     stats = fitted.stats.copy()

@@ -74,9 +74,9 @@ class MixtureModel:
         """Weights W_nk = E[log pi_k] + E[log F(x_n | phi_k)] of a tile, over all components."""
         return self.table.weights(x, scratch[: len(x)])
 
-    def local_step(self, x, resp, scratch):
-        """Responsibilities of a tile of rows ([HS16] Algorithm 1)."""
-        _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z)
+    def local_step(self, x, resp, scratch, numbers=None):
+        """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` is what errors call the rows."""
+        _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, component by component."""

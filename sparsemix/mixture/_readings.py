@@ -33,6 +33,7 @@ class MixtureReadings(DensityMixin):
 
         def best(start, stop, weights):
             labels[start:stop] = weights.argmax(axis=1)
+            check_explained(weights.max(axis=1), start)
 
         with workers:
             self._fitted.each_tile("responsibility", X, workers, best)
@@ -55,7 +56,9 @@ class MixtureReadings(DensityMixin):
         resp = np.empty((len(X), self._fitted.model.n_components), dtype=X.dtype)
 
         def softmax(start, stop, weights):
-            weights -= weights.max(axis=1, keepdims=True)
+            largest = weights.max(axis=1, keepdims=True)
+            check_explained(largest, start)
+            weights -= largest
             np.exp(weights, out=resp[start:stop])
             resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
 
@@ -192,7 +195,10 @@ class MixtureReadings(DensityMixin):
     @property
     def mean_precision_(self):
         """kappa of each component (VB, not for "zero_mean"), (n_components,)."""
-        return self._posterior("mean_precision_").mean_precision
+        kappa = self._posterior("mean_precision_").mean_precision
+        if kappa is None:
+            raise AttributeError("covariance_type='zero_mean' has no means and no attribute 'mean_precision_'")
+        return kappa
 
     @property
     def degrees_of_freedom_(self):
@@ -236,3 +242,12 @@ class MixtureReadings(DensityMixin):
     def _n_parameters(self):
         model = self._fitted.model
         return model.family.n_parameters(model.n_components) + model.n_components - 1
+
+
+def check_explained(largest, start):
+    """Refuse a row that is beyond the reach of every component: it has no responsibilities."""
+    bad = np.flatnonzero(~(largest > -np.inf))
+    if len(bad):
+        raise ValueError(
+            f"every weight of row {start + bad[0]} is -inf; no component explains it, check for extreme values"
+        )

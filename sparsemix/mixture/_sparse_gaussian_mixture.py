@@ -15,13 +15,16 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.moves import sort_by_size
-from sparsemix._engine.schedules import blend, learning_rate
+from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers, slow_blas
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import StickBreakingWeights
 from sparsemix.mixture._assemble import assemble, make_schedule, make_start, resume
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
+
+# Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
+OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -132,7 +135,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
     init_params_ : str
         How the clusters were seeded; what "auto" chose.
     n_samples_seen_ : int
-        Rows seen by ``fit`` or since by ``partial_fit``.
+        Rows of positive weight seen by ``fit`` and since by ``partial_fit``; ``update_from_stats`` adds the mass.
     n_steps_ : int
         Calls of ``partial_fit`` since the start or the last ``fit``.
     n_features_in_ : int
@@ -366,7 +369,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
             if first:
                 self._start_stream(rows, kept, workers)
             stats = self._collect(rows, workers)
-            self._absorb(stats, len(X))
+            self._absorb(stats, len(rows))
         return self
 
     def expected_stats(self, X, sample_weight=None):
@@ -468,7 +471,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
             return False
         best = max(trials, key=lambda monitor: monitor.lower_bounds[-1] if monitor.lower_bounds else -np.inf)
         best.model.global_step(best.stats)  # an interrupt may have come after the next step's sums
-        for name in ("lower_bound_", "lower_bounds_"):
+        for name in OF_FIT:
             vars(self).pop(name, None)
         vars(self).update(self._attributes(best))
         return True
@@ -501,19 +504,16 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
     def _absorb(self, new, n_rows, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, and a global step."""
         model, stats = self._fitted.model, self._fitted.stats
-        before = float(stats["mass"]) if self.n_samples_seen_ or self.total_samples is not None else 0.0
-        n_b = float(new["mass"])
+        total = self.total_samples
         if rho is not None:
-            now = before if rho < 1.0 else n_b
-        elif self.total_samples is not None:
-            now = self.total_samples
+            total = float((stats if rho < 1.0 else new)["mass"])
+        elif total is not None:
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
-        else:
-            now = before + n_b
-            rho = n_b / now
-        stats = blend(stats, new, rho, before, now)
+        stats = stream(stats, new, total, rho, first=self.n_samples_seen_ == 0)
         model = copy(model)
         model.global_step(stats)
+        for name in OF_FIT:
+            vars(self).pop(name, None)
         vars(self).update(
             _fitted=FittedMixture(model, stats),
             n_samples_seen_=self.n_samples_seen_ + n_rows,

@@ -88,11 +88,22 @@ def white(x, mean, packed):
 
 
 def prior_scale(data, dof, covariance, d):
-    """Packed B0: the argument (D, D), or (dof - D - 1) times the data's covariance, kept positive definite."""
+    """Packed B0: the argument (D, D), or (dof - D - 1) times the data's covariance, made positive definite."""
     if covariance is not None:
         return symmetric.pack(covariance)
     covariance = np.array(data.covariances).reshape(-1)
-    diagonal = symmetric.diagonal_positions(d)
-    level = covariance[diagonal].mean()
-    covariance[diagonal] += 1e-6 * level if level > 0 else 1.0
+    if is_singular(covariance):
+        diagonal = symmetric.diagonal_positions(d)
+        level = covariance[diagonal].mean()
+        covariance[diagonal] += 1e-6 * level if level > 0 else 1.0
     return max(dof - d - 1, 1e-3) * covariance
+
+
+def is_singular(packed):
+    """Whether a column is a combination of earlier ones, but for 1e-8 of its variance; units do not matter."""
+    try:
+        pivots = np.diag(np.linalg.cholesky(symmetric.unpack(packed))) ** 2
+    except np.linalg.LinAlgError:
+        return True
+    variances = packed[symmetric.diagonal_positions(len(pivots))]
+    return not (pivots > 1e-8 * variances).all()

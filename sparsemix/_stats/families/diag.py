@@ -21,9 +21,10 @@ class NormalGamma(ConjugateParameters):
 
 
 def default_variances(data):
-    """The data's variance or variances, each at least 1e-6 of their mean."""
-    level = data.covariances.mean()
-    return data.covariances[0] + (1e-6 * level if level > 0 else 1.0)
+    """The data's variance or variances, whatever their units; a constant column gets 1e-6 of their mean."""
+    variances = data.covariances[0]
+    level = variances.mean()
+    return np.where(variances > 1e-30 * level, variances, 1e-6 * level if level > 0 else 1.0)
 
 
 class DiagonalGaussian(GaussianFamily):
