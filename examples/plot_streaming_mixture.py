@@ -59,14 +59,14 @@ figure, axis = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for label, (rows, scores) in curves.items():
     axis.plot(rows, scores, label=f"partial_fit, {label}")
     print(f"{label:38s} {scores[-1]:.3f}")
-axis.axhline(batch_score, color="k", linestyle="--", label=f"fit, {batch.n_iter_} passes over all rows, best of three starts")
+axis.axhline(batch_score, color="k", linestyle="--", label=f"fit of all rows, best of 3, {batch.n_iter_} passes")
 axis.set(xlabel="rows seen", ylabel="held-out log-likelihood a row, nats")
 axis.legend(loc="lower right")
 print(f"{'fit of all rows':38s} {batch_score:.3f}")
 
 # %%
-# The careful start is worth more than all the rows that follow. After it, one pass over the stream reaches what several
-# passes over the stored rows reach. Every such fit ends in a local optimum, so which one wins by a little is chance.
+# The careful start is worth more than all the rows that follow. With it, one pass over the stream ends near the best of
+# three fits that go over the stored rows several times.
 
 # %%
 # Pickling in mid-stream

@@ -1,0 +1,38 @@
+"""Sphinx configuration: ``sphinx-build -W -b html doc doc/_build/html`` from the top folder."""
+
+from sparsemix._version import __version__
+
+project = "sparsemix"
+author = "The sparsemix developers"
+copyright = "the sparsemix developers"
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "measured"]
+
+# Stubs of the API pages are made in doc/generated at each build; _templates/class.rst lists a class's methods.
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# The scripts run while the site is built, as they do in the tests; each is also a download.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+}
+
+html_theme = "furo"
+html_title = f"sparsemix {version}"
+html_static_path = ["_static"]
+html_show_sphinx = False
