@@ -1,4 +1,4 @@
-"""Threads over blocks of rows and ranges of components, and the one limit on BLAS."""
+"""Threads over blocks of rows and ranges of components, and the one limit on everybody else's."""
 
 from functools import cache
 
@@ -15,10 +15,10 @@ def _controller():
 
 
 class Workers:
-    """Context of a fit: one pool of ``n_jobs`` threads, and BLAS on one thread whatever ``n_jobs`` is.
+    """Context of a fit: one pool of ``n_jobs`` threads, and BLAS and OpenMP on one thread whatever ``n_jobs`` is.
 
-    A matrix product's last bits change with the number of BLAS threads, so BLAS always runs on one, and what is done
-    in parallel is cut into pieces whose results do not depend on the cut.
+    The last bits of a matrix product, and of scikit-learn's k-means, change with the number of their threads, so they
+    always run on one, and what is done in parallel is cut into pieces whose results do not depend on the cut.
     """
 
     def __init__(self, n_jobs=None):
@@ -27,7 +27,7 @@ class Workers:
         self._limit = None
 
     def __enter__(self):
-        self._limit = _controller().limit(limits=1, user_api="blas")
+        self._limit = _controller().limit(limits=1)
         self._limit.__enter__()
         if self.n_jobs > 1:
             self._pool = Parallel(n_jobs=self.n_jobs, backend="threading").__enter__()

@@ -36,7 +36,7 @@
 
 #define ISA v4
 #define LEVEL 2
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma,prefer-vector-width=512")))
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma")))
 #define VECTOR_BYTES 64
 #define REAL float
 #include LOOPS
