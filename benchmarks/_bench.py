@@ -1,0 +1,107 @@
+"""How much is measured, and what the measurements of one run share: patches, starts, records."""
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from _measure import CORES, run
+from _report import write_line
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured; tuples beside ``components`` hold one value for each K."""
+
+    n_rows: int = 200_000
+    n_test: int = 20_000
+    components: tuple = (100, 400)
+    pass_components: tuple = (100, 400)
+    passes: int = 4
+    rival_passes: int = 2
+    rival_pairs: int = 20_000_000  # rows times components that scikit-learn is timed on
+    nonzeros: tuple = (1, 2, 4, 16, None)
+    sparsity_share: float = 0.5  # of the rows
+    sparsity_passes: tuple = (20, 7)
+    marks: tuple = (1, 2, 5, 10, 20, 50, 100, 200)
+    learning_seconds: tuple = (8, 15)
+    rival_seconds: tuple = (25, 50)
+    memory_components: int = 400
+    methods: tuple = ("batch", "memoized", "online")
+    inferences: tuple = ("em", "vb")
+    diagonal_types: tuple = ("diag", "spherical")
+    diagonal_patch: int = 16
+    diagonal_components: int = 1_000
+    diagonal_rows: int = 100_000
+    diagonal_rival_rows: int = 20_000
+
+
+DEFAULT = Sizes()
+FULL = replace(
+    DEFAULT, pass_components=(100, 400, 800), passes=8, rival_passes=3, rival_pairs=80_000_000, sparsity_share=1.0,
+    sparsity_passes=(20, 20), learning_seconds=(60, 120), rival_seconds=(120, 240),
+)  # fmt: skip
+QUICK = Sizes(
+    n_rows=2_000, n_test=200, components=(6,), pass_components=(6,), passes=2, rival_passes=1, rival_pairs=9_000,
+    nonzeros=(2, None), sparsity_share=1.0, sparsity_passes=(2,), marks=(1, 2), learning_seconds=(0.05,),
+    rival_seconds=(0.05,), memory_components=6, methods=("online",), inferences=("vb",), diagonal_types=("diag",),
+    diagonal_patch=4, diagonal_components=6, diagonal_rows=1_000, diagonal_rival_rows=500,
+)  # fmt: skip
+
+
+class Bench:
+    """Data, common starts and records of one run; ``folder`` holds what the children share."""
+
+    def __init__(self, sizes, images, folder, json_path=None):
+        self.sizes = sizes
+        self.images = images
+        self.folder = Path(folder)
+        self.json_path = json_path
+        self.records = []
+        self.environment = run("_tasks:environment", CORES[:1])
+        self.patches = cache(self._patches)
+        self.start = cache(self._start)
+
+    def measure(self, section, label, task, n_cores=1, fields=(), **arguments):
+        """One measurement, told on stderr and kept as a record."""
+        begun = time.perf_counter()
+        print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
+        result = run(f"_tasks:{task}", CORES[:n_cores], **arguments)
+        print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
+        record = {"section": section, "label": label, **dict(fields), **result}
+        self.records.append(record)
+        if self.json_path:
+            write_line(self.json_path, record | {"environment": self.environment})
+        return record
+
+    def files(self, size=8, held_out=False):
+        """Paths of the patches, as tasks take them."""
+        self.patches(size)
+        paths = self._paths(size)
+        return paths if held_out else {"train": paths["train"]}
+
+    def _paths(self, size):
+        return {name: str(self.folder / f"{name}{size}.npy") for name in ("train", "test")}
+
+    def _patches(self, size):
+        n_rows = self.sizes.n_rows if size == 8 else self.sizes.diagonal_rows
+        return run(
+            "_patches:write_patches", CORES, images=self.images, size=size, n_rows=n_rows, n_test=self.sizes.n_test,
+            **self._paths(size),
+        )  # fmt: skip
+
+    def _start(self, n_components, covariance_type="zero_mean", size=8):
+        out = str(self.folder / f"start-{covariance_type}-{n_components}.npz")
+        # a subset to draw from: the divergences of diagonal families are slow, and a start for timing may be poor
+        init_size = None if covariance_type == "zero_mean" else 5 * n_components
+        run(
+            "_patches:write_start", CORES, **self.files(size), n_components=n_components,
+            covariance_type=covariance_type, init_size=init_size, out=out,
+        )  # fmt: skip
+        return out
+
+    @property
+    def n_rows(self):
+        """Training rows of 8x8 patches; the photographs may give fewer than were asked for."""
+        return self.patches(8)["n_rows"]

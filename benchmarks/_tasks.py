@@ -1,0 +1,175 @@
+"""What is measured, each function in a child process of its own.
+
+Files come by name: training rows, held-out rows, and the start that all fits of one table share.
+"""
+
+import hashlib
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy
+import sklearn
+from _fits import REG_COVAR, Clock, Passes, fit_rival, fitted_parameters, held_out, load_start, per_pass, sparse_mixture
+from _measure import CORES, peak_resident_bytes, resident_bytes
+from threadpoolctl import threadpool_info
+
+import sparsemix
+from sparsemix import SparseGaussianMixture
+from sparsemix._engine.threads import slow_blas
+from sparsemix._kernels import _accumulate, _quadratic, _simd, _topl
+from sparsemix.mixture._model import MaximumLikelihoodMixture
+
+# On a part of the rows components have fewer than a covariance needs; the ridge keeps the fit going and costs nothing.
+REG_COVAR_PART = 1e-3
+
+PHASES = {
+    "weights": [(_quadratic, "log_density")],
+    "selection": [(_topl, "top_l_responsibilities")],
+    "grouping": [(_accumulate, "group_by_component")],
+    "statistics": [(_accumulate, name) for name in ("add_counts", "add_first", "add_squares", "add_outer")],
+    "global step": [(MaximumLikelihoodMixture, "global_step")],
+}
+
+WARM_UP_ROWS, WARM_UP_COMPONENTS = 1_000, 4
+
+
+def environment():
+    """What the figures depend on besides the code."""
+    blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return {
+        "cpu": cpu_model(),
+        "cores": len(CORES),
+        "python": platform.python_version(),
+        "sparsemix": sparsemix.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "instruction_set": _simd.instruction_set(),
+        "blas": sorted({f"{library['internal_api']} {library.get('architecture')}" for library in blas}),
+        "slow_blas": slow_blas(),
+    }
+
+
+def cpu_model():
+    """Name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def gemm_peak():
+    """Operations a second of a float32 matrix product, the best of six."""
+    a, b, out = np.random.default_rng(0).standard_normal((3, 2048, 2048), dtype=np.float32)
+    seconds = []
+    for _ in range(6):
+        begun = time.perf_counter()
+        np.matmul(a, b, out=out)
+        seconds.append(time.perf_counter() - begun)
+    return {"flops": 2 * 2048**3 / min(seconds)}
+
+
+def sparse_passes(train, start, rows, passes, test=None, **parameters):
+    """Seconds of a pass of our mixture, a fingerprint of its parameters, and its held-out score if asked for."""
+    mixture = sparse_mixture(load_start(start), max_iter=passes, **parameters).fit(np.load(train)[:rows])
+    fitted = fitted_parameters(mixture)
+    return {
+        "seconds": per_pass([record["seconds"] for record in mixture.history_]),
+        "digest": hashlib.sha256(b"".join(part.tobytes() for part in fitted)).hexdigest(),
+        "held_out": None if test is None else held_out(test, fitted),
+    }
+
+
+def rival_passes(train, start, rows, passes, covariance_type):
+    """Seconds of a pass of scikit-learn's mixture; None and the reason when it did not finish one."""
+    X, clock = np.load(train), Clock(passes)
+    reg_covar = REG_COVAR if rows >= len(X) else REG_COVAR_PART
+    error = fit_rival(load_start(start), X[:rows], covariance_type, clock, reg_covar)
+    return {"seconds": per_pass(clock.seconds) if clock.seconds else None, "error": error}
+
+
+def sparse_phases(train, start, rows, passes, **parameters):
+    """Seconds that a pass spends in each phase, the mean over the passes after the first."""
+    spent = dict.fromkeys(PHASES, 0.0)
+    for phase, functions in PHASES.items():
+        for owner, name in functions:
+            setattr(owner, name, timed(getattr(owner, name), phase, spent))
+    clock = Clock(passes, marks=range(1, passes + 1))
+    mixture = sparse_mixture(load_start(start), max_iter=passes, **parameters)
+    mixture.set_callbacks(Passes(clock, lambda _: dict(spent))).fit(np.load(train)[:rows])
+    (_, begin, first), (_, end, last) = clock.kept[0], clock.kept[-1]
+    out = {phase: (last[phase] - first[phase]) / (passes - 1) for phase in PHASES}
+    seconds = (end - begin) / (passes - 1)
+    return {"seconds": seconds, "phases": out | {"rest": seconds - sum(out.values())}}
+
+
+def timed(function, phase, spent):
+    """The function, its time added to that of its phase."""
+
+    def call(*arguments):
+        begun = time.perf_counter()
+        try:
+            return function(*arguments)
+        finally:
+            spent[phase] += time.perf_counter() - begun
+
+    return call
+
+
+def start_score(start, test):
+    """Held-out score before the first pass."""
+    return {"checkpoints": [(0, 0.0, held_out(test, load_start(start)))]}
+
+
+def sparse_curve(train, test, start, budget, marks, **parameters):
+    """Held-out score of our mixture against passes and seconds."""
+    clock = Clock(10_000, budget, marks)
+    mixture = sparse_mixture(load_start(start), max_iter=clock.max_passes, **parameters)
+    mixture.set_callbacks(Passes(clock)).fit(np.load(train))
+    return scored(clock, test)
+
+
+def rival_curve(train, test, start, budget, marks):
+    """Held-out score of scikit-learn's mixture against passes and seconds."""
+    clock = Clock(10_000, budget, marks)
+    error = fit_rival(load_start(start), np.load(train), "full", clock)
+    out = scored(clock, test)
+    return out | {"error": error or out["error"]}
+
+
+def scored(clock, test):
+    """(passes, seconds, held-out score) of everything that the clock kept and that has a density."""
+    checkpoints, error = [], None
+    for passes, seconds, parameters in clock.kept:
+        try:
+            checkpoints.append((passes, seconds, held_out(test, parameters)))
+        except np.linalg.LinAlgError as problem:
+            error = f"no score after {passes} passes: {problem}"
+    return {"checkpoints": checkpoints, "error": error}
+
+
+def sparse_memory(train, start, passes, **parameters):
+    """Growth of resident memory in a fit of our mixture."""
+    X, start = np.load(train), load_start(start)
+    shape = {name: parameters[name] for name in ("covariance_type", "inference", "learning_method")}
+    SparseGaussianMixture(WARM_UP_COMPONENTS, max_iter=1, random_state=0, **shape).fit(X[:WARM_UP_ROWS])
+    return growth(lambda: sparse_mixture(start, max_iter=passes, **parameters).fit(X))
+
+
+def rival_memory(train, start, passes):
+    """Growth of resident memory in a fit of scikit-learn's mixture."""
+    X, start = np.load(train), load_start(start)
+    few = tuple(part[:WARM_UP_COMPONENTS] for part in start)
+    fit_rival(few, X[:WARM_UP_ROWS], "full", Clock(1), REG_COVAR_PART)
+    return growth(lambda: fit_rival(start, X, "full", Clock(passes)))
+
+
+def growth(fit):
+    """Peak of resident memory in ``fit`` beyond what is resident before, in bytes; what ended the fit early."""
+    before = resident_bytes()
+    result = fit()
+    return {"bytes": peak_resident_bytes() - before, "error": result if isinstance(result, str) else None}

@@ -1,0 +1,58 @@
+"""SparseGaussianMixture from commit to commit: small, so that a regression shows and a run stays short."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsemix import SparseGaussianMixture
+from sparsemix.datasets import make_patch_mixture
+
+N_ROWS, N_TEST, N_FEATURES, PASSES = 6_000, 2_000, 32, 5
+
+
+class Mixture:
+    """Common parts: data, and a fit of a few passes from rows drawn at random."""
+
+    param_names = ("covariance_type", "n_components", "n_nonzero", "learning_method")
+    params = (["zero_mean", "full", "diag"], [20, 100], [1, 4, None], ["batch", "memoized", "online"])
+
+    def setup(self, covariance_type, n_components, n_nonzero, learning_method):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        X, _, _ = make_patch_mixture(N_ROWS + N_TEST, N_FEATURES, n_components=20, random_state=0)
+        self.X, self.X_test = np.split(X.astype(np.float32), [N_ROWS])
+        self.mixture = SparseGaussianMixture(
+            n_components, n_nonzero=n_nonzero, covariance_type=covariance_type, learning_method=learning_method,
+            init_params="random_from_data", init_size=1_000, max_iter=PASSES, tol=0.0, random_state=0,
+        )  # fmt: skip
+
+
+class Time(Mixture):
+    """Seconds."""
+
+    def setup(self, *params):
+        super().setup(*params)
+        self.mixture.fit(self.X)
+        self.mixture.set_params(warm_start=True, max_iter=1)
+
+    def time_fit_pass(self, *_):
+        """A fit that goes on for one pass."""
+        self.mixture.fit(self.X)
+
+
+class Memory(Mixture):
+    """Memory."""
+
+    def peakmem_fit(self, *_):
+        """Peak of resident memory, data and interpreter included."""
+        self.mixture.fit(self.X)
+
+
+class Score(Mixture):
+    """What the passes are worth."""
+
+    def track_heldout_score(self, *_):
+        """Held-out log-likelihood of a row after a few passes."""
+        return self.mixture.fit(self.X).score(self.X_test)
+
+    track_heldout_score.unit = "nats"
