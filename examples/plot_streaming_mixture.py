@@ -11,9 +11,8 @@ a fit of all rows at once, pickles the mixture in mid-stream, and then lets the 
 # A stream of unknown length
 # --------------------------
 # With ``total_samples=None`` every row counts the same whenever it came: the statistics are sums over all blocks so
-# far. What the start got wrong therefore stays in the sums for long, and the start is worth some care. Two things
-# help: collect a few blocks before the first call, and let ``n_init_iter`` reassign these rows a few times before
-# learning begins.
+# far. What the start got wrong therefore stays in the sums for long, and the start is worth some care: collect a few
+# blocks before the first call.
 
 import pickle
 
@@ -47,10 +46,10 @@ def follow(mixture, blocks, held_out):
 X, _, _ = make_patch_mixture(BLOCK * N_BLOCKS + 4_000, n_features=D, n_components=20, rank=4, random_state=0)
 blocks, held_out = np.split(X[: BLOCK * N_BLOCKS], N_BLOCKS), X[BLOCK * N_BLOCKS :]
 together = [np.concatenate(blocks[:3]), *blocks[3:]]
-careful = new_mixture(n_init_iter=3)
+careful = new_mixture()
 curves = {
     "first block as it comes": follow(new_mixture(), blocks, held_out),
-    "three blocks together, n_init_iter=3": follow(careful, together, held_out),
+    "first three blocks together": follow(careful, together, held_out),
 }
 batch = new_mixture(n_init_iter=3, n_init=3, tol=1e-3).fit(np.concatenate(blocks))
 batch_score = batch.score(held_out)
@@ -74,7 +73,7 @@ print(f"{'fit of all rows':38s} {batch_score:.3f}")
 # A pickle holds the statistics and all that the next call of ``partial_fit`` needs. The copy that was stored
 # half-way and then resumed ends at the same bits.
 
-resumed = new_mixture(n_init_iter=3)
+resumed = new_mixture()
 for number, block in enumerate(together):
     if number == len(together) // 2:
         resumed = pickle.loads(pickle.dumps(resumed))
@@ -93,8 +92,8 @@ print("same scores to the last bit:", resumed.score(held_out) == careful.score(h
 generator = np.random.default_rng(0).standard_normal((D, D))
 turn = expm(0.003 * (generator - generator.T))  # an orthogonal matrix near the identity
 
-summing = new_mixture(n_init_iter=3)
-forgetting = new_mixture(n_init_iter=3, total_samples=5 * BLOCK)
+summing = new_mixture()
+forgetting = new_mixture(total_samples=5 * BLOCK)
 rows, scores = [], {"sums of all rows": [], "learning rate 0.2": []}
 rotation = np.eye(D)
 for number, block in enumerate(together):

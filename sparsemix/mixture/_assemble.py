@@ -110,8 +110,11 @@ def check_covariances(name, value, family, n_components):
     return value
 
 
-def make_start(params, model, smoothing, n_rows, kept=None):
-    """The start of a fit; ``kept`` selects the rows of a given matrix of responsibilities."""
+def make_start(params, model, smoothing, n_rows, kept=None, n_init_iter=0):
+    """The start of a fit.
+
+    ``kept`` selects the rows of a given matrix of responsibilities; ``n_init_iter`` holds where the parameter is None.
+    """
     family, n_components = model.family, model.n_components
     weights = means = covariances = None
     if params.weights_init is not None:
@@ -130,7 +133,8 @@ def make_start(params, model, smoothing, n_rows, kept=None):
     init_params = params.init_params
     if not isinstance(init_params, str):
         init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
-    return Start(model, smoothing, init_params, params.n_init_iter, size, weights, means, covariances)
+    n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
+    return Start(model, smoothing, init_params, n_init_iter, size, weights, means, covariances)
 
 
 def check_responsibilities(resp, n_rows, n_components, kept):

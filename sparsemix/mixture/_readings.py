@@ -87,7 +87,7 @@ class MixtureReadings(DensityMixin):
         return resp.to_csr(model.n_components)
 
     def score_samples(self, X):
-        """Log density of each row under the mixture of the point estimates, over all K ([1]_ Section 4).
+        """Log density of each row under the mixture of the point estimates, over all K.
 
         Parameters
         ----------
@@ -98,6 +98,11 @@ class MixtureReadings(DensityMixin):
         -------
         log_density : ndarray of shape (n_samples,), float64
             Natural logarithms.
+
+        Notes
+        -----
+        Hughes and Sudderth 2016, Section 4: weights and means are posterior means, covariances the posterior means
+        B / (nu - n_features - 1); in EM they are the estimates.
         """
         X, workers = self._ready(X)
         out = np.empty(len(X))
@@ -155,18 +160,40 @@ class MixtureReadings(DensityMixin):
         return X + self.means_[labels], labels
 
     def aic(self, X):
-        """Akaike's information criterion, -2 log likelihood + 2 parameters; lower is better."""
+        """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        aic : float
+            Lower is better.
+        """
         return -2.0 * self.score(X) * len(X) + 2.0 * self._n_parameters()
 
     def bic(self, X):
-        """Bayesian information criterion, -2 log likelihood + log(n_samples) parameters; lower is better."""
+        """Bayesian information criterion of rows, -2 log likelihood + log(n_samples) parameters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        bic : float
+            Lower is better.
+        """
         return -2.0 * self.score(X) * len(X) + np.log(len(X)) * self._n_parameters()
 
     # -- fitted attributes that follow from the statistics
 
     @property
     def weights_(self):
-        """Mixture weights of shape (n_components,)."""
+        """Mixture weights of shape (n_components,); posterior means in VB."""
         return self._attribute("weights_").weights
 
     @property
@@ -176,12 +203,17 @@ class MixtureReadings(DensityMixin):
 
     @property
     def covariances_(self):
-        """Covariances in the shape that scikit-learn's mixtures give them."""
+        """Covariances in scikit-learn's shapes.
+
+        (n_components, n_features, n_features) for "full" and "zero_mean", (n_features, n_features) for "tied",
+        (n_components, n_features) for "diag", (n_components,) for "spherical". In VB they are B / nu, as in
+        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1).
+        """
         return self._attribute("covariances_").covariances
 
     @property
     def precisions_(self):
-        """Inverses of the covariances."""
+        """Inverses of the covariances, in the same shapes."""
         fitted = self._attribute("precisions_")
         square = fitted.model.family.structure in ("full", "tied")
         return np.linalg.inv(fitted.covariances) if square else 1.0 / fitted.covariances
