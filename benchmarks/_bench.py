@@ -30,6 +30,7 @@ class Sizes:
     memory_components: int = 400
     methods: tuple = ("batch", "memoized", "online")
     inferences: tuple = ("em", "vb")
+    thread_methods: tuple = ("batch", "memoized")
     diagonal_types: tuple = ("diag", "spherical")
     diagonal_patch: int = 16
     diagonal_components: int = 1_000
@@ -45,8 +46,8 @@ FULL = replace(
 QUICK = Sizes(
     n_rows=2_000, n_test=200, components=(6,), pass_components=(6,), passes=2, rival_passes=1, rival_pairs=9_000,
     nonzeros=(2, None), sparsity_share=1.0, sparsity_passes=(2,), marks=(1, 2), learning_seconds=(0.05,),
-    rival_seconds=(0.05,), memory_components=6, methods=("online",), inferences=("vb",), diagonal_types=("diag",),
-    diagonal_patch=4, diagonal_components=6, diagonal_rows=1_000, diagonal_rival_rows=500,
+    rival_seconds=(0.05,), memory_components=6, methods=("online",), inferences=("vb",), thread_methods=("memoized",),
+    diagonal_types=("diag",), diagonal_patch=8, diagonal_components=6, diagonal_rival_rows=500,
 )  # fmt: skip
 
 

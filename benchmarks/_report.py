@@ -51,7 +51,7 @@ def plot_learning(records, path):
                 continue
             _, seconds, scores = zip(*record["checkpoints"], strict=True)
             panel.plot(seconds, scores, marker="o", markersize=3, label=record["label"])
-        panel.set(title=f"K = {n_components}", xlabel="seconds of training", xscale="symlog")
+        panel.set(title=f"K = {n_components}", xlabel="seconds of training", xscale="log")
     panels[0][0].set_ylabel("held-out log-likelihood of a patch, nats")
     panels[0][0].legend()
     figure.savefig(path, dpi=150)

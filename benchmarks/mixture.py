@@ -56,16 +56,20 @@ def pass_row(record, rival, floor):
     ]  # fmt: skip
 
 
+def start_type(covariance_type):
+    """Full covariances start with zero means, so that there is one start for all of them."""
+    return covariance_type if covariance_type in ("diag", "spherical") else "zero_mean"
+
+
 def time_sparse(bench, section, n_components, covariance_type, n_rows, size=8):
     """Seconds of a pass of our mixture."""
-    start_type = covariance_type if size != 8 else "zero_mean"
     fields = {
         "name": SPARSE, "covariance_type": covariance_type, "n_components": n_components, "n_rows": n_rows,
         "pairs": n_rows * n_components, "mark": "",
     }  # fmt: skip
     return bench.measure(
         section, f"{SPARSE} {covariance_type}, K={n_components}", "sparse_passes", fields=fields,
-        **bench.files(size), start=bench.start(n_components, start_type, size), rows=n_rows,
+        **bench.files(size), start=bench.start(n_components, start_type(covariance_type), size), rows=n_rows,
         passes=bench.sizes.passes, covariance_type=covariance_type, **COMMON,
     )  # fmt: skip
 
@@ -79,7 +83,7 @@ def time_rival(bench, section, n_components, covariance_type, n_rows, at_most, s
     }  # fmt: skip
     record = bench.measure(
         section, f"{RIVAL} {covariance_type}, K={n_components}", "rival_passes", fields=fields, **bench.files(size),
-        start=bench.start(n_components, "zero_mean" if size == 8 else covariance_type, size), rows=part,
+        start=bench.start(n_components, start_type(covariance_type), size), rows=part,
         passes=bench.sizes.rival_passes, covariance_type=covariance_type,
     )  # fmt: skip
     if record["seconds"] is None:
@@ -193,30 +197,36 @@ def print_curves(bench, n_components, start_score, records):
 def section_threads(bench):
     """Two threads on one core and on two, and whether they give the same bits."""
     for n_components in bench.sizes.components:
-        records = []
-        for n_jobs, n_cores in [(1, 1), (2, 1), (2, 2)]:
-            if n_cores > len(CORES):
-                continue
-            label = f"n_jobs={n_jobs} on {n_cores} core{'s' * (n_cores > 1)}"
-            record = bench.measure(
-                "threads", f"K={n_components}, {label}", "sparse_passes", n_cores,
-                fields={"name": label, "n_components": n_components, "n_jobs": n_jobs, "n_cores": n_cores},
-                **bench.files(), start=bench.start(n_components), rows=bench.n_rows, passes=bench.sizes.passes,
-                covariance_type="zero_mean", n_jobs=n_jobs, **COMMON,
-            )  # fmt: skip
-            records.append(record)
-        one = records[0]
-        rows = [
-            [
-                record["name"], number(record["seconds"]), number(one["seconds"] / record["seconds"], ".2f"),
-                "the same" if record["digest"] == one["digest"] else "DIFFERENT",
-            ]
-            for record in records
-        ]  # fmt: skip
+        rows = []
+        for method in bench.sizes.thread_methods:
+            records = [
+                time_threads(bench, n_components, method, n_jobs, n_cores)
+                for n_jobs, n_cores in [(1, 1), (2, 1), (2, 2)] if n_cores <= len(CORES)
+            ]  # fmt: skip
+            one = records[0]
+            rows += [
+                [
+                    method, record["name"], number(record["seconds"]),
+                    number(one["seconds"] / record["seconds"], ".2f"),
+                    "the same" if record["digest"] == one["digest"] else "DIFFERENT",
+                ]
+                for record in records
+            ]  # fmt: skip
         print_table(
-            f"Threads: K={n_components}, batch EM, zero means, L=4, {bench.n_rows:,} rows",
-            ["", "s/pass", "times faster", "bits"], rows,
+            f"Threads: K={n_components}, EM, zero means, L=4, {bench.n_rows:,} rows",
+            ["", "", "s/pass", "times faster", "bits"], rows, n_left=2,
         )  # fmt: skip
+
+
+def time_threads(bench, n_components, method, n_jobs, n_cores):
+    """Seconds of a pass of our mixture with some threads on some cores."""
+    label = f"n_jobs={n_jobs} on {n_cores} core{'s' * (n_cores > 1)}"
+    return bench.measure(
+        "threads", f"{method}, K={n_components}, {label}", "sparse_passes", n_cores,
+        fields={"name": label, "n_components": n_components, "n_jobs": n_jobs, "n_cores": n_cores},
+        **bench.files(), start=bench.start(n_components), rows=bench.n_rows, passes=bench.sizes.passes,
+        covariance_type="zero_mean", n_jobs=n_jobs, **(COMMON | {"learning_method": method}),
+    )  # fmt: skip
 
 
 def section_memory(bench):
