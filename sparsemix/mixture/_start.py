@@ -24,9 +24,9 @@ def data_gaussian(family, rows, workers):
 class Start:
     """Initial statistics of a mixture, in the shape of those of all rows.
 
-    Rows (a random subset when there are many) are assigned to clusters; the clusters' smoothed Gaussians, with one
-    row more in each than was assigned, then stand for all rows. The smoothing keeps clusters of few rows from
-    overconfidence, the extra row keeps empty ones alive.
+    Given responsibilities are taken as they are. Else rows (a random subset when there are many) are assigned
+    to clusters; the clusters' smoothed Gaussians, with one row more in each than was assigned, then stand for all
+    rows. The smoothing keeps clusters of few rows from overconfidence, the extra row keeps empty ones alive.
 
     Parameters
     ----------
@@ -67,8 +67,10 @@ class Start:
         if self.covariances is not None and (self.means is not None or not self.family.has_means):
             return self._spread(np.ones(self.model.n_components), None, rows.mass)
         if not isinstance(self.init_params, str):
-            resp = SparseResponsibilities.from_matrix(self.init_params)
-            return self._from_clusters(rows, slice(0, len(rows)), resp, workers)
+            resp, everything = SparseResponsibilities.from_matrix(self.init_params), slice(0, len(rows))
+            if self.weights is None and self.means is None and self.covariances is None:
+                return collect_given(self.model, rows, everything, resp, workers)  # as they are, nothing smoothed
+            return self._from_clusters(rows, everything, resp, workers)
         selection = subset(rows, max(self.init_size, self.model.n_components), rng)
         if self.means is not None:
             return self._from_clusters(rows, selection, self._nearest(rows, selection, workers), workers)
