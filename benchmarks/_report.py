@@ -47,12 +47,12 @@ def plot_learning(records, path):
     figure, panels = plt.subplots(1, len(sizes), figsize=(6 * len(sizes), 4.5), squeeze=False, layout="constrained")
     for n_components, panel in zip(sizes, panels[0], strict=True):
         for record in records:
-            if record["n_components"] != n_components or len(record["checkpoints"]) < 2:
+            if record["n_components"] != n_components or not any(row[0] for row in record["checkpoints"]):
                 continue
             _, seconds, scores = zip(*record["checkpoints"], strict=True)
             panel.plot(seconds, scores, marker="o", markersize=3, label=record["label"])
         panel.set(title=f"K = {n_components}", xlabel="seconds of training", xscale="log")
     panels[0][0].set_ylabel("held-out log-likelihood of a patch, nats")
     panels[0][0].legend()
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=100)
     print(f"\n{path}: held-out score against seconds of training")
