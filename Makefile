@@ -28,7 +28,7 @@ bounds:
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint sparsemix
+	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 
 dist: $(VENV)/.test
 	rm -rf dist

@@ -191,15 +191,15 @@ def whiten(matrices, means, dtype):
     packed = reference.lower_triangles(matrices)
     log_dets = np.zeros(len(means))
     factors, offsets = np.zeros(packed.shape, dtype=dtype), np.zeros(means.shape, dtype=dtype)
-    return _factor.whiten(packed, means, log_dets, factors, offsets), log_dets, factors, offsets
+    _factor.whiten(packed, means, log_dets, factors, offsets)
+    return log_dets, factors, offsets
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 16, 17, 64, 70])
 def test_whitening_is_the_inverse_of_the_cholesky_factor(n_features):
     rng = np.random.default_rng(n_features)
     matrices, means = covariances(rng, 3, n_features), rng.normal(size=(3, n_features))
-    failed, log_dets, factors, offsets = whiten(matrices, means, np.float64)
-    assert failed == 0
+    log_dets, factors, offsets = whiten(matrices, means, np.float64)
     expected = np.linalg.inv(np.linalg.cholesky(matrices))
     # condition numbers are at most 4, so a few D units in the last place
     np.testing.assert_allclose(factors, reference.lower_triangles(expected), rtol=0, atol=1e-13)
@@ -210,23 +210,37 @@ def test_whitening_is_the_inverse_of_the_cholesky_factor(n_features):
 def test_float32_factors_are_the_float64_ones_rounded():
     rng = np.random.default_rng(0)
     matrices, means = covariances(rng, 4, 6), rng.normal(size=(4, 6))
-    _, log_dets, factors, offsets = whiten(matrices, means, np.float64)
+    log_dets, factors, offsets = whiten(matrices, means, np.float64)
     rounded = whiten(matrices, means, np.float32)
-    np.testing.assert_array_equal(rounded[1], log_dets)
-    np.testing.assert_array_equal(rounded[2], factors.astype(np.float32))
-    np.testing.assert_array_equal(rounded[3], offsets.astype(np.float32))
+    np.testing.assert_array_equal(rounded[0], log_dets)
+    np.testing.assert_array_equal(rounded[1], factors.astype(np.float32))
+    np.testing.assert_array_equal(rounded[2], offsets.astype(np.float32))
+
+
+def test_ranges_of_matrices_give_the_bits_of_all():
+    rng = np.random.default_rng(5)
+    matrices, means = covariances(rng, 7, 9), rng.normal(size=(7, 9))
+    expected = whiten(matrices, means, np.float64)
+    found = np.full(7, -1.0), np.full((7, 45), -1.0), np.full((7, 9), -1.0)
+    for first, last in [(3, 7), (0, 3)]:
+        _factor.whiten(reference.lower_triangles(matrices), means, *found, first, last)
+        if first:
+            assert (found[0][:first] == -1.0).all()
+    for array, right in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(array, right)
+    with pytest.raises(ValueError, match="no matrices 5 to 8"):
+        _factor.whiten(reference.lower_triangles(matrices), means, *found, 5, 8)
 
 
 @pytest.mark.parametrize("eigenvalue", [0.0, -1.0])
-def test_matrices_that_are_not_positive_definite_are_counted(eigenvalue):
+def test_matrices_that_are_not_positive_definite_are_marked(eigenvalue):
     rng = np.random.default_rng(1)
     matrices, means = covariances(rng, 5, 3), rng.normal(size=(5, 3))
     expected = whiten(matrices, means, np.float64)
     matrices[[1, 4]] = np.diag([1.0, eigenvalue, 1.0])
-    failed, log_dets, factors, offsets = whiten(matrices, means, np.float64)
-    assert failed == 2
+    log_dets, factors, offsets = whiten(matrices, means, np.float64)
     np.testing.assert_array_equal(np.isnan(log_dets), [False, True, False, False, True])
-    for found, right in zip((log_dets, factors, offsets), expected[1:], strict=True):
+    for found, right in zip((log_dets, factors, offsets), expected, strict=True):
         np.testing.assert_array_equal(found[[0, 2, 3]], right[[0, 2, 3]])
 
 
@@ -242,7 +256,9 @@ def test_whitening_reads_read_only_arrays():
     rng = np.random.default_rng(2)
     matrices, means = covariances(rng, 2, 3), rng.normal(size=(2, 3))
     packed, means = read_only(reference.lower_triangles(matrices), means)
-    assert _factor.whiten(packed, means, np.empty(2), np.empty((2, 6)), np.empty((2, 3))) == 0
+    log_dets = np.empty(2)
+    _factor.whiten(packed, means, log_dets, np.empty((2, 6)), np.empty((2, 3)))
+    assert np.isfinite(log_dets).all()
 
 
 # -- sums

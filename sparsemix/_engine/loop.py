@@ -48,7 +48,7 @@ def collect_given(model, rows, selection, resp, workers):
 
 def run(model, rows, schedule, monitor, workers, stats, moves=()):
     """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong."""
-    model.global_step(stats)
+    model.global_step(stats, workers.split)
     for lap in range(1, monitor.max_iter + 1):
         monitor.begin(lap)
         for selection in schedule.batches():
@@ -56,7 +56,7 @@ def run(model, rows, schedule, monitor, workers, stats, moves=()):
             stats = schedule.absorb(stats, new)
             for move in moves:
                 stats = move(model, schedule, stats)
-            model.global_step(stats)
+            model.global_step(stats, workers.split)
             monitor.step(stats)
         if monitor.lap(lap, model, stats):
             break

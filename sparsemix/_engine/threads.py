@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
@@ -52,6 +53,11 @@ class Workers:
         else:
             for future in [self._pool.submit(function, *span) for span in spans]:
                 future.result()
+
+    def split(self, function, n):
+        """Call ``function(first, last)`` for about equal shares of n pieces, one for each thread."""
+        bounds = [i * n // self.n_jobs for i in range(self.n_jobs + 1)]
+        self.map(function, [(first, last) for first, last in pairwise(bounds) if last > first])
 
 
 def slow_blas():

@@ -37,9 +37,11 @@ def whiten(
     double[::1] log_dets,           # OUT (K,)
     real[:, ::1] factors,           # OUT (K, D (D + 1) / 2) R_k, lower triangular, R_k matrices[k] R_k^T = 1
     real[:, ::1] offsets,           # OUT (K, D) R_k means[k]
+    Py_ssize_t first=0,             # IN  matrices first to last only
+    Py_ssize_t last=-1,             # IN  -1 for all
 ):
-    """Factor K matrices; returns how many are not positive definite, which have NaN in ``log_dets``."""
-    cdef Py_ssize_t k, at, n_components = matrices.shape[0], n_failed = 0
+    """Factor K matrices; those that are not positive definite get NaN in ``log_dets``."""
+    cdef Py_ssize_t k, at, n_components = matrices.shape[0]
     cdef int d = means.shape[1], i, j
     cdef double total
     cdef Py_ssize_t size = d * (d + 1) // 2
@@ -49,12 +51,15 @@ def whiten(
         raise ValueError("factors must have the shape of matrices")
     if offsets.shape[0] != n_components or offsets.shape[1] != d:
         raise ValueError("offsets must have the shape of means")
+    if last < 0:
+        last = n_components
+    if not 0 <= first <= last <= n_components:
+        raise ValueError(f"no matrices {first} to {last} among {n_components}")
     cdef double[:, ::1] square = np.empty((d, d))
     with nogil:
-        for k in range(n_components):
+        for k in range(first, last):
             if whiten_one(&matrices[k, 0], d, &square[0, 0], &log_dets[k]) != 0:
                 log_dets[k] = NAN
-                n_failed += 1
                 continue
             at = 0
             for i in range(d):
@@ -64,4 +69,3 @@ def whiten(
                     total += square[i, j] * means[k, j]
                     at += 1
                 offsets[k, i] = <real> total
-    return n_failed

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from sparsemix._kernels import _accumulate, _topl
+from sparsemix._stats.families import serial
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 
 
@@ -104,10 +105,10 @@ class VariationalMixture(MixtureModel):
         """q(phi_k) for all components."""
         return self.family.posterior(self.prior, stats)
 
-    def global_step(self, stats):
+    def global_step(self, stats, split=serial):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
         gaussians = self.family.expected(self.posterior(stats))
-        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype)
+        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
 
     def lower_bound(self, stats):
         """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
@@ -131,10 +132,10 @@ class MaximumLikelihoodMixture(MixtureModel):
         self.reg_covar = reg_covar
         self.gaussians = None
 
-    def global_step(self, stats):
+    def global_step(self, stats, split=serial):
         """Maximum likelihood given the statistics."""
         gaussians = self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians)
-        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype)
+        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
         self.gaussians = gaussians
 
     def lower_bound(self, stats):

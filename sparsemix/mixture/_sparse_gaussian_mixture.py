@@ -17,7 +17,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers, slow_blas
-from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.families import GAUSSIANS, serial
 from sparsemix._stats.weights import StickBreakingWeights
 from sparsemix.mixture._assemble import assemble, make_schedule, make_start, resume
 from sparsemix.mixture._fitted import FittedMixture
@@ -390,7 +390,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
             if first:
                 self._start_stream(rows, kept, workers)
             stats = self._collect(rows, workers)
-            self._absorb(stats, len(rows))
+            self._absorb(stats, len(rows), split=workers.split)
         return self
 
     def expected_stats(self, X, sample_weight=None):
@@ -522,7 +522,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
         rows = self._rows(rows.X, rows.sample_weight)
         return collect(self._fitted.model, rows, slice(0, len(rows)), workers)
 
-    def _absorb(self, new, n_rows, rho=None):
+    def _absorb(self, new, n_rows, rho=None, split=serial):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, and a global step."""
         model, stats = self._fitted.model, self._fitted.stats
         total = self.total_samples
@@ -532,7 +532,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
         stats = stream(stats, new, total, rho, first=self.n_samples_seen_ == 0)
         model = copy(model)
-        model.global_step(stats)
+        model.global_step(stats, split)
         for name in OF_FIT:
             vars(self).pop(name, None)
         vars(self).update(

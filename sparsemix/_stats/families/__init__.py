@@ -1,7 +1,7 @@
 """Likelihood families: what a component is, and its conjugate prior, one file each behind one protocol."""
 
 from sparsemix._stats.families._base import GaussianFamily
-from sparsemix._stats.families._tables import Gaussians
+from sparsemix._stats.families._tables import Gaussians, serial
 from sparsemix._stats.families.diag import DiagonalGaussian
 from sparsemix._stats.families.full import FullGaussian
 from sparsemix._stats.families.spherical import SphericalGaussian
@@ -16,4 +16,4 @@ GAUSSIANS = {
     "zero_mean": ZeroMeanGaussian,
 }
 
-__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians"]
+__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians", "serial"]

@@ -15,6 +15,11 @@ from sparsemix._stats import symmetric
 LOG_2PI = np.log(2.0 * np.pi)
 
 
+def serial(function, n):
+    """All of n pieces at once; the engine has a ``split`` that uses threads."""
+    function(0, n)
+
+
 @dataclass(frozen=True)
 class Gaussians:
     """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities."""
@@ -24,9 +29,12 @@ class Gaussians:
     covariances: np.ndarray
     extra: np.ndarray | float = 0.0
 
-    def table(self, log_weights, dtype):
-        """Table of ``log_weights[k] + log N(x | means[k], covariances[k]) + extra[k]``."""
-        return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype))
+    def table(self, log_weights, dtype, split=serial):
+        """Table of ``log_weights[k] + log N(x | means[k], covariances[k]) + extra[k]``.
+
+        ``split(function, n)`` may share out ``function(first, last)`` over n components among threads.
+        """
+        return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype), split)
 
     def log_dets(self):
         """Log determinants of the covariances, (K,) or, tied, (1,)."""
@@ -49,7 +57,7 @@ class Gaussians:
         return whiten(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
 
 
-def whiten(covariances, means, dtype):
+def whiten(covariances, means, dtype, split=serial):
     """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
 
     A matrix that is not positive definite gets 1e-6 of its mean diagonal added, once and with a warning.
@@ -59,9 +67,12 @@ def whiten(covariances, means, dtype):
     offsets = np.empty(means.shape, dtype=dtype)
     log_dets = np.empty(n_components)
     means = np.ascontiguousarray(means, dtype=np.float64)
-    if _factor.whiten(covariances, means, log_dets, factors, offsets) == 0:
-        return factors, offsets, log_dets
+    split(
+        lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), n_components
+    )
     bad = np.flatnonzero(np.isnan(log_dets))
+    if not len(bad):
+        return factors, offsets, log_dets
     warnings.warn(
         f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its mean variance is added to its "
         "diagonal; raise reg_covar or covariance_prior to avoid this",
@@ -72,7 +83,8 @@ def whiten(covariances, means, dtype):
     diagonal = symmetric.diagonal_positions(n_features)
     mended[:, diagonal] += 1e-6 * mended[:, diagonal].mean(axis=1, keepdims=True)
     mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
-    if _factor.whiten(mended, means[bad], mended_log_dets, mended_factors, mended_offsets) > 0:
+    _factor.whiten(mended, means[bad], mended_log_dets, mended_factors, mended_offsets)
+    if np.isnan(mended_log_dets).any():
         raise ValueError(
             f"the covariance of component {bad[np.isnan(mended_log_dets)][0]} is not positive definite; raise "
             "reg_covar or covariance_prior, or lower n_components"
@@ -97,22 +109,22 @@ class KernelTable:
         return out
 
 
-def full_table(gaussians, constants, dtype):
+def full_table(gaussians, constants, dtype, split):
     """Table for full covariances."""
-    factors, offsets, log_dets = whiten(gaussians.covariances, gaussians.means, dtype)
+    factors, offsets, log_dets = whiten(gaussians.covariances, gaussians.means, dtype, split)
     n_features = gaussians.means.shape[1]
     constants = constants - 0.5 * (log_dets + n_features * LOG_2PI)
     return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
 
 
-def diagonal_table(gaussians, constants, dtype):
+def diagonal_table(gaussians, constants, dtype, split):  # noqa: ARG001
     """Table for diagonal covariances."""
     factors = 1.0 / np.sqrt(gaussians.covariances)
     constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
     return KernelTable(_quadratic.DIAGONAL, factors, factors * gaussians.means, constants, dtype)
 
 
-def spherical_table(gaussians, constants, dtype):
+def spherical_table(gaussians, constants, dtype, split):  # noqa: ARG001
     """Table for spherical covariances."""
     factors = 1.0 / np.sqrt(gaussians.covariances)
     constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
@@ -122,7 +134,7 @@ def spherical_table(gaussians, constants, dtype):
 class TiedTable:
     """One covariance for all: rows are whitened once, then every component is a unit sphere."""
 
-    def __init__(self, gaussians, constants, dtype):
+    def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
         n_features = gaussians.means.shape[1]
         factors, _, log_dets = whiten(gaussians.covariances[None], np.zeros((1, n_features)), np.float64)
         self.dtype = dtype
