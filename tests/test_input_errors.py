@@ -215,10 +215,10 @@ def test_warm_start_of_another_kind_of_mixture_is_refused(changed):
     assert_unchanged(est, before)
 
 
-METHODS = ["predict", "predict_proba", "predict_sparse_proba", "partial_fit", "expected_stats"]
+READERS = ["predict", "predict_proba", "predict_sparse_proba", "partial_fit", "expected_stats"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", READERS)
 def test_row_too_extreme_for_every_component_is_named(method):
     est = mixture(covariance_type="diag").fit(X)
     extreme = np.repeat(X, 30, axis=0)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsemix._kernels import _accumulate
+from sparsemix._stats import symmetric
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians
 from sparsemix._stats.suffstats import SufficientStatistics
 
@@ -128,21 +129,21 @@ class GaussianFamily(ABC):
         per_row = d * LOG_2PI + gaussians.log_dets() + d - reg_covar * gaussians.precision_traces()
         return -0.5 * float((stats["count"] * per_row).sum())
 
-    @abstractmethod
     def add_to_diagonal(self, covariances, value):
         """Covariances with ``value`` added to their diagonals."""
+        return covariances + value
 
     @abstractmethod
     def unit_covariances(self, n_components):
         """Identity matrices in the shape of the structure."""
 
-    @abstractmethod
     def pack_covariances(self, covariances):
         """scikit-learn's shape of covariances to that of the structure."""
+        return np.array(covariances, dtype=np.float64)
 
-    @abstractmethod
     def unpack_covariances(self, covariances):
         """The structure's shape of covariances to scikit-learn's."""
+        return covariances
 
     @abstractmethod
     def stats_of(self, gaussians, counts):
@@ -157,6 +158,23 @@ class GaussianFamily(ABC):
     @abstractmethod
     def item_divergences(self, prior, x):
         """Function of n: smoothed Bregman divergences of all rows ``x`` from row n, (n_rows,)."""
+
+
+class PackedCovariances:
+    """Covariances as packed lower triangles, for the families that have whole matrices."""
+
+    def add_to_diagonal(self, covariances, value):
+        """See GaussianFamily."""
+        covariances[..., symmetric.diagonal_positions(self.n_features)] += value
+        return covariances
+
+    def pack_covariances(self, covariances):
+        """See GaussianFamily."""
+        return symmetric.pack(covariances)
+
+    def unpack_covariances(self, covariances):
+        """See GaussianFamily."""
+        return symmetric.unpack(covariances)
 
 
 def student(gaussians, dof, x):

@@ -93,21 +93,9 @@ class DiagonalGaussian(GaussianFamily):
         """See GaussianFamily."""
         return np.maximum(stats["second"] / counts[:, None] - means**2, 0.0)
 
-    def add_to_diagonal(self, covariances, value):
-        """See GaussianFamily."""
-        return covariances + value
-
     def unit_covariances(self, n_components):
         """See GaussianFamily."""
         return np.ones((n_components, self.n_features))
-
-    def pack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return np.array(covariances, dtype=np.float64)
-
-    def unpack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return covariances
 
     def stats_of(self, gaussians, counts):
         """See GaussianFamily."""

@@ -5,11 +5,11 @@ import numpy as np
 from sparsemix._kernels import _accumulate
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import _wishart
-from sparsemix._stats.families._base import GaussianFamily, add_first, student
+from sparsemix._stats.families._base import GaussianFamily, PackedCovariances, add_first, student
 from sparsemix._stats.families._tables import Gaussians
 
 
-class FullGaussian(GaussianFamily):
+class FullGaussian(PackedCovariances, GaussianFamily):
     """Sums of rows (K, D) and of their outer products (K, D (D + 1) / 2)."""
 
     def spec(self):
@@ -66,22 +66,9 @@ class FullGaussian(GaussianFamily):
         """See GaussianFamily."""
         return stats["second"] / counts[:, None] - symmetric.pack_outer(means)
 
-    def add_to_diagonal(self, covariances, value):
-        """See GaussianFamily."""
-        covariances[..., symmetric.diagonal_positions(self.n_features)] += value
-        return covariances
-
     def unit_covariances(self, n_components):
         """See GaussianFamily."""
         return np.tile(symmetric.pack_identity(self.n_features), (n_components, 1))
-
-    def pack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return symmetric.pack(covariances)
-
-    def unpack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return symmetric.unpack(covariances)
 
     def stats_of(self, gaussians, counts):
         """See GaussianFamily."""

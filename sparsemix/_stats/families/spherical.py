@@ -70,21 +70,9 @@ class SphericalGaussian(GaussianFamily):
         lengths = stats["second"][:, 0] / counts - (means**2).sum(axis=1)
         return np.maximum(lengths / self.n_features, 0.0)
 
-    def add_to_diagonal(self, covariances, value):
-        """See GaussianFamily."""
-        return covariances + value
-
     def unit_covariances(self, n_components):
         """See GaussianFamily."""
         return np.ones(n_components)
-
-    def pack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return np.array(covariances, dtype=np.float64)
-
-    def unpack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return covariances
 
     def stats_of(self, gaussians, counts):
         """See GaussianFamily."""

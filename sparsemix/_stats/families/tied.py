@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._kernels import _accumulate
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import _wishart
-from sparsemix._stats.families._base import GaussianFamily, add_first, student
+from sparsemix._stats.families._base import GaussianFamily, PackedCovariances, add_first, student
 from sparsemix._stats.families._tables import Gaussians
 from sparsemix._stats.families.full import FullGaussian
 
@@ -37,7 +37,7 @@ class TiedNormalWishart:
         return _wishart.NormalWishart(np.zeros((1, d)), None, np.array([self.dof]), self.scale[None])
 
 
-class TiedGaussian(GaussianFamily):
+class TiedGaussian(PackedCovariances, GaussianFamily):
     """Sums of rows (K, D), and the shared sum of outer products of all rows (1, D (D + 1) / 2)."""
 
     structure = "tied"
@@ -101,22 +101,9 @@ class TiedGaussian(GaussianFamily):
         scatter = stats["scatter"][0] - live @ symmetric.pack_outer(means)
         return scatter / live.sum()
 
-    def add_to_diagonal(self, covariances, value):
-        """See GaussianFamily."""
-        covariances[symmetric.diagonal_positions(self.n_features)] += value
-        return covariances
-
     def unit_covariances(self, n_components):  # noqa: ARG002
         """See GaussianFamily."""
         return symmetric.pack_identity(self.n_features)
-
-    def pack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return symmetric.pack(covariances)
-
-    def unpack_covariances(self, covariances):
-        """See GaussianFamily."""
-        return symmetric.unpack(covariances)
 
     def stats_of(self, gaussians, counts):
         """See GaussianFamily."""
