@@ -2,5 +2,6 @@
 
 from sparsemix._version import __version__
 from sparsemix.mixture import SparseGaussianMixture
+from sparsemix.topics import SparseLDA
 
-__all__ = ["SparseGaussianMixture", "__version__"]
+__all__ = ["SparseGaussianMixture", "SparseLDA", "__version__"]

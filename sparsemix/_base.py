@@ -5,6 +5,7 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -61,6 +62,37 @@ def check_rows(estimator, X, reset):
                 "(sklearn.impute.SimpleImputer)"
             )
     return X
+
+
+def check_counts(estimator, X, reset):
+    """Word counts as CSR or a dense array of any numeric type, not copied; the first bad document is named."""
+    X = validate_data(
+        estimator, X, reset=reset, dtype=[np.float64, np.float32, np.int64, np.int32], accept_sparse="csr",
+        accept_large_sparse=True, ensure_all_finite=False,
+    )  # fmt: skip
+    X = sparse.csr_array(X) if sparse.issparse(X) else X
+    for start, stop in spans(X.shape[0], max(1, (1 << 20) // X.shape[1])):
+        if sparse.issparse(X):
+            block = X.data[X.indptr[start] : X.indptr[stop]]
+        else:
+            block = X[start:stop]
+        if not block.size or (block.min() >= 0 and block.max() < np.inf):  # a NaN makes both false
+            continue
+        row = bad_row(X[start:stop])
+        raise ValueError(
+            f"Negative values in data passed to {type(estimator).__name__}, or NaN or infinity: row {start + row} of X "
+            "has a count that is not a finite number >= 0; give counts or weights of words, and remove or mend that "
+            "document"
+        )
+    return X
+
+
+def bad_row(block):
+    """The first row with an entry that is negative, NaN or infinite."""
+    if sparse.issparse(block):
+        bad = np.flatnonzero(~(np.isfinite(block.data) & (block.data >= 0)))[0]
+        return int(np.searchsorted(block.indptr, bad, side="right") - 1)
+    return int(np.flatnonzero(~(np.isfinite(block) & (block >= 0)).all(axis=1))[0])
 
 
 def check_weights(sample_weight, n_rows, dtype=np.float64):

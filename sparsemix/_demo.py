@@ -1,74 +1,30 @@
-"""The demo: hundreds of Gaussians of image patches, beside one responsibility a row and beside scikit-learn."""
+"""The demo: what the library learns beside scikit-learn, in the same time and from the same rows."""
 
-import time
-import warnings
-
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
-
-from sparsemix import SparseGaussianMixture
-from sparsemix.datasets import load_image_patches
-from sparsemix.metrics import basis_without_constant, mixture_log_likelihood
+from sparsemix import _demo_mixture, _demo_topics
 
 
-def run(n_components, n_nonzero, max_iter, n_jobs, output):
-    """Fit, compare and draw."""
-    patches, held_out = load_image_patches(return_test=True)
-    print(f"{len(patches)} patches of 8 x 8 pixels to learn from, {len(held_out)} held out")
-
-    def fit(n_nonzero, verbose):
-        mixture = SparseGaussianMixture(
-            n_components, n_nonzero=n_nonzero, covariance_type="zero_mean", max_iter=max_iter, n_jobs=n_jobs,
-            verbose=verbose, random_state=0,
-        )  # fmt: skip
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            mixture.fit(patches)
-        return mixture, time.perf_counter() - start
-
-    mixture, seconds = fit(n_nonzero, verbose=5)
-    print("the same with one responsibility a row ...", flush=True)
-    hard, hard_seconds = fit(1, verbose=0)
-    print("scikit-learn's GaussianMixture for the same time ...", flush=True)
-    rival, rival_passes, rival_seconds = fit_scikit_learn(patches, n_components, seconds)
-
-    basis = basis_without_constant(patches.shape[1])
-    rows = [
-        (f"SparseGaussianMixture, L={n_nonzero}", mixture, mixture.n_iter_, seconds),
-        ("SparseGaussianMixture, L=1", hard, hard.n_iter_, hard_seconds),
-        ("scikit-learn GaussianMixture", rival, rival_passes, rival_seconds),
-    ]
-    title = f"K={n_components}"
-    print(f"\n{title:32s} {'passes':>7s} {'seconds':>8s} {'s/pass':>7s}  held-out log-likelihood a patch")
-    for name, model, passes, spent in rows:
-        score = mixture_log_likelihood(held_out, model.weights_, model.means_, model.covariances_, basis=basis)
-        print(f"{name:32s} {passes:7d} {spent:8.1f} {spent / passes:7.2f}  {score:.3f}")
-    draw(mixture, output)
+def add_parser(commands):
+    """Add the command to those of the command line."""
+    demo = commands.add_parser("demo", help="learn a mixture from image patches and topics from docstrings")
+    demo.set_defaults(run=run)
+    demo.add_argument("--only", choices=("mixture", "topics"), help="one part of the two")
+    demo.add_argument("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
+    add = demo.add_argument_group("mixture").add_argument
+    add("--n-components", type=int, default=200, help="K (default: %(default)s)")
+    add("--n-nonzero", type=int, default=4, help="L (default: %(default)s)")
+    add("--max-iter", type=int, default=40, help="passes over the patches (default: %(default)s)")
+    add("--output", default="sparsemix-demo.png", help="picture to write (default: %(default)s)")
+    add = demo.add_argument_group("topics").add_argument
+    add("--n-topics", type=int, default=100, help="K (default: %(default)s)")
+    add("--n-topics-of-a-word", type=int, default=8, help="L (default: %(default)s)")
+    add("--seconds", type=float, default=8.0, help="for each of the two estimators (default: %(default)s)")
 
 
-def fit_scikit_learn(patches, n_components, seconds):
-    """scikit-learn's mixture after as many passes as begin within ``seconds``."""
-    model = GaussianMixture(
-        n_components, reg_covar=1e-5, max_iter=1, tol=0.0, warm_start=True, random_state=0
-    )
-    passes, start = 0, time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        while passes == 0 or time.perf_counter() - start < seconds:
-            model.fit(patches)
-            passes += 1
-    return model, passes, time.perf_counter() - start
-
-
-def draw(mixture, output):
-    """The picture, where matplotlib is installed."""
-    try:
-        from sparsemix.plotting import plot_eigenvectors
-
-        figure = plot_eigenvectors(mixture, (8, 8))
-    except ImportError:
-        print("\nno picture: matplotlib is missing (pip install 'sparsemix[plot]')")
-        return
-    figure.savefig(output, dpi=150)
-    print(f"\nleading eigenvectors of the largest components: {output}")
+def run(options):
+    """One part or both."""
+    if options.only != "topics":
+        _demo_mixture.run(options.n_components, options.n_nonzero, options.max_iter, options.n_jobs, options.output)
+    if options.only is None:
+        print()
+    if options.only != "mixture":
+        _demo_topics.run(options.n_topics, options.n_topics_of_a_word, options.seconds, options.n_jobs)

@@ -6,7 +6,7 @@ Names of covariance types, priors and statistics are those of the library; matri
 from itertools import combinations, product
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, psi
 
 # -- responsibilities
 
@@ -205,3 +205,27 @@ def log_evidence(n_rows, n_components, log_prior, log_likelihood):
     """Log of the sum over all assignments of exp(log_prior(labels) + log_likelihood(labels))."""
     every = product(range(n_components), repeat=n_rows)
     return logsumexp([log_prior(labels) + log_likelihood(labels) for labels in every])
+
+
+# -- topics
+
+
+def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3):
+    """Posterior theta_hat (N, K) of the topics of documents under fixed topics: one document and one word at a time.
+
+    ``word_topic`` (V, K) is proportional to exp(C) in each row, ``doc_topic_prior`` a number or (K,).
+    """
+    X, log_word_topic = X.tocsr(), np.log(np.asarray(word_topic, dtype=np.float64))
+    out = np.zeros((X.shape[0], word_topic.shape[1])) + doc_topic_prior
+    for d, theta in enumerate(out):
+        entries = slice(X.indptr[d], X.indptr[d + 1])
+        scores, counts_of = log_word_topic[X.indices[entries]], X.data[entries].astype(np.float64)
+        if len(counts_of) == 0:
+            continue
+        doc_topic = counts_of @ softmax(scores)
+        for _ in range(max_iter):
+            before, doc_topic = doc_topic, counts_of @ softmax(scores + psi(doc_topic_prior + doc_topic))
+            if np.abs(doc_topic - before).max() < tol:
+                break
+        theta += doc_topic
+    return out

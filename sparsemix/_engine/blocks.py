@@ -26,6 +26,8 @@ class Rows:
         Of the rows as they are read.
     """
 
+    memory = None  # nothing is kept of a row from visit to visit
+
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X
         self.sample_weight = sample_weight
@@ -40,10 +42,11 @@ class Rows:
         """Total weight of the rows."""
         return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
 
-    @property
-    def row_bytes(self):
-        """Memory of one row as it is read."""
-        return self.X.shape[1] * self.dtype.itemsize
+    def chunk_size(self, n_components, n_nonzero):
+        """Rows whose responsibilities are kept at once, a multiple of the tile."""
+        tile = tile_size(n_components)
+        row_bytes = 12 * n_nonzero + self.X.shape[1] * self.dtype.itemsize
+        return max(1, CHUNK_BYTES // row_bytes // tile) * tile
 
     def weight(self, selection):
         """Weights of some rows, or None when all are one."""
@@ -118,12 +121,6 @@ def spans(n, size):
 def tile_size(n_components):
     """Rows whose weights are made at once."""
     return int(np.clip(TILE_WEIGHTS // n_components // 64 * 64, 64, 512))
-
-
-def chunk_size(n_components, n_nonzero, row_bytes):
-    """Rows whose responsibilities are kept at once, a multiple of the tile."""
-    tile = tile_size(n_components)
-    return max(1, CHUNK_BYTES // (12 * n_nonzero + row_bytes) // tile) * tile
 
 
 def shares(n, tile, n_shares):

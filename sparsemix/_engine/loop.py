@@ -1,7 +1,6 @@
 """The fit loop, written once for every additive model and every schedule."""
 
 from sparsemix._engine import blocks
-from sparsemix._stats.responsibilities import SparseResponsibilities
 
 
 def collect(model, rows, selection, workers):
@@ -10,8 +9,7 @@ def collect(model, rows, selection, workers):
     Responsibilities live for one chunk. Threads share out first the tiles, then the components.
     """
     stats = model.empty_stats()
-    size = blocks.chunk_size(model.n_components, model.n_nonzero, rows.row_bytes)
-    for start, stop in blocks.spans(blocks.length(selection), size):
+    for start, stop in blocks.spans(blocks.length(selection), rows.chunk_size(model.n_components, model.n_nonzero)):
         chunk = blocks.part(selection, start, stop)
         resp, x = respond(model, rows, chunk, workers)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)
@@ -23,13 +21,15 @@ def respond(model, rows, selection, workers):
     n_rows = blocks.length(selection)
     tile = blocks.tile_size(model.n_components)
     x = rows.buffer(selection)
-    resp = SparseResponsibilities.empty(n_rows, model.n_nonzero)
+    model.prepare(x, workers)
+    resp = model.empty_responsibilities(x, n_rows)
 
     def share(start, stop):
         scratch = model.scratch(tile)
         for a, b in blocks.spans(stop - start, tile):
             a, b = start + a, start + b
-            model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch, blocks.numbers(selection, a, b))
+            numbers = blocks.numbers(selection, a, b)
+            model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch, numbers, rows.memory)
 
     workers.map(share, blocks.shares(n_rows, tile, workers.n_jobs))
     return resp, x
@@ -38,7 +38,7 @@ def respond(model, rows, selection, workers):
 def collect_given(model, rows, selection, resp, workers):
     """Statistics of one batch under given responsibilities."""
     stats = model.empty_stats()
-    size = blocks.chunk_size(model.n_components, resp.indices.shape[1], rows.row_bytes)
+    size = rows.chunk_size(model.n_components, resp.indices.shape[1])
     for start, stop in blocks.spans(blocks.length(selection), size):
         chunk = blocks.part(selection, start, stop)
         x = rows.read(chunk)

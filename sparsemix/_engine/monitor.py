@@ -2,6 +2,8 @@
 
 import time
 
+import numpy as np
+
 
 class Monitor:
     """Keeps the record of a fit and decides when it ends.
@@ -11,7 +13,7 @@ class Monitor:
     max_iter : int
         Laps over the data.
     tol : float
-        The fit has converged when a lap gains less than this per row (and loses nothing).
+        The fit has converged when a lap gains less than this per row, or per token (and loses nothing).
     schedule : object
         Says whether there is a bound, and from which lap on laps compare.
     verbose : int
@@ -20,15 +22,18 @@ class Monitor:
         Of the estimator, for those lines.
     observer : object, optional
         Its ``begin(lap)`` and ``end(monitor)`` are called around every lap; the latter may return True to stop.
+    max_seconds : float, optional
+        End after the lap that reaches this time.
     """
 
-    def __init__(self, max_iter, tol, schedule, verbose=0, name="", observer=None):
+    def __init__(self, max_iter, tol, schedule, verbose=0, name="", observer=None, max_seconds=None):
         self.max_iter = max_iter
         self.tol = tol
         self.schedule = schedule
         self.verbose = verbose
         self.name = name
         self.observer = observer
+        self.max_seconds = np.inf if max_seconds is None else max_seconds
         self.stats = None
         self.converged = False
         self.history = []
@@ -58,25 +63,25 @@ class Monitor:
 
     def lap(self, lap, model, stats):
         """Record a lap; returns whether the fit ends."""
-        mass = float(stats["mass"])
+        size = model.size(stats)
         bound = model.lower_bound(stats)
         self.history.append(
             {
                 "n_iter": lap,
                 "seconds": time.perf_counter() - self._start,
                 "lower_bound": float(bound),
-                "lower_bound_per_row": float(bound / mass),
+                f"lower_bound_per_{model.unit}": float(bound / size),
             }
         )
         bounds = self.lower_bounds
         if len(bounds) > 1:
-            self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / mass < self.tol)
+            self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
         if self.verbose and lap % self.verbose == 0:
             record = self.history[-1]
             print(
                 f"{self.name} pass {lap:3d}/{self.max_iter}  {record['seconds']:7.1f} s  "
-                f"lower bound per row {record['lower_bound_per_row']:.4f}" + ("  converged" * self.converged),
+                f"lower bound per {model.unit} {bound / size:.4f}" + ("  converged" * self.converged),
                 flush=True,
             )
         stop = self.observer is not None and self.observer.end(self)
-        return self.converged or bool(stop)
+        return self.converged or bool(stop) or self.history[-1]["seconds"] >= self.max_seconds

@@ -91,8 +91,8 @@ class Memoized:
         self._memo[b] = new
         if b == len(self._memo) - 1:
             self._initial = None
-            out = self._memo[0].copy()
-            for other in self._memo[1:]:
+            out = stats.zeros_like()
+            for other in self._memo:
                 out += other
             return out
         out = stats + new

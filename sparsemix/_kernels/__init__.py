@@ -17,11 +17,11 @@ Rows and tables are float or double, sums over rows are double. Callers allocate
 """
 
 try:
-    from sparsemix._kernels import _accumulate, _factor, _quadratic, _simd, _topl
+    from sparsemix._kernels import _accumulate, _docstep, _factor, _quadratic, _simd, _special, _topl, _words
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         f"the compiled kernels of sparsemix cannot be loaded ({error}); install the package with 'pip install .' "
         "and a C compiler, and import it from outside its source folder"
     ) from error
 
-__all__ = ["_accumulate", "_factor", "_quadratic", "_simd", "_topl"]
+__all__ = ["_accumulate", "_docstep", "_factor", "_quadratic", "_simd", "_special", "_topl", "_words"]

@@ -1,6 +1,6 @@
-/* Includes the file LOOPS once for each scalar type and instruction set: no include guard. The file sees REAL, ISA,
- * LEVEL (0, 1, 2),
- * TARGET (attributes of its functions) and VECTOR_BYTES, and defines its own functions with SPARSEMIX_NAME. */
+/* Includes the file LOOPS once for each scalar type and instruction set: no include guard. The file sees REAL,
+ * REAL_IS_DOUBLE (defined or not), ISA, LEVEL (0, 1, 2), TARGET (attributes of its functions) and VECTOR_BYTES, and
+ * defines its own functions with SPARSEMIX_NAME. */
 
 /* baseline: whatever the compiler targets by default */
 #define ISA baseline
@@ -11,7 +11,9 @@
 #include LOOPS
 #undef REAL
 #define REAL double
+#define REAL_IS_DOUBLE
 #include LOOPS
+#undef REAL_IS_DOUBLE
 #undef REAL
 #undef ISA
 #undef LEVEL
@@ -27,7 +29,9 @@
 #include LOOPS
 #undef REAL
 #define REAL double
+#define REAL_IS_DOUBLE
 #include LOOPS
+#undef REAL_IS_DOUBLE
 #undef REAL
 #undef ISA
 #undef LEVEL
@@ -42,7 +46,9 @@
 #include LOOPS
 #undef REAL
 #define REAL double
+#define REAL_IS_DOUBLE
 #include LOOPS
+#undef REAL_IS_DOUBLE
 #undef REAL
 #undef ISA
 #undef LEVEL

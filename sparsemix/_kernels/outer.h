@@ -12,15 +12,7 @@
  * 16. */
 static void sparsemix_outer(int isa, const double *y, ptrdiff_t n, ptrdiff_t width, double *square)
 {
-#if SPARSEMIX_X86
-    if (isa == SPARSEMIX_V4)
-        outer_double_v4(y, n, width, square);
-    else if (isa == SPARSEMIX_V3)
-        outer_double_v3(y, n, width, square);
-    else
-#endif
-        outer_double_baseline(y, n, width, square);
-    (void)isa;
+    SPARSEMIX_DISPATCH(isa, outer, double, y, n, width, square);
 }
 
 #endif

@@ -17,33 +17,17 @@
 /* Shapes of R_k, and of its factors: D (D + 1) / 2, D or 1 numbers a component. */
 enum { SPARSEMIX_TRIANGULAR = 0, SPARSEMIX_DIAGONAL = 1, SPARSEMIX_SPHERICAL = 2 };
 
-#define SPARSEMIX_SHAPES(real, isa)                                                                                    \
-    if (shape == SPARSEMIX_TRIANGULAR)                                                                                 \
-        triangular_##real##_##isa(x, n, d, factors, offsets, constants, k, pack, out);                                 \
-    else if (shape == SPARSEMIX_DIAGONAL)                                                                              \
-        diagonal_##real##_##isa(x, n, d, factors, offsets, constants, k, pack, out);                                   \
-    else                                                                                                               \
-        spherical_##real##_##isa(x, n, d, factors, offsets, constants, k, pack, out);
-
-#if SPARSEMIX_X86
-#define SPARSEMIX_DISPATCH(real)                                                                                       \
-    if (isa == SPARSEMIX_V4) {                                                                                         \
-        SPARSEMIX_SHAPES(real, v4)                                                                                     \
-    } else if (isa == SPARSEMIX_V3) {                                                                                  \
-        SPARSEMIX_SHAPES(real, v3)                                                                                     \
-    } else {                                                                                                           \
-        SPARSEMIX_SHAPES(real, baseline)                                                                               \
-    }
-#else
-#define SPARSEMIX_DISPATCH(real) (void)isa; SPARSEMIX_SHAPES(real, baseline)
-#endif
-
 #define SPARSEMIX_ENTRY(real)                                                                                          \
     static void sparsemix_log_density_##real(int isa, int shape, const real *x, ptrdiff_t n, ptrdiff_t d,              \
                                              const real *factors, const real *offsets, const real *constants,          \
                                              ptrdiff_t k, real *pack, real *out)                                       \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(real)                                                                                       \
+        if (shape == SPARSEMIX_TRIANGULAR)                                                                             \
+            SPARSEMIX_DISPATCH(isa, triangular, real, x, n, d, factors, offsets, constants, k, pack, out);             \
+        else if (shape == SPARSEMIX_DIAGONAL)                                                                          \
+            SPARSEMIX_DISPATCH(isa, diagonal, real, x, n, d, factors, offsets, constants, k, pack, out);               \
+        else                                                                                                           \
+            SPARSEMIX_DISPATCH(isa, spherical, real, x, n, d, factors, offsets, constants, k, pack, out);              \
     }
 
 SPARSEMIX_ENTRY(float)

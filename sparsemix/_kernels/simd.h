@@ -17,6 +17,7 @@
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #define SPARSEMIX_X86 1
+#include <immintrin.h>
 #else
 #define SPARSEMIX_X86 0
 #endif
@@ -26,6 +27,28 @@ enum { SPARSEMIX_BASELINE = 0, SPARSEMIX_V3 = 1, SPARSEMIX_V4 = 2 };
 #define SPARSEMIX_PASTE_(name, type, isa) name##_##type##_##isa
 #define SPARSEMIX_PASTE(name, type, isa) SPARSEMIX_PASTE_(name, type, isa)
 #define SPARSEMIX_NAME(name) SPARSEMIX_PASTE(name, REAL, ISA)
+
+/* Arrays are padded to this many numbers; the lanes of every vector divide it. */
+#define SPARSEMIX_PADDING 16
+
+/* Calls the function compiled for an instruction set. */
+#if SPARSEMIX_X86
+#define SPARSEMIX_DISPATCH(isa, name, type, ...)                                                                       \
+    do {                                                                                                               \
+        if ((isa) == SPARSEMIX_V4)                                                                                     \
+            name##_##type##_v4(__VA_ARGS__);                                                                           \
+        else if ((isa) == SPARSEMIX_V3)                                                                                \
+            name##_##type##_v3(__VA_ARGS__);                                                                           \
+        else                                                                                                           \
+            name##_##type##_baseline(__VA_ARGS__);                                                                     \
+    } while (0)
+#else
+#define SPARSEMIX_DISPATCH(isa, name, type, ...)                                                                       \
+    do {                                                                                                               \
+        (void)(isa);                                                                                                   \
+        name##_##type##_baseline(__VA_ARGS__);                                                                         \
+    } while (0)
+#endif
 
 static inline int sparsemix_best_instruction_set(void)
 {

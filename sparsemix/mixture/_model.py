@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsemix._kernels import _accumulate, _topl
 from sparsemix._stats.families import serial
+from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 
 
@@ -54,6 +55,8 @@ class MixtureModel:
         What ``Rows`` subtracts; kept so that statistics know it.
     """
 
+    unit = "row"
+
     def __init__(self, family, weights, n_components, n_nonzero, dtype, shift=None):
         self.family = family
         self.weights = weights
@@ -71,11 +74,18 @@ class MixtureModel:
         """Room for the weights of a tile."""
         return np.empty((n_rows, self.n_components), dtype=self.dtype)
 
+    def prepare(self, x, workers):
+        """Before the local steps of a chunk; the table is made whole in the global step."""
+
+    def empty_responsibilities(self, x, n_rows):  # noqa: ARG002
+        """Room for the responsibilities of a chunk."""
+        return SparseResponsibilities.empty(n_rows, self.n_nonzero)
+
     def log_weights(self, x, scratch):
         """Weights W_nk = E[log pi_k] + E[log F(x_n | phi_k)] of a tile, over all components."""
         return self.table.weights(x, scratch[: len(x)])
 
-    def local_step(self, x, resp, scratch, numbers=None):
+    def local_step(self, x, resp, scratch, numbers=None, memory=None):  # noqa: ARG002
         """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` is what errors call the rows."""
         _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
 
@@ -89,6 +99,10 @@ class MixtureModel:
         workers.map(
             lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
         )
+
+    def size(self, stats):
+        """What bounds are compared per unit of: rows."""
+        return float(stats["mass"])
 
     def permute(self, order):
         """Components change their order; the next global step does the rest."""

@@ -2,22 +2,21 @@
 
 import numbers
 import warnings
-from copy import copy
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._base import SparsemixEstimator, check_rows, check_weights
+from sparsemix._additive import OF_FIT, AdditiveEstimator
+from sparsemix._base import check_rows, check_weights
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.moves import sort_by_size
-from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers, slow_blas
-from sparsemix._stats.families import GAUSSIANS, serial
+from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import StickBreakingWeights
 from sparsemix.mixture._assemble import assemble, make_schedule, make_start, resume
 from sparsemix.mixture._fitted import FittedMixture
@@ -27,12 +26,10 @@ from sparsemix.mixture._readings import MixtureReadings
 # without; a stream never returns to its first block, and on clustered rows three of them gained most.
 FIT_INIT_ITER = 0
 STREAM_INIT_ITER = 3
-# Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
-OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
+class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
@@ -390,7 +387,7 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
             if first:
                 self._start_stream(rows, kept, workers)
             stats = self._collect(rows, workers)
-            self._absorb(stats, len(rows), split=workers.split)
+            self._absorb(stats, len(rows), workers)
         return self
 
     def expected_stats(self, X, sample_weight=None):
@@ -416,28 +413,6 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
         X = check_rows(self, X, reset=False)
         with Workers(self.n_jobs) as workers:
             return self._collect(self._weighted(X, check_weights(sample_weight, len(X)))[0], workers)
-
-    def update_from_stats(self, stats, learning_rate=None):
-        """One global step from statistics that ``expected_stats`` gave.
-
-        Parameters
-        ----------
-        stats : SufficientStatistics
-            Of one block, or the sum over several.
-        learning_rate : float in (0, 1], default=None
-            How far the model's statistics move towards these, scaled to the whole data. 1 replaces them: with the
-            statistics of all rows that is one step of batch learning. None follows the rule of ``partial_fit``.
-
-        Returns
-        -------
-        self : SparseGaussianMixture
-        """
-        check_is_fitted(self)
-        if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
-            raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
-        with self._all_or_nothing(), Workers(self.n_jobs):
-            self._absorb(stats, round(float(stats["mass"])), learning_rate)
-        return self
 
     # -- inside a fit
 
@@ -521,25 +496,6 @@ class SparseGaussianMixture(MixtureReadings, SparsemixEstimator):
     def _collect(self, rows, workers):
         rows = self._rows(rows.X, rows.sample_weight)
         return collect(self._fitted.model, rows, slice(0, len(rows)), workers)
-
-    def _absorb(self, new, n_rows, rho=None, split=serial):
-        """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, and a global step."""
-        model, stats = self._fitted.model, self._fitted.stats
-        total = self.total_samples
-        if rho is not None:
-            total = float((stats if rho < 1.0 else new)["mass"])
-        elif total is not None:
-            rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
-        stats = stream(stats, new, total, rho, first=self.n_samples_seen_ == 0)
-        model = copy(model)
-        model.global_step(stats, split)
-        for name in OF_FIT:
-            vars(self).pop(name, None)
-        vars(self).update(
-            _fitted=FittedMixture(model, stats),
-            n_samples_seen_=self.n_samples_seen_ + n_rows,
-            n_steps_=self.n_steps_ + 1,
-        )
 
     def _say_if_slow(self):
         if self.verbose and slow_blas():

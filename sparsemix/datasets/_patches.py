@@ -1,4 +1,4 @@
-"""Data to try the estimators on, without a download."""
+"""Patches of photographs, and a mixture that resembles them."""
 
 import numpy as np
 from sklearn.datasets import load_sample_images

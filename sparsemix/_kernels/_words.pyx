@@ -1,0 +1,153 @@
+"""Sums over documents by word: the statistics of topics, one row a word.
+
+Entries (document, word type) are first grouped by word (a counting sort), then every word adds its own in the order of
+documents: no locks, and the same bits however the words are shared out among threads.
+"""
+
+import numpy as np
+
+from libc.math cimport log
+from libc.stdint cimport int64_t, uint64_t
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static __inline int sparsemix_lowest_bit(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
+    #else
+    static inline int sparsemix_lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
+    #endif
+    """
+    int sparsemix_lowest_bit(uint64_t x) noexcept nogil
+
+
+def group_by_word(
+    const int[::1] indices,     # IN  (nnz,) word of each entry
+    int64_t[::1] starts,        # OUT (V + 1,) word v has entries starts[v] to starts[v + 1] of the next array
+    int[::1] entries,           # OUT (nnz,) increasing within a word
+):
+    """Counting sort of entries by word."""
+    cdef Py_ssize_t e, v, n_words = starts.shape[0] - 1
+    if entries.shape[0] < indices.shape[0]:
+        raise ValueError("entries must have room for all")
+    with nogil:
+        starts[:] = 0
+        for e in range(indices.shape[0]):
+            starts[indices[e] + 1] += 1
+        for v in range(n_words):
+            starts[v + 1] += starts[v]
+        for e in range(indices.shape[0]):
+            v = indices[e]
+            entries[starts[v]] = <int> e
+            starts[v] += 1
+        for v in range(n_words, 0, -1):
+            starts[v] = starts[v - 1]
+        starts[0] = 0
+
+
+def sum_sparse(
+    const int64_t[::1] starts,    # IN  (V + 1,)
+    const int[::1] entries,       # IN  (nnz,)
+    const int[:, ::1] topics,     # IN  (nnz, L)
+    const real[:, ::1] values,    # IN  (nnz, L)
+    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor
+    double smallest,              # IN  smaller sums are dropped, and their mass goes to the row's others
+    Py_ssize_t n_components,      # IN  K
+    Py_ssize_t first,             # IN  words first to last only
+    Py_ssize_t last,              # IN
+    int64_t[::1] lengths,         # OUT (V,) entries of each row
+    int[::1] out_topics,          # OUT those of the words first to last, one row after the other, increasing
+    real[::1] out_values,         # OUT
+    double[::1] energies,         # OUT (V,) sum_k S_vk log table_vk, before anything is dropped
+):
+    """Rows of S_vk = sum of values by word and topic, sparse; returns the number of entries."""
+    cdef Py_ssize_t v, at, e, j, k, block, n_blocks = (n_components + 63) // 64, n_nonzero = topics.shape[1]
+    cdef int64_t count = 0, begin
+    cdef double total, kept
+    cdef double[::1] row = np.zeros(n_components)
+    cdef uint64_t[::1] touched = np.zeros(n_blocks, dtype=np.uint64)
+    cdef uint64_t bits
+    if out_topics.shape[0] < out_values.shape[0]:
+        raise ValueError("out_topics and out_values must be of one length")
+    with nogil:
+        for v in range(first, last):
+            begin = count
+            total = kept = energies[v] = 0.0
+            for at in range(starts[v], starts[v + 1]):
+                e = entries[at]
+                for j in range(n_nonzero):
+                    if values[e, j] > 0:
+                        k = topics[e, j]
+                        row[k] += values[e, j]
+                        touched[k >> 6] |= (<uint64_t> 1) << (k & 63)
+            for block in range(n_blocks):
+                bits = touched[block]
+                touched[block] = 0
+                while bits:
+                    k = 64 * block + sparsemix_lowest_bit(bits)
+                    bits &= bits - 1
+                    total += row[k]
+                    energies[v] += row[k] * log(table[v, k])
+                    if row[k] >= smallest:
+                        kept += row[k]
+                        out_topics[count] = <int> k
+                        out_values[count] = <real> row[k]
+                        count += 1
+                    row[k] = 0.0
+            lengths[v] = count - begin
+            if kept > 0.0 and kept < total:
+                for at in range(begin, count):
+                    out_values[at] *= <real> (total / kept)
+    return count
+
+
+def sum_dense(
+    const int64_t[::1] starts,    # IN  (V + 1,)
+    const int[::1] entries,       # IN  (nnz,)
+    const int[::1] documents,     # IN  (nnz,) document of each entry
+    const real[::1] scale,        # IN  (nnz,) count / Z
+    const real[:, ::1] p,         # IN  (n, K) exp E[log pi] up to a factor
+    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor
+    Py_ssize_t first,             # IN  words first to last only
+    Py_ssize_t last,              # IN
+    real[:, ::1] out,             # INOUT (V, K) += S_vk = table_vk sum_d scale_dv p_dk
+):
+    """Rows of S_vk for dense responsibilities, which are products of a word's, a document's and an entry's number."""
+    cdef Py_ssize_t v, at, k, n_components = table.shape[1]
+    cdef real weight
+    cdef const real* source
+    cdef real[::1] row = np.empty(n_components, dtype=np.float32 if real is float else np.float64)
+    with nogil:
+        for v in range(first, last):
+            if starts[v] == starts[v + 1]:
+                continue
+            row[:] = 0
+            for at in range(starts[v], starts[v + 1]):
+                source, weight = &p[documents[entries[at]], 0], scale[entries[at]]
+                for k in range(n_components):
+                    row[k] += weight * source[k]
+            for k in range(n_components):
+                out[v, k] += row[k] * table[v, k]
+
+
+def add_rows(
+    const int64_t[::1] indptr,   # IN  (V + 1,)
+    const int[::1] indices,      # IN  (nnz,) topics
+    const real[::1] data,        # IN  (nnz,)
+    double factor,               # IN
+    real[:, ::1] out,            # INOUT (V, K) += factor data, not below zero
+):
+    """Add factor times a sparse table to a dense one; round-off of a subtraction does not leave negative counts."""
+    cdef Py_ssize_t v, at, k
+    cdef double value
+    with nogil:
+        for v in range(out.shape[0]):
+            for at in range(indptr[v], indptr[v + 1]):
+                k = indices[at]
+                value = out[v, k] + factor * data[at]
+                out[v, k] = <real> (value if value > 0.0 else 0.0)

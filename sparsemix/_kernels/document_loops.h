@@ -1,0 +1,120 @@
+/* The loops of document.h for one REAL and one instruction set: no include guard, included several times.
+ *
+ * A document is a block of its U word types by the A topics that are still active in it, topic-major: row a holds
+ * exp E[log phi] of topic a for all types, and types stand in the lanes of the registers. A topic leaves by closing
+ * the gap between its neighbours. Types are padded to whole vectors with counts of zero. */
+
+#include "vector_math.h"
+
+/* Rows of the table for the active topics, transposed: block[a, u] = table[types[u], topics[a]]. */
+TARGET static void SPARSEMIX_NAME(gather)(const REAL *table, ptrdiff_t n_components, const int *types, ptrdiff_t n_types,
+                                          ptrdiff_t width, const int *topics, ptrdiff_t n_topics, REAL *block)
+{
+    ptrdiff_t first, a, u;
+    for (first = 0; first < n_types; first += 16) {
+        const ptrdiff_t n = n_types - first < 16 ? n_types - first : 16;
+        const REAL *rows[16];
+        for (u = 0; u < n; u++)
+            rows[u] = table + (ptrdiff_t)types[first + u] * n_components;
+        for (a = 0; a < n_topics; a++) {
+            const ptrdiff_t k = topics[a];
+            REAL *out = block + a * width + first;
+            for (u = 0; u < n; u++)
+                out[u] = rows[u][k];
+        }
+    }
+    for (a = 0; a < n_topics; a++)
+        for (u = n_types; u < width; u++)
+            block[a * width + u] = 0;
+}
+
+/* One update at given p = exp E[log pi]: scale[u] = count / Z_u with Z_u = sum_a block[a, u] p[a], and
+ * doc_topic[a] = p[a] sum_u block[a, u] scale[u]. Four vectors of types at a time pass over all topics twice. */
+TARGET static void SPARSEMIX_NAME(update)(const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *counts,
+                                          const REAL *p, REAL *scale, REAL *partial, REAL *doc_topic)
+{
+    ptrdiff_t first, a, v;
+    memset(partial, 0, n_topics * LANES * sizeof(REAL));
+    for (first = 0; first < width; first += 4 * LANES) {
+        const ptrdiff_t n = width - first < 4 * LANES ? (width - first) / LANES : 4;
+        const REAL *row = block + first;
+        VECTOR z[4] = {FILL(0), FILL(0), FILL(0), FILL(0)};
+        if (n == 4)
+            for (a = 0; a < n_topics; a++, row += width)
+                for (v = 0; v < 4; v++)
+                    z[v] += ((const VECTOR *)row)[v] * p[a];
+        else
+            for (a = 0; a < n_topics; a++, row += width)
+                for (v = 0; v < n; v++)
+                    z[v] += ((const VECTOR *)row)[v] * p[a];
+        for (v = 0; v < n; v++) {
+            z[v] = ((const VECTOR *)(counts + first))[v] / (z[v] + (REAL)SMALLEST);
+            ((VECTOR *)(scale + first))[v] = z[v];
+        }
+        row = block + first;
+        if (n == 4)
+            for (a = 0; a < n_topics; a++, row += width) {
+                const VECTOR *t = (const VECTOR *)row;
+                ((VECTOR *)partial)[a] += (t[0] * z[0] + t[1] * z[1]) + (t[2] * z[2] + t[3] * z[3]);
+            }
+        else
+            for (a = 0; a < n_topics; a++, row += width)
+                for (v = 0; v < n; v++)
+                    ((VECTOR *)partial)[a] += ((const VECTOR *)row)[v] * z[v];
+    }
+    for (a = 0; a < n_topics; a++) { /* pairs of lanes, not one after the other: additions wait for each other */
+        REAL *sums = partial + a * LANES;
+        ptrdiff_t half;
+        for (half = LANES / 2; half > 0; half /= 2)
+            for (v = 0; v < half; v++)
+                sums[v] += sums[v + half];
+        doc_topic[a] = sums[0] * p[a];
+    }
+}
+
+/* The L topics with the largest block[a, u] p[a] of each type, the lower topic among equals, as a copy of the block
+ * with zeros elsewhere. Each lane keeps its L best in decreasing order; a newcomer sinks to its place. */
+TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(select_fixed)(
+    const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *p, const int n_nonzero, REAL *kept)
+{
+    ptrdiff_t first, a;
+    int j;
+    for (first = 0; first < width; first += LANES) {
+        VECTOR best[SPARSEMIX_MAX_SELECT];
+        BITS free_places = (BITS){0} + n_nonzero;
+        for (j = 0; j < n_nonzero; j++)
+            best[j] = FILL(-1);
+        for (a = 0; a < n_topics; a++) {
+            VECTOR w = *(const VECTOR *)(block + a * width + first) * p[a];
+            for (j = 0; j < n_nonzero; j++) {
+                const VECTOR b = best[j];
+                best[j] = LARGER(b, w);
+                w = SMALLER(b, w);
+            }
+        }
+        for (j = 0; j < n_nonzero; j++)  /* places above the threshold are taken; masks are -1 */
+            free_places += MASK(best[j] > best[n_nonzero - 1]);
+        for (a = 0; a < n_topics; a++) {
+            const VECTOR t = *(const VECTOR *)(block + a * width + first), w = t * p[a];
+            const BITS equal = MASK(w == best[n_nonzero - 1]) & MASK(free_places > (BITS){0});
+            free_places += equal;
+            *(VECTOR *)(kept + a * width + first) = AS_REAL((MASK(w > best[n_nonzero - 1]) | equal) & AS_BITS(t));
+        }
+    }
+}
+
+TARGET static void SPARSEMIX_NAME(select)(const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *p,
+                                          int n_nonzero, REAL *kept)
+{
+    switch (n_nonzero) { /* constants keep the best in registers */
+    case 1: SPARSEMIX_NAME(select_fixed)(block, width, n_topics, p, 1, kept); break;
+    case 2: SPARSEMIX_NAME(select_fixed)(block, width, n_topics, p, 2, kept); break;
+    case 4: SPARSEMIX_NAME(select_fixed)(block, width, n_topics, p, 4, kept); break;
+    case 8: SPARSEMIX_NAME(select_fixed)(block, width, n_topics, p, 8, kept); break;
+    default: SPARSEMIX_NAME(select_fixed)(block, width, n_topics, p, n_nonzero, kept);
+    }
+}
+
+#include "document_steps.h"
+
+#include "vector_math_end.h"

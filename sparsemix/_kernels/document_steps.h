@@ -1,0 +1,448 @@
+/* Local inference of a document ([HS16] Algorithm 2), included by document_loops.h: no include guard. */
+
+#if defined(REAL_IS_DOUBLE)
+#define DOCUMENT document_double
+#define ACCEPT_GAIN 0.0
+#else
+#define DOCUMENT document_float
+#define ACCEPT_GAIN 1e-5 /* a token; less is round-off */
+#endif
+/* Topics with less than this do not count as candidates of a restart, and a gain of less has changed nothing. */
+#define NO_MASS 1e-6
+
+/* p = exp E[log pi] of the active topics at given N_dk. */
+TARGET static void SPARSEMIX_NAME(expect)(DOCUMENT *d, const REAL *doc_topic)
+{
+    ptrdiff_t a;
+    for (a = 0; a < d->n_topics; a++)
+        d->x[a] = d->prior[a] + doc_topic[a];
+    for (; a % SPARSEMIX_PADDING; a++)
+        d->x[a] = 1;
+    if (d->s.linear)
+        memcpy(d->p, d->x, d->n_topics * sizeof(REAL));
+    else
+        SPARSEMIX_NAME(exp_digamma)(d->x, d->n_topics, d->p);
+}
+
+/* Topics without mass leave for good: psi(alpha) is so low that no type would take them back. */
+TARGET static void SPARSEMIX_NAME(drop)(DOCUMENT *d)
+{
+    ptrdiff_t a, b = 0;
+    for (a = 0; a < d->n_topics; a++)
+        if (d->now[a] > d->s.active) {
+            if (b < a) {
+                memcpy(d->block + b * d->width, d->block + a * d->width, d->width * sizeof(REAL));
+                if (d->resp == d->kept)
+                    memcpy(d->kept + b * d->width, d->kept + a * d->width, d->width * sizeof(REAL));
+                d->topics[b] = d->topics[a];
+                d->prior[b] = d->prior[a];
+                d->now[b] = d->now[a];
+            }
+            b++;
+        }
+    d->n_topics = b;
+}
+
+/* The L best topics of each type at the present p. */
+TARGET static void SPARSEMIX_NAME(support)(DOCUMENT *d)
+{
+    d->resp = d->block;
+    if (d->s.n_nonzero < d->n_topics) {
+        SPARSEMIX_NAME(select)(d->block, d->width, d->n_topics, d->p, d->s.n_nonzero, d->kept);
+        d->resp = d->kept;
+    }
+}
+
+TARGET static void SPARSEMIX_NAME(refresh)(DOCUMENT *d, REAL *out)
+{
+    SPARSEMIX_NAME(update)(d->resp, d->width, d->n_topics, d->counts, d->p, d->scale, d->partial, out);
+}
+
+TARGET static REAL SPARSEMIX_NAME(change)(const DOCUMENT *d)
+{
+    REAL largest = 0;
+    ptrdiff_t a;
+    for (a = 0; a < d->n_topics; a++) {
+        const REAL change = d->next[a] > d->now[a] ? d->next[a] - d->now[a] : d->now[a] - d->next[a];
+        largest = change > largest ? change : largest;
+    }
+    return largest;
+}
+
+TARGET static void SPARSEMIX_NAME(swap)(DOCUMENT *d)
+{
+    REAL *now = d->now;
+    d->now = d->next;
+    d->next = now;
+}
+
+/* The objective after an update at p that gave ``doc_topic``: the energy sum_u c_u log Z_u - sum_k N_k log p_k, and
+ * L_d up to what depends on the length alone, where a topic that is not active counts lgamma(alpha) - lgamma(alpha).
+ * Logarithms are REAL, sums are double. */
+TARGET static void SPARSEMIX_NAME(evaluate)(DOCUMENT *d, const REAL *doc_topic)
+{
+    ptrdiff_t u, a;
+    int i;
+    d->energy = 0.0;
+    for (u = 0; u < d->width; u += LANES) {
+        const VECTOR c = *(const VECTOR *)(d->counts + u), scale = *(const VECTOR *)(d->scale + u);
+        const BITS padded = MASK(c <= FILL(0));
+        const VECTOR terms = c * SPARSEMIX_NAME(log)(CHOOSE(padded, FILL(1), c / scale));
+        for (i = 0; i < LANES; i++)
+            d->energy += ((const REAL *)&terms)[i];
+    }
+    for (a = 0; a < d->n_topics; a += LANES) {
+        const VECTOR p = *(const VECTOR *)(d->p + a);
+        const VECTOR logs = SPARSEMIX_NAME(log)(CHOOSE(MASK(p > FILL(SMALLEST)), p, FILL(SMALLEST)));
+        for (i = 0; i < LANES && a + i < d->n_topics; i++)
+            if (doc_topic[a + i] > 0)
+                d->energy -= (double)doc_topic[a + i] * ((const REAL *)&logs)[i];
+    }
+    d->bound = d->energy;
+    for (a = 0; a < d->n_topics; a++)
+        if (doc_topic[a] > 0)
+            d->bound += sparsemix_log_gamma((double)d->prior[a] + doc_topic[a]) - sparsemix_log_gamma(d->prior[a]);
+}
+
+/* Iterations 1, 2, ... from N_dk = now: supports are chosen anew in the first ones and in every tenth or so. */
+TARGET static void SPARSEMIX_NAME(ascend)(DOCUMENT *d, int may_drop)
+{
+    int i;
+    for (i = 1; i <= d->s.max_iter; i++) {
+        const int selects = i <= d->s.select_first || (i - 1) % d->s.select_every == 0 || d->s.n_nonzero == 1;
+        if (may_drop || i > 1)
+            SPARSEMIX_NAME(drop)(d);
+        SPARSEMIX_NAME(expect)(d, d->now);
+        if (selects)
+            SPARSEMIX_NAME(support)(d);
+        SPARSEMIX_NAME(refresh)(d, d->next);
+        d->n_iter++;
+        if (SPARSEMIX_NAME(change)(d) < d->s.tol) {
+            SPARSEMIX_NAME(swap)(d);
+            break;
+        }
+        SPARSEMIX_NAME(swap)(d);
+    }
+}
+
+/* The smallest topic above a threshold, or -1 when fewer than two topics have mass. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(smallest)(const DOCUMENT *d, REAL threshold)
+{
+    ptrdiff_t a, found = -1;
+    int n_with_mass = 0;
+    for (a = 0; a < d->n_topics; a++) {
+        n_with_mass += d->now[a] > (REAL)NO_MASS;
+        if (d->now[a] > threshold && (found < 0 || d->now[a] < d->now[found]))
+            found = a;
+    }
+    return n_with_mass < 2 ? -1 : found;
+}
+
+/* Restart proposals: empty one topic, from the smallest up, and keep what follows if L_d has risen. */
+TARGET static void SPARSEMIX_NAME(restart)(DOCUMENT *d)
+{
+    double current, length = 0.0;
+    REAL threshold = (REAL)NO_MASS;
+    ptrdiff_t u;
+    int trial, i;
+    for (u = 0; u < d->n_types; u++)
+        length += d->counts[u];
+    SPARSEMIX_NAME(expect)(d, d->now);
+    SPARSEMIX_NAME(support)(d);
+    SPARSEMIX_NAME(refresh)(d, d->next);
+    SPARSEMIX_NAME(swap)(d);
+    SPARSEMIX_NAME(evaluate)(d, d->now);
+    current = d->bound;
+    for (trial = 0; trial < d->s.n_restarts; trial++) {
+        const ptrdiff_t emptied = SPARSEMIX_NAME(smallest)(d, threshold);
+        if (emptied < 0)
+            break;
+        threshold = d->now[emptied];
+        memcpy(d->next, d->now, d->n_topics * sizeof(REAL));
+        d->next[emptied] = 0;
+        for (i = 0; i < d->s.restart_iter; i++) {
+            SPARSEMIX_NAME(expect)(d, d->next);
+            SPARSEMIX_NAME(support)(d);
+            SPARSEMIX_NAME(refresh)(d, d->next);
+        }
+        d->n_proposed++;
+        if (d->next[emptied] - threshold < (REAL)NO_MASS && threshold - d->next[emptied] < (REAL)NO_MASS)
+            continue; /* it grew back */
+        SPARSEMIX_NAME(evaluate)(d, d->next);
+        if (d->bound > current + ACCEPT_GAIN * length) {
+            current = d->bound;
+            SPARSEMIX_NAME(swap)(d);
+            d->n_accepted++;
+        }
+    }
+}
+
+/* A last update at N_dk = now, its objective, and the document's row of N_dk. */
+TARGET static void SPARSEMIX_NAME(finish)(DOCUMENT *d)
+{
+    ptrdiff_t a;
+    SPARSEMIX_NAME(expect)(d, d->now);
+    SPARSEMIX_NAME(support)(d);
+    SPARSEMIX_NAME(refresh)(d, d->next);
+    SPARSEMIX_NAME(swap)(d);
+    if (d->s.linear)
+        d->bound = d->energy = 0.0; /* no objective of this kind */
+    else
+        SPARSEMIX_NAME(evaluate)(d, d->now);
+    memset(d->doc_topic, 0, d->s.n_components * sizeof(REAL));
+    for (a = 0; a < d->n_topics; a++)
+        d->doc_topic[d->topics[a]] = d->now[a];
+}
+
+/* The topics marked in ``local`` become the active ones, increasing. */
+TARGET static void SPARSEMIX_NAME(enter)(DOCUMENT *d)
+{
+    ptrdiff_t k, n = 0;
+    for (k = 0; k < d->s.n_components; k++)
+        if (d->local[k] == 0) {
+            d->local[k] = (int)n;
+            d->topics[n] = (int)k;
+            d->prior[n] = d->alpha[k];
+            d->now[n++] = d->s.warm ? d->doc_topic[k] : 0;
+        }
+    d->n_topics = n;
+}
+
+/* Mark all topics on the lists of the document's types. */
+TARGET static void SPARSEMIX_NAME(mark_lists)(DOCUMENT *d)
+{
+    const ptrdiff_t l = d->s.n_nonzero;
+    ptrdiff_t u, j;
+    for (u = 0; u < d->n_types; u++)
+        for (j = 0; j < l; j++)
+            d->local[d->lists[d->types[u] * l + j]] = 0;
+}
+
+/* Mark the topics that a warm document has, and those on the lists that would take a share of some type. Of topics
+ * that it does not have, the best of a type are on its list: all have the same E[log pi] when alpha is symmetric. */
+TARGET static void SPARSEMIX_NAME(mark_warm)(DOCUMENT *d)
+{
+    const ptrdiff_t l = d->s.n_nonzero;
+    ptrdiff_t u, j, k, a;
+    REAL least;
+    for (k = 0; k < d->s.n_components; k++)
+        if (d->doc_topic[k] > 0)
+            d->local[k] = 0;
+    SPARSEMIX_NAME(enter)(d);
+    for (a = 0; a < d->n_topics; a++)
+        d->x[a] = d->prior[a] + d->now[a];
+    least = d->alpha[0];
+    for (k = 1; k < d->s.n_components; k++)
+        least = d->alpha[k] > least ? d->alpha[k] : least;
+    d->x[a++] = least; /* what a newcomer has at most */
+    for (; a % SPARSEMIX_PADDING; a++)
+        d->x[a] = 1;
+    if (d->s.linear)
+        memcpy(d->p, d->x, (d->n_topics + 1) * sizeof(REAL));
+    else
+        SPARSEMIX_NAME(exp_digamma)(d->x, d->n_topics + 1, d->p);
+    least = d->p[d->n_topics];
+    for (u = 0; u < d->n_types; u++) {
+        const REAL *row = d->table + d->types[u] * d->s.n_components;
+        REAL z = (REAL)SMALLEST;
+        for (a = 0; a < d->n_topics; a++)
+            z += row[d->topics[a]] * d->p[a];
+        z *= (REAL)d->s.enter;
+        for (j = 0; j < l; j++) {
+            k = d->lists[d->types[u] * l + j];
+            if (d->local[k] < 0 && row[k] * least >= z)
+                d->local[k] = 0;
+        }
+    }
+    for (a = 0; a < d->n_topics; a++)
+        d->local[d->topics[a]] = 0;
+}
+
+/* Iterations on the lists alone, L entries a type, before the block is gathered: p = 1 first. Leaves N_dk in now. */
+TARGET static void SPARSEMIX_NAME(iterate_lists)(DOCUMENT *d)
+{
+    const ptrdiff_t l = d->s.n_nonzero;
+    ptrdiff_t u, j, a;
+    int i;
+    int *at = (int *)d->block; /* the block comes later */
+    REAL *t = d->kept;
+    for (u = 0; u < d->n_types; u++)
+        for (j = 0; j < l; j++) {
+            const int k = d->lists[d->types[u] * l + j];
+            at[u * l + j] = d->local[k];
+            t[u * l + j] = d->table[d->types[u] * d->s.n_components + k];
+        }
+    for (a = 0; a < d->n_topics; a++)
+        d->p[a] = 1;
+    for (i = 0; i <= d->s.list_iter; i++) {
+        if (i > 0)
+            SPARSEMIX_NAME(expect)(d, d->now);
+        memset(d->now, 0, d->n_topics * sizeof(REAL));
+        for (u = 0; u < d->n_types; u++) {
+            REAL z = (REAL)SMALLEST;
+            for (j = u * l; j < (u + 1) * l; j++)
+                z += t[j] * d->p[at[j]];
+            z = d->counts[u] / z;
+            for (j = u * l; j < (u + 1) * l; j++)
+                d->now[at[j]] += z * t[j] * d->p[at[j]];
+        }
+    }
+}
+
+/* L-sparse inference, with restarts ([HS16] Algorithm 2). */
+TARGET static void SPARSEMIX_NAME(sparse_document)(DOCUMENT *d)
+{
+    ptrdiff_t a;
+    d->n_iter = d->n_proposed = d->n_accepted = 0;
+    if (d->s.warm)
+        SPARSEMIX_NAME(mark_warm)(d);
+    else
+        SPARSEMIX_NAME(mark_lists)(d);
+    SPARSEMIX_NAME(enter)(d);
+    if (!d->s.warm)
+        SPARSEMIX_NAME(iterate_lists)(d);
+    for (a = 0; a < d->n_topics; a++)
+        d->local[d->topics[a]] = -1;
+    if (!d->s.warm) { /* before the block is gathered: what has no mass by now costs nothing */
+        const ptrdiff_t width = d->width;
+        d->width = 0;
+        SPARSEMIX_NAME(drop)(d);
+        d->width = width;
+    }
+    SPARSEMIX_NAME(gather)(d->table, d->s.n_components, d->types, d->n_types, d->width, d->topics, d->n_topics, d->block);
+    d->resp = d->block;
+    SPARSEMIX_NAME(ascend)(d, !d->s.warm);
+    if (d->s.n_restarts > 0)
+        SPARSEMIX_NAME(restart)(d);
+    SPARSEMIX_NAME(finish)(d);
+}
+
+/* Dense inference over all topics. Between two full updates, the topics that hold less than a thousandth of a token
+ * stand still as one more row of the block, while the others iterate. */
+TARGET static void SPARSEMIX_NAME(dense_document)(DOCUMENT *d)
+{
+    ptrdiff_t a;
+    int i;
+    d->n_iter = d->n_proposed = d->n_accepted = 0;
+    d->n_topics = d->s.n_components;
+    for (a = 0; a < d->n_topics; a++) {
+        d->topics[a] = (int)a;
+        d->prior[a] = d->alpha[a];
+        d->now[a] = d->s.warm ? d->doc_topic[a] : 0;
+        d->p[a] = 1;
+    }
+    SPARSEMIX_NAME(gather)(d->table, d->s.n_components, d->types, d->n_types, d->width, d->topics, d->n_topics, d->block);
+    d->resp = d->block;
+    if (!d->s.warm)
+        SPARSEMIX_NAME(refresh)(d, d->now);
+    for (i = 1; i <= d->s.max_iter; i++) {
+        SPARSEMIX_NAME(expect)(d, d->now);
+        SPARSEMIX_NAME(refresh)(d, d->next);
+        d->n_iter++;
+        if (SPARSEMIX_NAME(change)(d) < d->s.tol) {
+            SPARSEMIX_NAME(swap)(d);
+            break;
+        }
+        SPARSEMIX_NAME(swap)(d);
+    }
+    if (d->s.n_restarts > 0)
+        SPARSEMIX_NAME(restart)(d);
+    SPARSEMIX_NAME(finish)(d);
+}
+
+/* Where everything stands in the room. */
+TARGET static void SPARSEMIX_NAME(furnish)(DOCUMENT *d, REAL *room, int *int_room)
+{
+    const ptrdiff_t width = d->s.width;
+    const ptrdiff_t topics = (d->s.max_topics + SPARSEMIX_PADDING) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
+    const ptrdiff_t size = (topics + d->s.n_nonzero) * width;
+    ptrdiff_t k;
+    d->counts = room;
+    d->scale = d->counts + width;
+    d->block = d->scale + width;
+    d->kept = d->block + size;
+    d->partial = d->kept + size;
+    d->x = d->partial + 16 * topics;
+    d->p = d->x + topics;
+    d->prior = d->p + topics;
+    d->now = d->prior + topics;
+    d->next = d->now + topics;
+    d->topics = int_room;
+    d->local = d->topics + d->s.max_topics;
+    for (k = 0; k < d->s.n_components; k++)
+        d->local[k] = -1;
+}
+
+/* The responsibilities times counts of a finished document: for each type at most L topics and values, padded with
+ * values of zero. */
+TARGET static void SPARSEMIX_NAME(write_entries)(const DOCUMENT *d, int *filled, int *topics, REAL *values)
+{
+    const ptrdiff_t l = d->s.n_nonzero;
+    ptrdiff_t a, u;
+    memset(filled, 0, d->n_types * sizeof(int));
+    memset(topics, 0, d->n_types * l * sizeof(int));
+    memset(values, 0, d->n_types * l * sizeof(REAL));
+    for (a = 0; a < d->n_topics; a++) {
+        const REAL *row = d->resp + a * d->width;
+        for (u = 0; u < d->n_types; u++)
+            if (row[u] > 0 && filled[u] < l) {
+                topics[u * l + filled[u]] = d->topics[a];
+                values[u * l + filled[u]++] = row[u] * d->p[a] * d->scale[u];
+            }
+    }
+}
+
+/* A block of documents. Sparse: topics and values (nnz, L). Dense: values (nnz,) are counts / Z, and p (n, K) goes with
+ * them. */
+TARGET static void SPARSEMIX_NAME(documents)(
+    const sparsemix_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts,
+    const REAL *table, const int *lists, const REAL *alpha, REAL *room, int *int_room, int *topics, REAL *values,
+    REAL *p, REAL *doc_topic, double *bound, double *energy, int64_t *tally)
+{
+    DOCUMENT d;
+    ptrdiff_t i;
+    memset(&d, 0, sizeof d);
+    d.s = *settings;
+    d.table = table;
+    d.lists = lists;
+    d.alpha = alpha;
+    SPARSEMIX_NAME(furnish)(&d, room, int_room);
+    for (i = 0; i < n_docs; i++) {
+        const ptrdiff_t start = indptr[i];
+        d.n_types = indptr[i + 1] - start;
+        d.width = (d.n_types + SPARSEMIX_PADDING - 1) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
+        d.types = indices + start;
+        d.doc_topic = doc_topic + i * d.s.n_components;
+        memcpy(d.counts, counts + start, d.n_types * sizeof(REAL));
+        memset(d.counts + d.n_types, 0, (d.width - d.n_types) * sizeof(REAL));
+        if (d.n_types == 0) {
+            memset(d.doc_topic, 0, d.s.n_components * sizeof(REAL));
+            bound[i] = energy[i] = 0.0;
+            memset(tally + 3 * i, 0, 3 * sizeof *tally);
+            if (p != NULL)
+                memset(p + i * d.s.n_components, 0, d.s.n_components * sizeof(REAL));
+            continue;
+        }
+        if (lists != NULL) {
+            SPARSEMIX_NAME(sparse_document)(&d);
+            if (values != NULL)
+                SPARSEMIX_NAME(write_entries)(&d, d.local + d.s.n_components, topics + start * d.s.n_nonzero,
+                                              values + start * d.s.n_nonzero);
+        } else {
+            SPARSEMIX_NAME(dense_document)(&d);
+            if (values != NULL) {
+                memcpy(values + start, d.scale, d.n_types * sizeof(REAL));
+                memcpy(p + i * d.s.n_components, d.p, d.s.n_components * sizeof(REAL));
+            }
+        }
+        bound[i] = d.bound;
+        energy[i] = d.energy;
+        tally[3 * i] = d.n_iter;
+        tally[3 * i + 1] = d.n_proposed;
+        tally[3 * i + 2] = d.n_accepted;
+    }
+}
+
+#undef DOCUMENT
+#undef ACCEPT_GAIN
+#undef NO_MASS

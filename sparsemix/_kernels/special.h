@@ -1,0 +1,38 @@
+/* log Gamma and digamma of positive numbers: shifted up by a product, then Stirling's series. */
+#ifndef SPARSEMIX_SPECIAL_H
+#define SPARSEMIX_SPECIAL_H
+
+#include <math.h>
+
+#define SPARSEMIX_SHIFT_BELOW 12.0
+
+/* Tail of Stirling's series of log Gamma at y >= 12, without its first terms (y - 1/2) log y - y + log(2 pi) / 2. */
+static inline double sparsemix_stirling_tail(double y)
+{
+    const double r = 1.0 / y, r2 = r * r;
+    return r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 * (1.0 / 1680 - r2 * (1.0 / 1188)))));
+}
+
+static inline double sparsemix_log_gamma(double x)
+{
+    double product = 1.0;
+    while (x < SPARSEMIX_SHIFT_BELOW) {
+        product *= x;
+        x += 1.0;
+    }
+    return (x - 0.5) * log(x) - x + 0.91893853320467274178 + sparsemix_stirling_tail(x) - log(product);
+}
+
+static inline double sparsemix_digamma(double x)
+{
+    double sum = 0.0, r2;
+    while (x < SPARSEMIX_SHIFT_BELOW) {
+        sum += 1.0 / x;
+        x += 1.0;
+    }
+    r2 = 1.0 / (x * x);
+    return log(x) - 0.5 / x
+           - r2 * (1.0 / 12 - r2 * (1.0 / 120 - r2 * (1.0 / 252 - r2 * (1.0 / 240 - r2 * (1.0 / 132))))) - sum;
+}
+
+#endif

@@ -1,0 +1,56 @@
+"""Dirichlet distributions: normaliser, expectations, and priors learned from expected logarithms."""
+
+import numpy as np
+from scipy.special import gammaln, polygamma, psi
+
+# Newton's steps for a prior; they converge quadratically.
+MAX_STEPS = 50
+
+
+def log_normalizer(a):
+    """Log Gamma(sum a) - sum log Gamma(a): the log density's constant."""
+    return float(gammaln(np.sum(a)) - np.sum(gammaln(a)))
+
+
+def maximize_prior(prior, expected_log, mass):
+    """The prior a that maximises mass * log_normalizer(a) + sum_k a_k expected_log_k (Minka 2000, Section 1).
+
+    Newton's method on log a, which keeps it positive; the Hessian is diagonal plus a matrix of rank one.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (K,)
+        Where to start.
+    expected_log : ndarray of shape (K,)
+        Sum over draws of E[log p_k].
+    mass : float
+        Number of draws.
+    """
+    a = np.array(prior, dtype=np.float64)
+    target = expected_log / mass
+    for _ in range(MAX_STEPS):
+        slope = a * (psi(a.sum()) - psi(a) + target)
+        diagonal = slope - a * a * polygamma(1, a)
+        diagonal = np.minimum(diagonal, -1e-3 * a * a * polygamma(1, a))  # far from the optimum the curve may bend up
+        rank_one = polygamma(1, a.sum())
+        # (diag + r a a^T)^-1 slope by Sherman and Morrison
+        weight = rank_one * np.sum(a * slope / diagonal) / (1.0 + rank_one * np.sum(a * a / diagonal))
+        step = np.clip((slope - weight * a) / diagonal, -1.0, 1.0)
+        a *= np.exp(-step)
+        if np.abs(step).max() < 1e-10:
+            break
+    return a
+
+
+def maximize_symmetric_prior(prior, size, expected_log, mass):
+    """As ``maximize_prior`` for one number a that holds for all ``size`` entries; ``expected_log`` is summed."""
+    a = float(prior)
+    target = expected_log / (mass * size)
+    for _ in range(MAX_STEPS):
+        slope = a * (psi(size * a) - psi(a) + target)
+        curve = slope + a * a * (size * polygamma(1, size * a) - polygamma(1, a))
+        step = float(np.clip(slope / min(curve, -1e-3 * a * a * polygamma(1, a)), -1.0, 1.0))
+        a *= np.exp(-step)
+        if abs(step) < 1e-10:
+            break
+    return a

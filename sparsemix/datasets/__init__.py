@@ -1,0 +1,17 @@
+"""Data to try the estimators on: photographs, docstrings, generators, and bags of words from a file or by name."""
+
+from sparsemix.datasets._bag_of_words import load_bag_of_words
+from sparsemix.datasets._docstrings import load_docstrings
+from sparsemix.datasets._fetch import fetch_bag_of_words
+from sparsemix.datasets._patches import load_image_patches, make_patch_mixture
+from sparsemix.datasets._topic_generators import make_bars, make_sparse_lda
+
+__all__ = [
+    "fetch_bag_of_words",
+    "load_bag_of_words",
+    "load_docstrings",
+    "load_image_patches",
+    "make_bars",
+    "make_patch_mixture",
+    "make_sparse_lda",
+]

@@ -1,0 +1,233 @@
+"""Counts of words from files in the format of the UCI repository."""
+
+import gzip
+import re
+import warnings
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+# Bytes of text at a time; their numbers take three to four times as much.
+BLOCK = 1 << 24
+HEADER = ("documents", "words", "entries")
+NAME = re.compile(r"docword\.(.+?)\.txt(\.gz)?")
+
+
+def load_bag_of_words(path, vocabulary=None):
+    """Read a corpus in the UCI bag-of-words format.
+
+    ``docword.NAME.txt``, plain or compressed with gzip, has three lines with the numbers of documents, words and
+    entries, then a line ``document word count`` for each entry, both counted from 1. ``vocab.NAME.txt`` has a word a
+    line. The file is read in blocks, so memory is that of the result and some 100 MB.
+
+    Parameters
+    ----------
+    path : str or path
+        The file of counts.
+    vocabulary : str, path, sequence of str, False or None, default=None
+        The words or their file. None takes ``vocab.NAME.txt`` beside ``docword.NAME.txt``; False reads no words.
+
+    Returns
+    -------
+    corpus : :class:`~sklearn.utils.Bunch`
+        With these attributes:
+
+        data : CSR matrix of shape (n_documents, n_words), float32
+            Counts; documents without entries stay as empty rows.
+        feature_names : ndarray of shape (n_words,) or None
+            The words.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a file is missing.
+    ValueError
+        When a line is not what the format asks for; the message names it.
+
+    See Also
+    --------
+    fetch_bag_of_words : The sets of the UCI repository by name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sparsemix.datasets import load_bag_of_words
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "docword.tiny.txt")
+    ...     n_bytes = path.write_text("2\\n3\\n3\\n1 1 2\\n1 3 1\\n2 2 4\\n")
+    ...     corpus = load_bag_of_words(path, vocabulary=["sparse", "topic", "word"])
+    >>> corpus.data.toarray()
+    array([[2., 0., 1.],
+           [0., 4., 0.]], dtype=float32)
+    """
+    path = Path(path)
+    with open_bytes(path) as file:
+        n_documents, n_words, n_entries = read_header(file, path)
+        counts = read_counts(file, path, n_documents, n_words, n_entries)
+    return Bunch(data=counts, feature_names=find_vocabulary(vocabulary, path, n_words))
+
+
+@contextmanager
+def open_bytes(path):
+    """A file opened for reading bytes, unpacked where its name ends in .gz."""
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        try:
+            yield file
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ValueError(f"{path} is not a whole gzip file ({error}). Get it again.") from error
+
+
+def read_header(file, path):
+    """Numbers of documents, words and entries."""
+    sizes = []
+    for line, what in enumerate(HEADER, start=1):
+        # The limit keeps a file without line breaks, which is of another format, out of memory.
+        text = file.readline(1000).strip()
+        if not text.isdigit():
+            raise ValueError(
+                f"{path}, line {line}: {shown(text)} is not the number of {what}. A bag of words begins with three "
+                f"lines, the numbers of documents, words and entries."
+            )
+        sizes.append(int(text))
+    if sizes[2] > sizes[0] * sizes[1]:
+        raise ValueError(f"{path}, line 3: {sizes[2]} entries are more than {sizes[0]} x {sizes[1]}. Correct the line.")
+    return sizes
+
+
+def read_counts(file, path, n_documents, n_words, n_entries):
+    """All entries as one CSR matrix."""
+    words = np.empty(n_entries, dtype=np.int32)
+    counts = np.empty(n_entries, dtype=np.float32)
+    lengths = np.zeros(n_documents, dtype=np.int64)
+    documents = None  # only kept for files that are not in order of documents
+    start, last = 0, 0
+    for entries in read_entries(file, path, (n_documents, n_words)):
+        stop = start + len(entries)
+        if stop > n_entries:
+            raise ValueError(wrong_number(path, n_entries, "more"))
+        document = entries[:, 0] - 1
+        if documents is None and (document[0] < last or np.any(document[1:] < document[:-1])):
+            documents = np.empty(n_entries, dtype=np.int32)
+            documents[:start] = np.repeat(np.arange(n_documents), lengths)
+        if documents is not None:
+            documents[start:stop] = document
+        words[start:stop] = entries[:, 1] - 1
+        counts[start:stop] = entries[:, 2]
+        lengths += np.bincount(document, minlength=n_documents)
+        start, last = stop, document[-1]
+    if start < n_entries:
+        raise ValueError(wrong_number(path, n_entries, f"{start}"))
+    shape = (n_documents, n_words)
+    if documents is not None:
+        return sparse.csr_matrix((counts, (documents, words)), shape=shape)
+    matrix = sparse.csr_matrix((counts, words, np.concatenate([[0], np.cumsum(lengths)])), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def wrong_number(path, expected, found):
+    """Sentence on a number of entries other than the header's."""
+    return (
+        f"{path}, line 3 announces {expected} entries and {found} follow: the file is cut off or the line is wrong. "
+        f"Get the file again or correct the line."
+    )
+
+
+def read_entries(file, path, shape):
+    """Arrays of shape (n, 3): document, word and count, checked."""
+    line = 1 + len(HEADER)
+    for text in whole_lines(file):
+        # fromstring is the one parser of NumPy that makes no Python object of a line: 60 ns a number.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            try:
+                numbers = np.fromstring(text, dtype=np.int64, sep=" ")
+            except (DeprecationWarning, ValueError):
+                numbers = np.empty(0)
+        n_lines = text.count(b"\n") + 1
+        if numbers.size != 3 * n_lines:
+            raise ValueError(bad_line(text, path, line))
+        entries = numbers.reshape(-1, 3)
+        check_entries(entries, path, line, shape)
+        yield entries
+        line += n_lines
+
+
+def whole_lines(file):
+    """Blocks of text that end where a line ends, without the last line break."""
+    rest = b""
+    while block := file.read(BLOCK):
+        head, newline, tail = block.rpartition(b"\n")
+        if newline and (text := (rest + head).rstrip()):
+            yield text
+        rest = tail if newline else rest + tail
+    if text := rest.rstrip():
+        yield text
+
+
+def bad_line(text, path, first_line):
+    """Sentence on the first line that is not three whole numbers."""
+    lines = enumerate(text.split(b"\n"), start=first_line)
+    three = re.compile(rb"\s*-?\d+\s+-?\d+\s+-?\d+\s*")
+    line, content = next((item for item in lines if not three.fullmatch(item[1])), (first_line, text))
+    return f"{path}, line {line}: {shown(content)} is not 'document word count', three whole numbers. Correct the line."
+
+
+def check_entries(entries, path, first_line, shape):
+    """Raise on the first entry that is out of range."""
+    wrong = (entries < 1).any(axis=1) | (entries[:, 0] > shape[0]) | (entries[:, 1] > shape[1])
+    if not wrong.any():
+        return
+    row = int(np.argmax(wrong))
+    document, word, count = entries[row].tolist()
+    where = f"{path}, line {first_line + row}"
+    if not 1 <= document <= shape[0]:
+        raise ValueError(f"{where}: document {document} is not among 1 to {shape[0]}; is line 1 right?")
+    if not 1 <= word <= shape[1]:
+        raise ValueError(f"{where}: word {word} is not among 1 to {shape[1]}; is line 2 right?")
+    raise ValueError(f"{where}: the count is {count}, counts are 1 or more. Correct or remove the line.")
+
+
+def find_vocabulary(vocabulary, path, n_words):
+    """The words, from wherever they are."""
+    if vocabulary is False:
+        return None
+    if vocabulary is None:
+        vocabulary = vocabulary_beside(path)
+    if isinstance(vocabulary, (str, Path)):
+        words, source = read_vocabulary(vocabulary), vocabulary
+    else:
+        words, source = np.asarray(vocabulary, dtype=str), "vocabulary"
+    if len(words) != n_words:
+        raise ValueError(f"{source} has {len(words)} words and {path} counts {n_words}; they do not belong together.")
+    return words
+
+
+def vocabulary_beside(path):
+    """File of words that belongs to a file of counts."""
+    if match := NAME.fullmatch(path.name):
+        for ending in ("", ".gz"):
+            if (beside := path.with_name(f"vocab.{match[1]}.txt{ending}")).exists():
+                return beside
+        expected = path.with_name(f"vocab.{match[1]}.txt")
+    else:
+        expected = f"The name of {path} is not docword.NAME.txt, so vocab.NAME.txt"
+    raise FileNotFoundError(f"{expected} is not there; name the file that has a word a line (vocabulary).")
+
+
+def read_vocabulary(path):
+    """Words, one a line; empty lines at the end do not count."""
+    with open_bytes(Path(path)) as file:
+        text = file.read().decode("utf-8", errors="replace")
+    return np.array([line.strip() for line in text.rstrip().split("\n")] if text.strip() else [], dtype=str)
+
+
+def shown(content):
+    """A line of a file, for a message."""
+    text = content.decode("utf-8", errors="replace").strip()
+    return repr(text if len(text) <= 40 else text[:40] + "...")

@@ -1,0 +1,120 @@
+"""A corpus that every installation has: the docstrings of numpy, scipy and scikit-learn."""
+
+import ast
+import importlib.util
+import re
+import warnings
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils import Bunch
+
+PACKAGES = ("numpy", "scipy", "sklearn")
+MIN_WORDS = 20
+WORD = re.compile(r"[a-z]{3,}")
+# Prompts, what follows them and what they print, up to the next empty line.
+DOCTEST = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def load_docstrings(*, min_df=5, max_df=0.5):
+    """Docstrings of numpy, scipy and scikit-learn as counts of words.
+
+    A real corpus without a download, for examples and for a first look at topic models: some six thousand documents,
+    read in six to eight seconds. Which documents and words there are depends on the installed versions.
+
+    The installed sources are parsed, nothing is imported. A document is the docstring of a module, class, function or
+    method, public or private, of at least twenty words, tests left out. Examples (``>>>``) are dropped, words are
+    lower-case alphabetic runs of three letters or more without scikit-learn's English stop words, and of documents
+    with the same text the first is kept.
+
+    Parameters
+    ----------
+    min_df : int or float, default=5
+        Leave out words of fewer documents: their number, or a fraction.
+    max_df : float or int, default=0.5
+        Leave out words of more documents: a fraction, or their number.
+
+    Returns
+    -------
+    docstrings : :class:`~sklearn.utils.Bunch`
+        With these attributes:
+
+        data : CSR matrix of shape (n_documents, n_words), float32
+            Counts; no document is empty.
+        feature_names : ndarray of shape (n_words,)
+            The words, sorted.
+        names : ndarray of shape (n_documents,)
+            Qualified names of what is documented, sorted.
+
+    Raises
+    ------
+    ValueError
+        When ``min_df`` and ``max_df`` leave no word.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import load_docstrings
+    >>> docstrings = load_docstrings()
+    >>> docstrings.data.shape == (len(docstrings.names), len(docstrings.feature_names))
+    True
+    >>> "eigenvalues" in docstrings.feature_names
+    True
+    """
+    names, texts = distinct(sorted(chain.from_iterable(map(docstrings_of_package, PACKAGES))))
+    vectorizer = CountVectorizer(
+        token_pattern=WORD.pattern, stop_words="english", min_df=min_df, max_df=max_df, dtype=np.float32
+    )
+    counts = vectorizer.fit_transform(texts)
+    kept = np.flatnonzero(np.diff(counts.indptr))
+    return Bunch(data=counts[kept], feature_names=vectorizer.get_feature_names_out(), names=np.array(names)[kept])
+
+
+def distinct(documents):
+    """Names and texts of the documents that are long enough and say something new."""
+    first = {}
+    for name, text in documents:
+        text = DOCTEST.sub("", text)
+        if len(words := WORD.findall(text.lower())) >= MIN_WORDS:
+            first.setdefault(tuple(words), (name, text))
+    return [name for name, _ in first.values()], [text for _, text in first.values()]
+
+
+def docstrings_of_package(package):
+    """Qualified names and docstrings, from the installed sources."""
+    (folder,) = importlib.util.find_spec(package).submodule_search_locations
+    for path in Path(folder).rglob("*.py"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        if "tests" not in parts:
+            yield from docstrings_of_file(path, ".".join([package, *parts]).removesuffix(".__init__"))
+
+
+def docstrings_of_file(path, module):
+    """Those of a module and of all that it defines."""
+    with warnings.catch_warnings():
+        # Newer versions of Python warn of escapes in sources that are not ours.
+        warnings.simplefilter("ignore")
+        tree = ast.parse(path.read_bytes())
+    yield from docstrings_of_node(tree, module)
+    for statement in tree.body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            yield from added_docstring(statement.value, module)
+
+
+def docstrings_of_node(node, name):
+    """Its own docstring, then those of the definitions in its body."""
+    if text := ast.get_docstring(node, clean=False):
+        yield name, text
+    for child in node.body:
+        if isinstance(child, DEFINITIONS):
+            yield from docstrings_of_node(child, f"{name}.{child.name}")
+
+
+def added_docstring(call, module):
+    """What ``add_newdoc(..., name, text)`` says of a compiled function."""
+    function = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    strings = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if function.endswith("add_newdoc") and len(strings) > 1:
+        yield f"{module}.{strings[-2]}", strings[-1]

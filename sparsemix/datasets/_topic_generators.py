@@ -1,0 +1,145 @@
+"""Corpora whose topics are known."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+
+def make_sparse_lda(
+    n_samples=1000,
+    n_features=500,
+    n_components=20,
+    *,
+    doc_length=100,
+    doc_topic_prior=0.1,
+    topic_word_prior=0.05,
+    random_state=None,
+):
+    """Documents drawn from latent Dirichlet allocation, exactly.
+
+    Use it to see whether an estimator finds topics that are known. Small priors make the truth sparse: few topics in a
+    document, few words in a topic.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Documents.
+    n_features : int, default=500
+        Words of the vocabulary.
+    n_components : int, default=20
+        Topics.
+    doc_length : int or array of shape (n_samples,), default=100
+        Tokens of a document.
+    doc_topic_prior : float, default=0.1
+        Parameter of the Dirichlet distribution that a document's topics are drawn from.
+    topic_word_prior : float, default=0.05
+        Parameter of the Dirichlet distribution that a topic's words are drawn from.
+    random_state : int, RandomState instance or None, default=None
+        For reproducible documents.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_features), float32
+        Counts.
+    topics : ndarray of shape (n_components, n_features)
+        Probabilities of words, rows sum to one.
+    doc_topic : ndarray of shape (n_samples, n_components)
+        Probabilities of topics, rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When a prior is not positive.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import make_sparse_lda
+    >>> X, topics, doc_topic = make_sparse_lda(50, n_features=30, n_components=4, doc_length=20, random_state=0)
+    >>> X.shape, topics.shape, doc_topic.shape, float(X.sum())
+    ((50, 30), (4, 30), (50, 4), 1000.0)
+    """
+    rng = check_random_state(random_state)
+    topics = draw_dirichlet("topic_word_prior", topic_word_prior, (n_components, n_features), rng)
+    doc_topic = draw_dirichlet("doc_topic_prior", doc_topic_prior, (n_samples, n_components), rng)
+    return draw_documents(topics, doc_topic, doc_length, rng), topics, doc_topic
+
+
+def make_bars(n_side=5, n_samples=500, *, doc_length=100, doc_topic_prior=1.0, random_state=None):
+    """The bars: a word is a pixel of a square, a topic is one of its rows or columns.
+
+    The smallest corpus whose topics can be checked by eye: reshape a topic to ``(n_side, n_side)``.
+
+    Parameters
+    ----------
+    n_side : int, default=5
+        Edge of the square; there are ``n_side ** 2`` words and ``2 * n_side`` topics, rows first.
+    n_samples : int, default=500
+        Documents.
+    doc_length : int or array of shape (n_samples,), default=100
+        Tokens of a document.
+    doc_topic_prior : float, default=1.0
+        Parameter of the Dirichlet distribution that a document's topics are drawn from.
+    random_state : int, RandomState instance or None, default=None
+        For reproducible documents.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_side ** 2), float32
+        Counts.
+    topics : ndarray of shape (2 * n_side, n_side ** 2)
+        Probabilities of words, rows sum to one.
+    doc_topic : ndarray of shape (n_samples, 2 * n_side)
+        Probabilities of topics, rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When the prior is not positive.
+
+    References
+    ----------
+    T. L. Griffiths and M. Steyvers, "Finding scientific topics", PNAS 101, 2004, figure 1.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import make_bars
+    >>> X, topics, doc_topic = make_bars(3, n_samples=10, random_state=0)
+    >>> topics[0].reshape(3, 3).round(2)
+    array([[0.33, 0.33, 0.33],
+           [0.  , 0.  , 0.  ],
+           [0.  , 0.  , 0.  ]])
+    """
+    rng = check_random_state(random_state)
+    rows = np.repeat(np.eye(n_side), n_side, axis=1)
+    columns = np.tile(np.eye(n_side), n_side)
+    topics = np.vstack([rows, columns]) / n_side
+    doc_topic = draw_dirichlet("doc_topic_prior", doc_topic_prior, (n_samples, len(topics)), rng)
+    return draw_documents(topics, doc_topic, doc_length, rng), topics, doc_topic
+
+
+def draw_dirichlet(name, prior, shape, rng):
+    """Rows from a symmetric Dirichlet distribution.
+
+    With small parameters gamma variates underflow, in the worst case all of a row. Their logarithms do not: with U
+    uniform, G(a + 1) U^(1/a) is distributed as G(a).
+    """
+    if prior <= 0:
+        raise ValueError(f"{name} must be positive, got {prior}.")
+    log_gamma = np.log(rng.standard_gamma(prior + 1.0, shape)) + np.log1p(-rng.uniform(size=shape)) / prior
+    gamma = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
+    return gamma / gamma.sum(axis=1, keepdims=True)
+
+
+def draw_documents(topics, doc_topic, doc_length, rng):
+    """Counts of words: a topic for each token of a document, then a word of that topic."""
+    n_samples, n_components = doc_topic.shape
+    lengths = np.broadcast_to(doc_length, n_samples)
+    tokens = np.array([rng.multinomial(n, p) for n, p in zip(lengths, doc_topic, strict=True)], dtype=np.int64)
+    tokens = tokens.reshape(n_samples, n_components)
+    documents, words = [], []
+    for k in range(n_components):
+        documents.append(np.repeat(np.arange(n_samples), tokens[:, k]))
+        words.append(rng.choice(topics.shape[1], size=len(documents[-1]), p=topics[k]))
+    documents, words = np.concatenate(documents), np.concatenate(words)
+    ones = np.ones(len(words), dtype=np.float32)
+    return sparse.csr_matrix((ones, (documents, words)), shape=(n_samples, topics.shape[1]))

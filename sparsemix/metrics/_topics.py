@@ -1,0 +1,197 @@
+"""Topics by themselves: their top words, how they differ, and which is which of another set."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from sparsemix.metrics._checks import check_n_top_words, check_share, read_topics
+
+
+def top_words(topics, n_top_words=10):
+    """Most probable words of each topic.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_``, or weights that are not negative.
+    n_top_words : int, default=10
+        Words of a topic.
+
+    Returns
+    -------
+    words : ndarray of shape (n_topics, n_top_words), int64
+        Columns of the vocabulary, the most probable first and the lower index first among equals.
+
+    Raises
+    ------
+    ValueError
+        For topics that are not finite, negative or without weight, and more top words than words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.metrics import top_words
+    >>> top_words(np.array([[1, 5, 3, 3], [2, 0, 2, 4]]), n_top_words=3)
+    array([[1, 2, 3],
+           [3, 0, 2]])
+    """
+    weights = read_topics(topics)
+    n = check_n_top_words(n_top_words, weights.shape[1])
+    return np.array([most_probable(row, n) for row in weights])
+
+
+def most_probable(row, n):
+    """Indices of the n largest values, without sorting all."""
+    least = np.partition(row, len(row) - n)[len(row) - n]
+    above = np.flatnonzero(row > least)
+    chosen = np.sort(np.concatenate([above, np.flatnonzero(row == least)[: n - len(above)]]))
+    return chosen[np.argsort(-row[chosen], kind="stable")]
+
+
+def topic_diversity(topics, n_top_words=25):
+    """Share of different words among the top words of all topics.
+
+    Near 1 topics are about different things, near 0 they repeat each other. Read it beside
+    :func:`topic_coherence`: copies of one good topic are coherent.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_``, or weights that are not negative.
+    n_top_words : int, default=25
+        Words of a topic.
+
+    Returns
+    -------
+    diversity : float
+        From 1 / n_topics to 1.
+
+    Raises
+    ------
+    ValueError
+        As :func:`top_words`.
+
+    References
+    ----------
+    Dieng, Ruiz, Blei (2020). "Topic Modeling in Embedding Spaces", TACL 8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.metrics import topic_diversity
+    >>> topic_diversity(np.array([[3, 2, 1, 0], [3, 0, 1, 2]]), n_top_words=2)
+    0.75
+    """
+    words = top_words(topics, n_top_words)
+    return len(np.unique(words)) / words.size
+
+
+def topic_exclusivity(topics, n_top_words=10, frequency_weight=0.7):
+    """Mean FREX score of each topic's top words: are they frequent in the topic and rare in others?
+
+    A word's exclusivity to topic k is :math:`\\phi_{kv} / \\sum_j \\phi_{jv}`, its frequency :math:`\\phi_{kv}`.
+    With F and E their empirical distribution functions over the words of topic k, the shares of words that have no
+    larger value, the score is the harmonic mean :math:`1 / (w / F + (1 - w) / E)`.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_``, or weights that are not negative.
+    n_top_words : int, default=10
+        Words of a topic.
+    frequency_weight : float, default=0.7
+        Weight w of frequency, from 0 to 1. Some programs weight exclusivity instead: ``exclusivity(frexw=0.7)`` of
+        the R package stm, which sums over the top words, is ``frequency_weight=0.3`` here.
+
+    Returns
+    -------
+    exclusivity : ndarray of shape (n_topics,)
+        From 0 to 1, higher for topics whose top words are their own.
+
+    Raises
+    ------
+    ValueError
+        As :func:`top_words`, and for a weight that is not between 0 and 1.
+
+    References
+    ----------
+    Bischof, Airoldi (2012). "Summarizing topical content with word frequency and exclusivity", ICML.
+    Roberts et al. (2014). "Structural Topic Models for Open-Ended Survey Responses", AJPS 58.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.metrics import topic_exclusivity
+    >>> topic_exclusivity(np.array([[6, 3, 1, 0], [0, 1, 3, 6]]), n_top_words=1)
+    array([1., 1.])
+    """
+    weights = read_topics(topics)
+    w = check_share(frequency_weight, "frequency_weight", ends=True)
+    totals = weights.sum(axis=1, dtype=np.float64)
+    everywhere = sum(row / total for row, total in zip(weights, totals, strict=True))
+    out = np.empty(len(weights))
+    for k, words in enumerate(top_words(weights, n_top_words)):
+        frequency = weights[k] / totals[k]
+        exclusivity = np.divide(frequency, everywhere, out=np.zeros_like(everywhere), where=everywhere > 0)
+        out[k] = np.mean(1.0 / (w / rank_share(frequency, words) + (1.0 - w) / rank_share(exclusivity, words)))
+    return out
+
+
+def rank_share(values, chosen):
+    """Empirical distribution function of the values at those of the chosen entries."""
+    return np.searchsorted(np.sort(values), values[chosen], side="right") / len(values)
+
+
+def align_topics(topics, true_topics):
+    """Pair topics with true ones so that the sum of their distances is least.
+
+    The distance of two topics is the total variation distance of their word distributions,
+    :math:`\\frac12 \\sum_v |\\phi_{kv} - \\phi'_{jv}|`. Use it to see what a model recovers of topics that are known,
+    or to follow topics from one fit to the next.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_``, or weights that are not negative.
+    true_topics : estimator or array of shape (n_true, n_words)
+        The same, for those to be found.
+
+    Returns
+    -------
+    order : ndarray of shape (n_true,), int64
+        The topic paired with each true one; -1 where there are fewer topics than true ones and none is left.
+    distances : ndarray of shape (min(n_topics, n_true),)
+        Distances of the pairs, from 0 to 1, in the order of the true topics.
+
+    Raises
+    ------
+    ValueError
+        For topics that are not finite, negative or without weight, and for different numbers of words.
+
+    References
+    ----------
+    Kuhn (1955). "The Hungarian Method for the Assignment Problem", Naval Research Logistics Quarterly 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.metrics import align_topics
+    >>> order, distances = align_topics(np.array([[0, 0, 2], [3, 1, 0]]), np.array([[1, 0, 0], [0, 0, 1]]))
+    >>> order, distances
+    (array([1, 0]), array([0.25, 0.  ]))
+    """
+    found, true = read_topics(topics), read_topics(true_topics, "true_topics")
+    if found.shape[1] != true.shape[1]:
+        raise ValueError(
+            f"topics have {found.shape[1]} words and true_topics {true.shape[1]}; give both over one vocabulary"
+        )
+    cost = 0.5 * cdist(normalized(true), normalized(found), "cityblock")
+    rows, columns = linear_sum_assignment(cost)
+    order = np.full(len(true), -1)
+    order[rows] = columns
+    return order, cost[rows, columns]
+
+
+def normalized(weights):
+    """Rows that sum to one, float64."""
+    return weights / weights.sum(axis=1, dtype=np.float64, keepdims=True)

@@ -1,0 +1,102 @@
+"""From an estimator's parameters to model, start and schedule, with the checks that need the data's shape."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sparsemix._engine.documents import DocumentMemory
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._kernels._docstep import MAX_SELECT
+from sparsemix.topics import _start
+from sparsemix.topics._model import TopicModel
+
+# Documents of a batch by default: a memoized one is a tenth of the data, and both need some of every topic.
+BATCH_DOCUMENTS = 1_000
+MEMOIZED_BATCHES = 10
+# Of a document's tokens; smaller entries are not remembered from visit to visit.
+REMEMBERED_SHARE = 1e-3
+# Prior mass of a document over all topics, and the most of it that one topic has, by default.
+PRIOR_MASS = 20.0
+LARGEST_PRIOR = 0.1
+
+
+def make_model(params, n_words):
+    """A model with given or default priors."""
+    n_components = params.n_components
+    n_nonzero = n_components if params.n_nonzero is None else min(params.n_nonzero, n_components)
+    if MAX_SELECT < n_nonzero < n_components:
+        raise ValueError(
+            f"n_nonzero={n_nonzero} is larger than {MAX_SELECT} and smaller than n_components={n_components}; give at "
+            f"most {MAX_SELECT}, or None for dense responsibilities"
+        )
+    topic_word_prior = 0.01 if params.topic_word_prior is None else params.topic_word_prior
+    return TopicModel(
+        n_words, n_components, n_nonzero, doc_topic_prior(params), topic_word_prior, params._table_dtype,
+        params.max_doc_update_iter, params.doc_update_tol, params.n_restarts, params.optimize_priors,
+    )  # fmt: skip
+
+
+def doc_topic_prior(params):
+    """alpha, (K,)."""
+    prior, n_components = params.doc_topic_prior, params.n_components
+    if prior is None:
+        prior = min(LARGEST_PRIOR, PRIOR_MASS / n_components)
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape not in ((), (n_components,)):
+        raise ValueError(
+            f"doc_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
+        )
+    if not (np.isfinite(prior).all() and (prior > 0).all()):
+        raise ValueError("doc_topic_prior must be positive and finite for every topic")
+    return np.full(n_components, prior) if prior.shape == () else prior.copy()
+
+
+def make_start(params, model, documents, rng, workers):
+    """Statistics that learning starts from, in the shape of those of all documents."""
+    totals = documents.word_totals()
+    method = params.init_params
+    if not isinstance(method, str):
+        return _start.stats_of(model, given_topics(method, model), documents, totals.sum())
+    if method == "random":
+        topics = _start.random_topics(model, totals, rng)
+    elif method == "bregman":
+        topics = _start.bregman_topics(model, documents, totals, rng)
+    else:
+        topics = _start.smoothed_em_topics(model, documents, params.init_size, params.n_init_iter, rng, workers)
+    return _start.stats_of(model, topics, documents, totals.sum())
+
+
+def given_topics(components, model):
+    """Given ``components_`` as counts by word and topic."""
+    components = check_array(components, dtype=np.float64, input_name="init_params")
+    expected = model.n_components, model.n_words
+    if components.shape != expected:
+        raise ValueError(f"init_params has shape {components.shape}, expected {expected}: topics by words")
+    if (components < 0).any() or not components.sum(axis=1).all():
+        raise ValueError("init_params must not be negative, and every topic needs a word")
+    return components.T
+
+
+def make_memory(params):
+    """Where documents are remembered, or None."""
+    cold = params.warm_documents
+    if cold is False or params.learning_method == "online":
+        return None
+    return DocumentMemory(REMEMBERED_SHARE, cold_visits=max(1, int(cold)))
+
+
+def make_schedule(params, documents, rng, initial):
+    """The schedule of ``learning_method``."""
+    n = len(documents)
+    if params.learning_method == "batch":
+        return Batch(n)
+    size = params.batch_size
+    if size is None:
+        size = max(BATCH_DOCUMENTS, -(-n // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else online_size(n)
+    if params.learning_method == "memoized":
+        return Memoized(n, size, rng, initial)
+    return Stochastic(n, size, rng, params.learning_decay, params.learning_offset, documents.mass)
+
+
+def online_size(n_documents):
+    """Documents of an online minibatch: hundreds of steps a pass where there are enough documents."""
+    return int(np.clip(n_documents // 100, 256, 4096))

@@ -1,0 +1,39 @@
+"""A fitted topic model: statistics, and what follows from them when it is asked for."""
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.special import psi
+
+
+class FittedTopics:
+    """Model and statistics of a completed step; tables are made on first use and not pickled."""
+
+    def __init__(self, model, stats):
+        self.model = copy(model)  # the original may go on learning
+        self.stats = stats
+
+    def __getstate__(self):
+        return {"model": self.model, "stats": self.stats}
+
+    @cached_property
+    def word_topic(self):
+        """Posterior Dirichlet parameters, (V, K): topic_word_prior + counts."""
+        counts, factor = self.stats.unfolded("word_topic")
+        counts = counts.toarray() if sparse.issparse(counts) else counts
+        return counts * counts.dtype.type(factor) + counts.dtype.type(self.model.topic_word_prior)
+
+    @cached_property
+    def totals(self):
+        """Sum of the parameters of each topic, (K,) float64."""
+        return self.stats["count"] + self.model.n_words * self.model.topic_word_prior
+
+    @cached_property
+    def exp_log_word(self):
+        """exp E[log phi] (V, K), each row over its largest entry: what documents are inferred from."""
+        table = psi(self.word_topic)
+        table -= psi(self.totals)
+        table -= table.max(axis=1, keepdims=True)
+        return np.ascontiguousarray(np.exp(table), dtype=self.word_topic.dtype)
