@@ -27,10 +27,13 @@ def pin(cores):
         os.sched_setaffinity(0, cores)
 
 
-def run(task, cores, **arguments):
-    """What ``task`` ("module:function") returns for these arguments, computed in a fresh process on these cores."""
+def run(task, cores, n_threads=None, **arguments):
+    """What ``task`` ("module:function") returns for these arguments, computed in a fresh process on these cores.
+
+    BLAS and OpenMP have ``n_threads``, by default as many as there are cores.
+    """
     request = json.dumps({"task": task, "cores": cores, "arguments": arguments})
-    environment = os.environ | dict.fromkeys(THREADS, str(len(cores)))
+    environment = os.environ | dict.fromkeys(THREADS, str(n_threads or len(cores)))
     child = subprocess.run(
         [sys.executable, str(Path(__file__).resolve())],
         input=request, stdout=subprocess.PIPE, text=True, env=environment, check=False,

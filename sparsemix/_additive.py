@@ -13,7 +13,7 @@ OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 
 
 class AdditiveEstimator(SparsemixEstimator):
-    """``_fitted`` holds model and statistics; ``total_samples``, ``learning_decay``, ``learning_offset`` are parameters."""
+    """``_fitted`` holds model and statistics; ``total_samples`` and the learning rate's two numbers are parameters."""
 
     def update_from_stats(self, stats, learning_rate=None):
         """One global step from statistics that ``expected_stats`` gave.

@@ -72,10 +72,7 @@ def check_counts(estimator, X, reset):
     )  # fmt: skip
     X = sparse.csr_array(X) if sparse.issparse(X) else X
     for start, stop in spans(X.shape[0], max(1, (1 << 20) // X.shape[1])):
-        if sparse.issparse(X):
-            block = X.data[X.indptr[start] : X.indptr[stop]]
-        else:
-            block = X[start:stop]
+        block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]
         if not block.size or (block.min() >= 0 and block.max() < np.inf):  # a NaN makes both false
             continue
         row = bad_row(X[start:stop])

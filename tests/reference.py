@@ -229,3 +229,102 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3):
                 break
         theta += doc_topic
     return out
+
+
+def best_topics(weights, n_nonzero):
+    """0/1 (U, K) for the ``n_nonzero`` largest of each row, the lower topic among equals."""
+    mask = np.zeros(weights.shape)
+    for u, row in enumerate(weights):
+        mask[u, sorted(range(len(row)), key=lambda k: (-row[k], k))[:n_nonzero]] = 1.0
+    return mask
+
+
+def document_bound(counts_of, rows, resp, alpha):
+    """L_d from the responsibilities themselves, up to what depends on the document's length; ``rows`` is exp C."""
+    counts_of, rows, alpha = (np.asarray(a, dtype=np.float64) for a in (counts_of, rows, alpha))
+    used, out = resp > 0, 0.0
+    for c, row, r, mine in zip(counts_of, rows, resp, used, strict=True):
+        out += c * np.sum(r[mine] * (np.log(row[mine]) - np.log(r[mine])))
+    return out + np.sum(gammaln(alpha + counts_of @ resp) - gammaln(alpha))
+
+
+def infer_document(
+    types, counts_of, table, alpha, n_nonzero, *, max_iter=100, tol=0.05, list_iter=0, select_first=5, select_every=10,
+    active=1e-9, linear=False, start=None, enter=0.0,
+):  # fmt: skip
+    """One document by [HS16] Algorithm 2: responsibilities (U, K), N_dk and the number of iterations.
+
+    ``start`` is N_dk of an earlier visit: topics without mass there take part where they are among the best of a word
+    and would get a share ``enter`` of it. A topic with no more than ``active`` leaves for good; with all topics a word
+    (``n_nonzero`` is K) none leaves, and all take part.
+    """
+    counts_of, rows, alpha = (np.asarray(a, dtype=np.float64) for a in (counts_of, table[types], alpha))
+    n_components = rows.shape[1]
+    dense_step = n_nonzero >= n_components
+
+    def expect(doc_topic, there):
+        if linear:
+            return np.where(there, alpha + doc_topic, 0.0)
+        e = np.where(there, psi(alpha + doc_topic), -np.inf)
+        return np.exp(e - e.max())
+
+    def update(mask, p):
+        resp = rows * p * mask
+        resp /= resp.sum(axis=1, keepdims=True)
+        return resp, counts_of @ resp
+
+    def select(p, there):
+        return best_topics(np.where(there, rows * p, -1.0), n_nonzero)
+
+    mask, there = best_topics(rows, n_nonzero), np.ones(n_components, dtype=bool)
+    if start is None:
+        doc_topic = update(mask, np.ones(n_components))[1]
+        for _ in range(0 if dense_step else list_iter):
+            doc_topic = update(mask, expect(doc_topic, there))[1]
+    else:
+        doc_topic = np.array(start, dtype=np.float64)
+        if not dense_step:
+            there = doc_topic > 0
+            newcomer = np.append(alpha + doc_topic, alpha.max())
+            p = newcomer if linear else np.exp(psi(newcomer) - psi(newcomer).max())
+            share_of_all = rows @ np.where(there, p[:-1], 0.0)
+            there |= ((mask > 0) & (rows * p[-1] >= enter * share_of_all[:, None])).any(axis=0)
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
+        if not dense_step and (start is None or n_iter > 1):
+            there &= doc_topic > active
+        p = expect(doc_topic, there)
+        if n_iter <= select_first or (n_iter - 1) % select_every == 0 or n_nonzero == 1:
+            mask = select(p, there)
+        before, doc_topic = doc_topic, update(mask, p)[1]
+        if np.abs(doc_topic - before)[there].max() < tol:
+            break
+    p = expect(doc_topic, there)
+    resp, doc_topic = update(select(p, there), p)
+    return resp, doc_topic, n_iter
+
+
+def topics_bound(X, resp, theta, word_topic, alpha, eta):
+    """Evidence lower bound of latent Dirichlet allocation for any responsibilities and Dirichlet parameters.
+
+    ``resp`` (nnz, K) belongs to the entries of ``X`` in order, rows sum to one; ``theta`` is (N, K), ``word_topic``
+    (V, K).
+    """
+    log_pi = psi(theta) - psi(theta.sum(axis=1, keepdims=True))
+    log_phi = psi(word_topic) - psi(word_topic.sum(axis=0))
+    out = 0.0
+    for d in range(X.shape[0]):
+        for e in range(X.indptr[d], X.indptr[d + 1]):
+            used = resp[e] > 0
+            score = log_pi[d] + log_phi[X.indices[e]] - np.log(np.where(used, resp[e], 1.0))
+            out += X.data[e] * (resp[e, used] @ score[used])
+    for parameters, logs, prior in [(theta, log_pi, alpha), (word_topic.T, log_phi.T, np.full(len(word_topic), eta))]:
+        for a, log in zip(parameters, logs, strict=True):
+            out += (prior - a) @ log + log_normalizer(prior) - log_normalizer(a)
+    return out
+
+
+def log_normalizer(a):
+    """Of a Dirichlet density, with Gamma functions."""
+    return gammaln(a.sum()) - gammaln(a).sum()

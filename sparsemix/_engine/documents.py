@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sparsemix._engine.blocks import length, spans, tile_size
+from sparsemix._engine.blocks import spans, tile_size
 
 # Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
 # so a chunk should hold every frequent word many times.
-CHUNK_BYTES = 1 << 26
+CHUNK_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,14 @@ class Documents:
         """Total weight of the documents."""
         return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
 
+    @property
+    def entries(self):
+        """Stored entries of a document on average, at least one."""
+        return max(1.0, (self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(1, len(self)))
+
     def chunk_size(self, n_components, n_nonzero):
         """Documents whose responsibilities are kept at once, a multiple of the tile."""
-        entries = (self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(1, len(self))
+        entries = self.entries
         if n_nonzero < n_components:
             document_bytes = entries * (12 + n_nonzero * (4 + self.dtype.itemsize))
         else:

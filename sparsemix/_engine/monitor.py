@@ -24,9 +24,11 @@ class Monitor:
         Its ``begin(lap)`` and ``end(monitor)`` are called around every lap; the latter may return True to stop.
     max_seconds : float, optional
         End after the lap that reaches this time.
+    started : float, optional
+        ``time.perf_counter()`` when the fit began, its start included; None: now.
     """
 
-    def __init__(self, max_iter, tol, schedule, verbose=0, name="", observer=None, max_seconds=None):
+    def __init__(self, max_iter, tol, schedule, verbose=0, name="", observer=None, max_seconds=None, started=None):
         self.max_iter = max_iter
         self.tol = tol
         self.schedule = schedule
@@ -37,7 +39,7 @@ class Monitor:
         self.stats = None
         self.converged = False
         self.history = []
-        self._start = time.perf_counter()
+        self._start = time.perf_counter() if started is None else started
 
     @property
     def n_laps(self):

@@ -56,6 +56,13 @@ class SufficientStatistics:
         self._fold()
         self._by_word[name] = value
 
+    def with_table(self, name, value):
+        """A copy with another array in the place of one by word."""
+        self._fold()
+        out = self._map(copied, by_word=lambda kept: kept)
+        out._by_word[name] = value
+        return out
+
     def unfolded(self, name):
         """An array and the pending factor that it still has to be multiplied by."""
         return self._find(name), self._factor

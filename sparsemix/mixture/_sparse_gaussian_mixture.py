@@ -1,6 +1,7 @@
 """SparseGaussianMixture: validates, assembles a model, a start and a schedule, and publishes what they give."""
 
 import numbers
+import time
 import warnings
 
 import numpy as np
@@ -425,6 +426,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
 
     def _trial(self, rows, kept, rng, workers, trials, warm, observer):
         """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
+        started = time.perf_counter()
         if warm:
             rows, model, initial = resume(self, self._fitted, rows)
             method = "warm"
@@ -438,7 +440,9 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             raise ValueError(
                 "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"
             )
-        monitor = Monitor(self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer)
+        monitor = Monitor(
+            self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer, started=started
+        )
         monitor.model, monitor.n_rows, monitor.init_params = model, len(rows), method
         trials.append(monitor)
         sticks = self.inference == "vb" and isinstance(model.weights, StickBreakingWeights)

@@ -73,7 +73,7 @@ def given_topics(components, model):
         raise ValueError(f"init_params has shape {components.shape}, expected {expected}: topics by words")
     if (components < 0).any() or not components.sum(axis=1).all():
         raise ValueError("init_params must not be negative, and every topic needs a word")
-    return components.T
+    return components.T.copy()  # it is scaled in place
 
 
 def make_memory(params):
@@ -91,9 +91,10 @@ def make_schedule(params, documents, rng, initial):
         return Batch(n)
     size = params.batch_size
     if size is None:
-        size = max(BATCH_DOCUMENTS, -(-n // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else online_size(n)
+        memoized = params.learning_method == "memoized"
+        size = max(BATCH_DOCUMENTS, -(-n // MEMOIZED_BATCHES)) if memoized else online_size(n)
     if params.learning_method == "memoized":
-        return Memoized(n, size, rng, initial)
+        return Memoized(n, size, rng, _start.compact(initial, TopicModel.smallest_count))
     return Stochastic(n, size, rng, params.learning_decay, params.learning_offset, documents.mass)
 
 

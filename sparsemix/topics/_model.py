@@ -17,7 +17,7 @@ ACTIVE = 1e-2
 # A new topic enters a warm document when it would take this share of some word.
 ENTER = 1e-2
 # Smaller sums of a word and topic in a chunk leave the statistics, and their mass goes to the word's other topics.
-SMALLEST_COUNT = 1e-3
+SMALLEST_COUNT = 1e-2
 # Supports are chosen in the first iterations of a document and in every tenth after them ([HS16] Section 5).
 SELECT_FIRST = 5
 SELECT_EVERY = 10

@@ -78,7 +78,7 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         sparsemix.metrics.document_completion : The same for any topic model, with its options.
         """
         check_is_fitted(self)
-        return document_completion(self, X, n_jobs=self.n_jobs)
+        return document_completion(self, check_counts(self, X, reset=False), n_jobs=self.n_jobs)
 
     def perplexity(self, X):
         """exp(-score(X)): how many equally likely words the model hesitates between; lower is better.

@@ -1,6 +1,7 @@
 """SparseLDA: validates, assembles a model, a start and a schedule, and publishes what they give."""
 
 import numbers
+import time
 import warnings
 from copy import copy
 
@@ -27,7 +28,138 @@ STREAM_FIRST_PASSES = 5
 
 # The docstring is half of this file: it is the manual of the class.
 class SparseLDA(TopicReadings, AdditiveEstimator):
-    """TODO"""
+    """Latent Dirichlet allocation with at most L topics for each word of a document.
+
+    Use it for topics of a large corpus, hundreds or thousands of them. A word of a document keeps responsibilities for
+    only ``n_nonzero`` topics, topics without mass leave a document early, and what is left fits the registers of the
+    processor, so the time of a pass hardly follows the number of topics. With ``n_nonzero=None`` it is ordinary
+    variational LDA, with the bound of scikit-learn's LatentDirichletAllocation and its fixed points.
+
+    The responsibilities of a word with at most L non-zeros are the softmax of its L largest weights, and documents are
+    inferred by coordinate ascent on the same bound as without that limit ([1]_ Section 5).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K.
+    n_nonzero : int or None, default=8
+        Most topics L of one word in one document, at most 64. None, or K and more, is dense.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
+    topic_word_prior : float, default=None
+        Dirichlet prior of each word in a topic. None means 0.01.
+    optimize_priors : bool, default=False
+        Learn both priors from the statistics in each step: alpha for every topic, and one number for the words.
+    learning_method : {"memoized", "batch", "online"}, default="memoized"
+        How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each batch
+        contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
+        minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+    init_params : {"em", "random", "bregman"} or array-like of shape (n_components, n_features), default="em"
+        Start: a few passes of dense smoothed EM over a random subset; the corpus' word frequencies with noise;
+        documents chosen by Bregman k-means++; or topics, such as ``components_`` of another model.
+    init_size : int, default=None
+        Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
+    n_init_iter : int, default=None
+        Passes of "em". None means 10, or 6 where the subset is not the whole corpus: topics form in the first ones,
+        and many more would fit a subset too closely.
+    n_restarts : int, default=0
+        Restart proposals a document and visit: a topic is emptied, and what follows is kept if the bound has risen
+        [4]_. Better optima, for about a third more time with 2.
+    warm_documents : bool or int, default=True
+        Start a document where its last visit ended: the bound then never falls, and later passes are cheap. An integer
+        n makes the first n visits cold, False makes all cold. Not for "online".
+    max_iter : int, default=50
+        Most passes over the documents.
+    tol : float, default=1e-3
+        Convergence: a pass gains less than this per token, in nats.
+    max_doc_update_iter : int, default=100
+        Most iterations of one document.
+    doc_update_tol : float, default=0.5
+        A document has converged when the tokens of no topic change by this much.
+    batch_size : int, default=None
+        Documents of a batch. None means for "memoized" a tenth of the corpus and at least 1,000; for "online" a
+        hundredth, between 256 and 4,096.
+    total_samples : float, default=None
+        Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+    learning_decay : float, default=0.7
+        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
+    learning_offset : float, default=10.0
+        Offset of the online step size; larger makes early minibatches count less.
+    warm_start : bool, default=False
+        Start ``fit`` from the last fitted topics.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For the start and the batches.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior Dirichlet parameters of the topics; divide rows by their sums for word probabilities.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        exp E[log phi], up to a factor for each word.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        Prior of the documents, given or learned.
+    topic_word_prior_ : float
+        Prior of the words, given or learned.
+    topic_weights_ : ndarray of shape (n_components,)
+        Share of all tokens in each topic.
+    lower_bound_ : float
+        Evidence lower bound of all documents, in nats. Not for "online".
+    lower_bounds_ : list of float
+        The bound after each pass, for "memoized" from the second one on.
+    restart_acceptance_ : float
+        Share of restart proposals accepted in the last pass.
+    converged_ : bool
+        Whether the last pass gained less than ``tol`` per token.
+    n_iter_ : int
+        Passes over the documents.
+    history_ : list of dict
+        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+    n_samples_seen_ : int
+        Documents of positive weight seen by ``fit`` and since by ``partial_fit``.
+    n_steps_ : int
+        Calls of ``partial_fit`` since the start or the last ``fit``.
+    n_features_in_ : int
+        Size V of the vocabulary.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The words, when the counts came with names.
+
+    See Also
+    --------
+    sklearn.decomposition.LatentDirichletAllocation : Dense variational LDA.
+    sparsemix.metrics : Scores and coherence of topics, for any topic model.
+
+    Notes
+    -----
+    Tables and counts by word are float32. With V words they take 4 V K bytes each: one for the counts, one more while
+    a step is made, one for exp E[log phi], and on the first pass one for the start. Memoized learning keeps the counts
+    of each batch sparse, and with ``warm_documents`` the topics of every document that hold more than a thousandth of
+    it. Documents are read in chunks of 32 MB of entries and responsibilities; counts in float32 CSR are not copied.
+
+    References
+    ----------
+    .. [1] Hughes, M. C. and Sudderth, E. B., "Fast Learning of Clusters and Topics via Sparse Posteriors", 2016,
+       Sections 5 and 6, Algorithm 2.
+    .. [2] Hughes, M. C. and Sudderth, E. B., "Memoized Online Variational Inference for Dirichlet Process Mixture
+       Models", NIPS 2013, Section 3.
+    .. [3] Hoffman, M. D., Blei, D. M. and Bach, F., "Online Learning for Latent Dirichlet Allocation", NIPS 2010.
+    .. [4] Hughes, M. C., Kim, D. I. and Sudderth, E. B., "Reliable and Scalable Variational Inference for the
+       Hierarchical Dirichlet Process", AISTATS 2015, Section 4.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseLDA
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=500, random_state=0)[0]
+    >>> lda = SparseLDA(10, n_nonzero=2, random_state=0).fit(X)
+    >>> lda.transform(X[:2]).shape
+    (2, 10)
+    >>> len(lda.topic_table(n_top_words=5)[0]["words"])
+    5
+    """
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -37,8 +169,8 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         "optimize_priors": ["boolean"],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "init_params": [StrOptions({"em", "random", "bregman"}), "array-like"],
-        "init_size": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
         "warm_documents": ["boolean", Interval(numbers.Integral, 0, None, closed="left")],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
@@ -69,11 +201,11 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         optimize_priors=False,
         learning_method="memoized",
         init_params="em",
-        init_size=20_000,
-        n_init_iter=6,
+        init_size=None,
+        n_init_iter=None,
         n_restarts=0,
-        warm_documents=2,
-        max_iter=20,
+        warm_documents=True,
+        max_iter=50,
         tol=1e-3,
         max_doc_update_iter=100,
         doc_update_tol=0.5,
@@ -137,7 +269,7 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
             For negative, NaN or infinite counts, with the document's row, and when no document has a token. A model
             that was fitted before stays as it was.
         """
-        trials = []
+        trials, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
             warm = self.warm_start and hasattr(self, "_fitted")
             X = check_counts(self, X, reset=not warm)
@@ -147,9 +279,8 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
             observer = FitObserver(self, self.max_iter, self._attributes, X)
             model, initial = self._begin(documents, rng, workers, warm)
             schedule = make_schedule(self, documents, rng, initial)
-            monitor = Monitor(
-                self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer, self._stop_after
-            )
+            name, seconds = type(self).__name__, self._stop_after
+            monitor = Monitor(self.max_iter, self.tol, schedule, self.verbose, name, observer, seconds, started)
             monitor.model, monitor.n_rows = model, len(documents)
             trials.append(monitor)
             monitor.stats = run(model, documents, schedule, monitor, workers, initial)

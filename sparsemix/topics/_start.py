@@ -18,20 +18,33 @@ SEED_DOCUMENTS = 5_000
 
 def stats_of(model, word_topic, documents, tokens):
     """Statistics as of all documents, from counts by word and topic of any total."""
-    word_topic = np.ascontiguousarray(word_topic, dtype=np.float64)
-    word_topic *= tokens / word_topic.sum()
+    word_topic = np.array(word_topic, dtype=model.dtype, order="C", copy=None)
+    word_topic *= model.dtype.type(tokens / word_topic.sum(dtype=np.float64))
     stats = model.empty_stats()
-    stats["count"] += word_topic.sum(axis=0)
-    stats.replace("word_topic", word_topic.astype(model.dtype))
+    stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
+    stats.replace("word_topic", word_topic)
     stats["mass"] += documents.mass
     stats["tokens"] += tokens
     return stats
 
 
+def compact(stats, smallest):
+    """The same statistics with counts by word as a sparse table, where that is smaller; tiny counts become zero in both.
+
+    Memoized learning keeps those of the start for a pass.
+    """
+    counts = stats["word_topic"]
+    counts[counts < smallest] = 0.0
+    if np.count_nonzero(counts) > counts.size // 4:
+        return stats
+    return stats.with_table("word_topic", sparse.csr_array(counts))
+
+
 def random_topics(model, word_totals, rng):
     """The word frequencies of the corpus, each topic with noise of its own."""
     noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
-    return noise * word_totals[:, None]
+    noise *= word_totals[:, None].astype(np.float32)
+    return noise
 
 
 def bregman_topics(model, documents, word_totals, rng):
@@ -59,29 +72,62 @@ def bregman_topics(model, documents, word_totals, rng):
 
 
 def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers):
-    """Topics after some passes of dense smoothed EM over a random subset, from a random start.
+    """Counts by word and topic after some passes of dense smoothed EM over a random subset, from a random start.
 
     EM with posterior means is soft where few tokens meet many topics: there exp E[log p] lets the first topics that
-    are ahead by chance take all, and most topics are left with words that have nothing to do with each other.
+    are ahead by chance take all, and most others are left with words that have nothing to do with each other. Its
+    cost grows with K, so beyond ``EM_COMPONENTS`` every topic is split in parts that differ by noise.
     """
-    size = min(len(documents), init_size)
+    n_components = min(model.n_components, EM_COMPONENTS)
+    size = min(len(documents), em_documents(documents, n_components) if init_size is None else init_size)
     chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
-    subset = Documents(
-        documents.X[chosen], documents.weight(chosen), documents.dtype, DocumentMemory(EM_SHARE)
-    )
+    memory = DocumentMemory(EM_SHARE)
+    subset = Documents(documents.X[chosen], documents.weight(chosen), documents.dtype, memory)
+    prior = np.full(n_components, min(model.doc_topic_prior.sum() / n_components, LARGEST_PRIOR))
     em = TopicModel(
-        model.n_words, model.n_components, model.n_components, model.doc_topic_prior, model.topic_word_prior,
-        model.dtype, EM_DOC_ITER, EM_DOC_TOL, posterior_means=True,
+        model.n_words, n_components, n_components, prior, model.topic_word_prior, model.dtype, EM_DOC_ITER, EM_DOC_TOL,
+        posterior_means=True,
     )  # fmt: skip
     totals = subset.word_totals()
     initial = stats_of(em, random_topics(em, totals, rng), subset, totals.sum())
     schedule = Memoized(size, -(-size // EM_BATCHES), rng, initial)
+    if n_iter is None:
+        n_iter = EM_PASSES if size == len(documents) else EM_PASSES_OF_SUBSET
     stats = run(em, subset, schedule, Monitor(n_iter, 0.0, schedule), workers, initial)
-    return stats["word_topic"]
+    return split_topics(stats, model.n_components, rng)
 
 
-# Of the smoothed EM: iterations of a document, their tolerance in tokens, batches, and what is remembered.
+def em_documents(documents, n_components):
+    """Documents of the subset by default: as many as the passes of EM can afford."""
+    return max(EM_LEAST_DOCUMENTS, int(EM_SIZE / (documents.entries * n_components)))
+
+
+def split_topics(stats, n_components, rng):
+    """Counts for more topics: the old ones, largest first, divided in equal parts with noise."""
+    topics, n_old = stats["word_topic"], stats.n_components
+    if n_old == n_components:
+        return topics
+    parents = np.argsort(-stats["count"], kind="stable")[np.arange(n_components) % n_old]
+    parts = np.bincount(parents, minlength=n_old)[parents]
+    noise = rng.standard_gamma(SPLIT_SHAPE, (len(topics), n_components), dtype=np.float32)
+    noise *= topics[:, parents]
+    noise /= parts.astype(np.float32)
+    return noise
+
+
+# Passes of the smoothed EM by default: topics form in five or so, and a subset is soon fitted too closely.
+EM_PASSES = 10
+EM_PASSES_OF_SUBSET = 6
+# Of the smoothed EM: iterations of a document, their tolerance in tokens, batches, and the share of a document's
+# tokens below which a topic is not remembered.
 EM_DOC_ITER = 8
 EM_DOC_TOL = 0.05
 EM_BATCHES = 4
 EM_SHARE = 1e-3
+# Entries of the subset times topics by default, half a minute on one core, and the fewest documents.
+EM_SIZE = 9e8
+EM_LEAST_DOCUMENTS = 2_000
+# The most topics of the EM, the most prior mass of one of them, and the spread of the parts that they are split in.
+EM_COMPONENTS = 200
+LARGEST_PRIOR = 0.1
+SPLIT_SHAPE = 10.0

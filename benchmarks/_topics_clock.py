@@ -1,0 +1,101 @@
+"""Seconds of training, and what is scored between them."""
+
+import multiprocessing
+import time
+from contextlib import contextmanager
+
+# A checkpoint comes when the seconds have grown by this factor since the last; the first after FIRST of the budget.
+GROWTH = 1.2
+FIRST = 1 / 200
+
+
+class TimeIsUpError(Exception):
+    """Ends training in the middle of a pass."""
+
+
+class Clock:
+    """Runs while somebody trains, stands still while topics are taken out and scored.
+
+    Parameters
+    ----------
+    budget : float
+        Seconds; the lap in which they are over is the last.
+    score : callable or None
+        Maps topics (K, V) to a score; None makes no checkpoints.
+    """
+
+    def __init__(self, budget, score=None):
+        self.budget, self.score = budget, score
+        self.seconds, self.cpu_seconds, self.laps, self.checkpoints = 0.0, 0.0, [], []
+        self._since, self._cpu_since, self._due = None, None, FIRST * budget
+
+    def begin(self):
+        """Training goes on."""
+        self._since, self._cpu_since = time.perf_counter(), time.process_time()
+
+    def stop(self):
+        """Training rests."""
+        self.seconds += time.perf_counter() - self._since
+        self.cpu_seconds += time.process_time() - self._cpu_since
+        self._since = self._cpu_since = None
+
+    @contextmanager
+    def paused(self):
+        """For conversions, which are nobody's training."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.begin()
+
+    def check(self):
+        """Raise if the time is up: for the middle of long passes."""
+        if self.seconds + time.perf_counter() - self._since >= self.budget:
+            raise TimeIsUpError
+
+    def lap(self, passes, topics=None):
+        """So many passes are done (0: the start is made) and these would be the topics; whether time is up."""
+        self.stop()
+        self.laps.append((passes, self.seconds))
+        over = self.seconds >= self.budget
+        if passes and (over or self.seconds >= self._due):
+            self.checkpoint(topics)
+        self.begin()
+        return over
+
+    def checkpoint(self, topics):
+        """Score the topics of the last lap."""
+        passes, seconds = self.laps[-1]
+        if self.score is not None:
+            self.checkpoints.append((passes, seconds, in_fork(lambda: self.score(topics()))))
+        self._due = GROWTH * seconds
+
+    def finish(self, topics):
+        """Training is over: score what was learned since the last checkpoint."""
+        done = self.checkpoints[-1][0] if self.checkpoints else 0
+        if self.laps and self.laps[-1][0] > done:
+            self.checkpoint(topics)
+
+    def passes_per_second(self):
+        """Over the second half of the time, or what of it there is after the start; None without a pass."""
+        if not self.laps or self.laps[-1][0] == 0:
+            return None
+        passes, seconds = self.laps[-1]
+        before = [lap for lap in self.laps if lap[1] <= 0.5 * seconds] or self.laps[:1]
+        return (passes - before[-1][0]) / (seconds - before[-1][1])
+
+
+def in_fork(function):
+    """What a function returns, computed in a fork, so that the peak of this process's memory stays that of training."""
+    context = multiprocessing.get_context("fork")
+    receive, send = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: send.send(function()))
+    child.start()
+    send.close()
+    try:
+        result = receive.recv()
+    except EOFError:
+        raise RuntimeError("scoring failed, see the traceback above") from None
+    finally:
+        child.join()
+    return result

@@ -1,0 +1,80 @@
+"""Our topic estimators as contestants of the benchmark; the others are in ``_topics_peers``.
+
+A contestant is made from documents and a setting (conversion of the documents is outside the clock), and has
+
+* ``learn(clock)``: train until the clock says that time is up, telling it of every pass (``Clock.lap``);
+* ``topics()``: (K, V) weights, as of the last lap;
+* ``documents(X)``, ``proportions(documents)``: new documents as the package wants them, and their topics (n, K).
+"""
+
+import importlib
+import warnings
+from dataclasses import dataclass
+
+from sklearn.exceptions import ConvergenceWarning
+
+UNLIMITED = 1_000_000
+
+warnings.simplefilter("ignore", ConvergenceWarning)  # fits here end by the clock
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all contestants share."""
+
+    n_components: int
+    doc_topic_prior: float
+    topic_word_prior: float
+    n_jobs: int = 1
+
+
+class Estimator:
+    """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks."""
+
+    def __init__(self, X, setting, path, **parameters):
+        module, name = path.split(":")
+        parameters = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0} | vars(setting) | parameters
+        self.model = getattr(importlib.import_module(module), name)(**parameters)
+        self.X = X
+
+    def learn(self, clock):
+        self.model.set_callbacks(Passes(clock))
+        clock.begin()
+        self.model.fit(self.X)
+        self.model.set_callbacks()
+
+    def topics(self):
+        return self.model.components_
+
+    def documents(self, X):
+        return X
+
+    def proportions(self, documents):
+        return self.model.transform(documents)
+
+
+class Passes:
+    """Callback of scikit-learn's protocol that tells a clock of each pass of a fit."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.passes = None
+
+    def setup(self, estimator, context):
+        """Nothing to prepare."""
+
+    def teardown(self, estimator, context):
+        """Nothing to tidy up."""
+
+    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
+        """Before the first pass the start is made."""
+        if context.task_name == "pass" and self.passes is None:
+            self.passes = 0
+            self.clock.lap(0)
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
+        """A pass is over."""
+        if context.task_name != "pass":
+            return False
+        self.passes += 1
+        return self.clock.lap(self.passes, lambda: fitted_estimator.components_)

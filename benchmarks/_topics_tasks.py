@@ -1,0 +1,149 @@
+"""What is measured of topic models, each function in a child process of its own.
+
+``folder`` holds the corpus: training and held-out documents as arrays of CSR matrices.
+"""
+
+import importlib
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from _measure import peak_resident_bytes, resident_bytes
+from _topics_clock import Clock, in_fork
+from _topics_ours import Setting
+from scipy import sparse
+
+from sparsemix.datasets import load_bag_of_words, load_docstrings
+from sparsemix.metrics import document_completion, split_by_type, topic_coherence
+
+MIN_TYPES = 10
+MAX_TEST = 500
+REPEATS = 5  # of transforming; the best counts
+FLOOR = float(np.finfo(np.float32).tiny)
+PARTS = ("data", "indices", "indptr")
+
+
+# -- corpus
+
+
+def prepare(path, n_test, folder):
+    """Split a corpus and write both parts; what it is."""
+    X = sparse.csr_matrix(load_docstrings().data if path is None else load_bag_of_words(path, False).data)
+    X = X.astype(np.float32)
+    train, test = split(X[np.diff(X.indptr) > 0], n_test)
+    save(folder, "train", train)
+    save(folder, "test", test)
+    return {
+        "corpus": "docstrings" if path is None else Path(path).name.removeprefix("docword.").split(".")[0],
+        "n_documents": train.shape[0],
+        "n_words": train.shape[1],
+        "n_entries": int(train.nnz),
+        "n_tokens": int(train.sum(dtype=np.float64)),
+        "n_test": test.shape[0],
+        "unigram": document_completion(train.sum(axis=0).reshape(1, -1).view(np.ndarray), test, doc_topic_prior=1.0),
+    }
+
+
+def split(X, n_test):
+    """Training documents in random order and held-out ones, over the words of the training documents."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(X.shape[0])
+    long_enough = order[np.diff(X.indptr)[order] >= MIN_TYPES]
+    chosen = long_enough[: n_test or min(MAX_TEST, X.shape[0] // 10)]
+    train, test = X[order[~np.isin(order, chosen)]], X[np.sort(chosen)]
+    known = np.flatnonzero(train.getnnz(axis=0))
+    return train[:, known], test[:, known]
+
+
+def save(folder, name, X):
+    for part in PARTS:
+        np.save(Path(folder, f"{name}.{part}.npy"), getattr(X, part))
+    np.save(Path(folder, f"{name}.shape.npy"), X.shape)
+
+
+def load(folder, name):
+    data, indices, indptr, shape = (np.load(Path(folder, f"{name}.{part}.npy")) for part in (*PARTS, "shape"))
+    return sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
+
+
+# -- learning
+
+
+def curve(folder, contestant, setting, seconds):
+    """Score against passes and seconds of one contestant."""
+    setting = Setting(**setting)
+    train, test = load(folder, "train"), load(folder, "test")
+
+    def score(topics):
+        value = document_completion(
+            topics, test, doc_topic_prior=setting.doc_topic_prior, test_fraction=0.2, split="type", random_state=0
+        )
+        print(f" {value:.3f}", end="", file=sys.stderr, flush=True)
+        return value
+
+    clock = Clock(seconds, score)
+    learner, n_bytes = learn(train, contestant, setting, clock)
+    rate = clock.passes_per_second()
+    return {
+        "checkpoints": clock.checkpoints,
+        "start_seconds": clock.laps[0][1],
+        "tokens_per_second": None if rate is None else rate * float(train.sum(dtype=np.float64)),
+        "cpu_share": clock.cpu_seconds / clock.seconds,
+        "npmi": in_fork(lambda: npmi(learner.topics(), train)) if clock.checkpoints else None,
+        "bytes": n_bytes,
+    }
+
+
+def learn(train, contestant, setting, clock):
+    """The contestant when its time is over, and growth of resident memory beyond data and imports."""
+    contestant = dict(contestant)
+    importlib.import_module(contestant.pop("package"))
+    module, name = contestant.pop("adapter").split(":")
+    adapter = getattr(importlib.import_module(module), name)
+    before = resident_bytes()
+    learner = adapter(train, setting, **contestant)
+    learner.learn(clock)
+    n_bytes = peak_resident_bytes() - before
+    clock.finish(learner.topics)
+    return learner, n_bytes
+
+
+def npmi(topics, train):
+    return float(topic_coherence(topics, train, n_top_words=10, measure="npmi").mean())
+
+
+# -- new documents
+
+
+def transform(folder, contestant, setting, seconds):
+    """Speed of the proportions of new documents, and how well they foretell hidden words."""
+    setting = Setting(**setting)
+    A, B = split_by_type(load(folder, "test"), test_fraction=0.2, random_state=0)
+    A, B = (sparse.csr_matrix(part[np.diff(B.indptr) > 0]) for part in (A, B))
+    clock = Clock(seconds)
+    learner, _ = learn(load(folder, "train"), contestant, setting, clock)
+    spent = []
+    for _ in range(REPEATS):
+        documents = learner.documents(A)
+        begun = time.perf_counter()
+        theta = learner.proportions(documents)
+        spent.append(time.perf_counter() - begun)
+    topics = np.asarray(learner.topics(), dtype=np.float64)
+    topics = topics / topics.sum(axis=1, keepdims=True)
+    return {
+        "passes": clock.laps[-1][0],
+        "documents_per_second": A.shape[0] / min(spent),
+        "tokens_per_second": float(A.sum(dtype=np.float64)) / min(spent),
+        "score": foretold(theta, topics, B),
+        "dense_score": document_completion(topics, load(folder, "test"), doc_topic_prior=setting.doc_topic_prior),
+    }
+
+
+def foretold(theta, topics, B):
+    """Mean log probability of the tokens of B."""
+    total = 0.0
+    for d in range(B.shape[0]):
+        entries = slice(B.indptr[d], B.indptr[d + 1])
+        total += B.data[entries] @ np.log(np.maximum(theta[d] @ topics[:, B.indices[entries]], FLOOR))
+    return float(total / B.sum(dtype=np.float64))

@@ -1,0 +1,273 @@
+"""Topic models: held-out score against seconds of training, and speed of transforming, beside other packages.
+
+python benchmarks/topics.py                                    docstrings of numpy, scipy and scikit-learn
+python benchmarks/topics.py --data docword.nips.txt.gz --K 200 --seconds 60
+python benchmarks/topics.py --transform
+
+Every contestant has a process of its own, pinned to one core (as many as --n-jobs says), the same documents, the same
+priors and the same evaluation. README.md has the rest.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from _measure import CORES, MeasurementError, run
+from _report import number, print_table, seconds_until, write_line
+
+TOPIC_WORD_PRIOR = 0.01
+GAPS = (0.1, 0.05, 0.02, 0.01)
+
+# Ours: what is called with n_nonzero, and may be given parameters by --params.
+ESTIMATORS = {"SparseLDA": "sparsemix:SparseLDA"}
+# Others: package to import, adapter, its arguments.
+PEERS = {
+    "sklearn-batch": ("sklearn.decomposition", "ScikitLearn", {"learning_method": "batch"}),
+    "sklearn-online": ("sklearn.decomposition", "ScikitLearn", {"learning_method": "online"}),
+    "tomotopy": ("tomotopy", "Tomotopy", {}),
+    "tomotopy-mean": ("tomotopy", "Tomotopy", {"window": 20}),
+    "gensim": ("gensim.models", "Gensim", {}),
+    "gensim-256": ("gensim.models", "Gensim", {"chunksize": 256, "offset": 10.0, "decay": 0.7}),
+}
+NOTES = {
+    "tomotopy-mean": "tomotopy-mean: topics are the mean of about the last 20 samples, one every 5 passes",
+    "gensim-256": "gensim-256: chunksize=256, offset=10, decay=0.7",
+}
+
+
+def contestants(options):
+    """Labels, and what a child needs to make each contestant."""
+    out = {}
+    for name in options.estimators:
+        for n_nonzero in options.n_nonzero:
+            label = f"{name}, {'dense' if n_nonzero is None else f'L={n_nonzero}'}"
+            out[label] = {
+                "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": ESTIMATORS[name],
+                "n_nonzero": n_nonzero, **options.params,
+            }  # fmt: skip
+    for name in options.peers:
+        package, adapter, arguments = PEERS[name]
+        out[name] = {"package": package, "adapter": f"_topics_peers:{adapter}", **arguments}
+    return out
+
+
+class Contest:
+    """One corpus, and the records that are made of it."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder, self.failed = options, folder, []
+        self.environment = self.run("_tasks:environment") | versions()
+        self.corpus = self.run("_topics_tasks:prepare", path=options.data, n_test=options.n_test, folder=folder)
+
+    def run(self, task, **arguments):
+        return run(task, self.options.cores, n_threads=1, **arguments)
+
+    def describe(self):
+        for name, value in self.environment.items():
+            print(f"{name}: {value}")
+        print("cores used: " + ", ".join(map(str, self.options.cores)))
+        print(
+            "{corpus}: {n_documents:,} documents, {n_tokens:,} tokens of {n_words:,} words; {n_test:,} held out; words "
+            "of all documents alike score {unigram:.4f}".format(**self.corpus),
+            flush=True,
+        )
+
+    def measure_all(self, mode, n_components):
+        """Records of all contestants, told on stderr as they come and written where --json says."""
+        options = self.options
+        setting = {
+            "n_components": n_components, "doc_topic_prior": doc_topic_prior(n_components),
+            "topic_word_prior": TOPIC_WORD_PRIOR, "n_jobs": options.n_jobs,
+        }  # fmt: skip
+        for label, contestant in contestants(options).items():
+            begun = time.perf_counter()
+            print(f"{mode}: K={n_components}, {label} ...", end="", file=sys.stderr, flush=True)
+            try:
+                result = self.run(
+                    f"_topics_tasks:{mode}", folder=self.folder, contestant=contestant, setting=setting,
+                    seconds=options.seconds,
+                )  # fmt: skip
+            except MeasurementError as error:
+                self.failed.append(label)
+                print(f"\n{label}, K={n_components} failed: {error}", flush=True)
+                continue
+            print(f"  ({time.perf_counter() - begun:.1f} s in all)", file=sys.stderr, flush=True)
+            record = {"mode": mode, "label": label, "contestant": contestant, **setting, **result}
+            if options.json:
+                write_line(options.json, record | {"corpus": self.corpus, "environment": self.environment})
+            yield record
+
+
+def doc_topic_prior(n_components):
+    """The same for all contestants, in learning and in scoring."""
+    return 0.1 if n_components <= 200 else 20.0 / n_components
+
+
+def versions():
+    """Of the other packages."""
+    found = {}
+    for name in ("tomotopy", "gensim"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+# -- learning
+
+
+def compare_learning(contest, n_components):
+    """Curves, then a line for each contestant."""
+    records = []
+    for record in contest.measure_all("curve", n_components):
+        print_table(
+            f"{record['label']}, K={n_components}: held-out log-likelihood of a token",
+            ["passes", "seconds", "nats"],
+            [[amount(passes), number(s), number(score, ".4f")] for passes, s, score in record["checkpoints"]],
+            n_left=0, notes=[] if record["checkpoints"] else ["no pass was completed"],
+        )  # fmt: skip
+        records.append(record)
+    print_summary(contest, n_components, records)
+
+
+def amount(passes):
+    return f"{passes:.0f}" if passes == round(passes) else f"{passes:.3f}"
+
+
+def print_summary(contest, n_components, records):
+    best = max((point[2] for record in records for point in record["checkpoints"]), default=None)
+    if best is None:
+        return
+    targets = contest.options.targets or [best - gap for gap in GAPS]
+    corpus, seconds = contest.corpus, contest.options.seconds
+    print_table(
+        f"{corpus['corpus']}, K={n_components}, alpha={doc_topic_prior(n_components):g}, eta={TOPIC_WORD_PRIOR:g}, "
+        f"{seconds:g} seconds, n_jobs={contest.options.n_jobs}",
+        ["", "best", "at s", "passes", *(f"s to {x:.3f}" for x in targets), "start s", "Mtok/s", "NPMI", "MB"],
+        [summary_row(record, targets) for record in records],
+        notes=[
+            "best: held-out log-likelihood of a token, nats; s to x: seconds of the first checkpoint as good as x",
+            "start s: initialisation, counted in all others; Mtok/s: tokens a second after it, second half of the time",
+            "NPMI: mean over topics at the end, 10 words, training documents; MB: peak of memory beyond the data",
+            *(NOTES[record["label"]] for record in records if record["label"] in NOTES),
+            *busy_notes(records),
+        ],
+    )  # fmt: skip
+
+
+def busy_notes(records):
+    """Who had to share the core."""
+    shares = {record["label"]: record["cpu_share"] for record in records if record["n_jobs"] == 1}
+    return [
+        f"BUSY MACHINE: {label} had the core for {100 * share:.0f} % of its seconds only"
+        for label, share in shares.items() if share < 0.97
+    ]  # fmt: skip
+
+
+def summary_row(record, targets):
+    points, rate, npmi = record["checkpoints"], record["tokens_per_second"], record["npmi"]
+    passes, at, best = max(points, key=lambda point: point[2]) if points else (None, None, None)
+    return [
+        record["label"], number(best, ".4f"), number(at, ".1f"), "-" if passes is None else amount(passes),
+        *(number(seconds_until(points, target), ".2f") for target in targets), number(record["start_seconds"], ".2f"),
+        number(rate and 1e-6 * rate, ".3f"), number(npmi, ".3f"), number(record["bytes"] / 1e6, ".0f"),
+    ]  # fmt: skip
+
+
+# -- new documents
+
+
+def compare_transform(contest, n_components):
+    """A line for each contestant."""
+    records = list(contest.measure_all("transform", n_components))
+    rows = [
+        [
+            record["label"], amount(record["passes"]), number(record["documents_per_second"], ",.0f"),
+            number(1e-6 * record["tokens_per_second"], ".3f"), number(record["score"], ".4f"),
+            number(record["dense_score"], ".4f"),
+        ]
+        for record in records
+    ]  # fmt: skip
+    print_table(
+        f"{contest.corpus['corpus']}, K={n_components}: proportions of {contest.corpus['n_test']:,} new documents, "
+        f"topics of {contest.options.seconds:g} seconds, n_jobs={contest.options.n_jobs}",
+        ["", "passes", "documents/s", "Mtok/s", "hidden words", "dense"], rows,
+        notes=[
+            "hidden words: log-likelihood of a hidden token under the contestant's own topics and proportions, nats",
+            "dense: the same with the proportions of the common evaluation",
+        ],
+    )  # fmt: skip
+
+
+# -- command line
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--data", metavar="PATH", help="UCI bag of words, docword.NAME.txt[.gz] (default: docstrings)")
+    add("--n-test", type=int, help="held-out documents (default: a tenth, 500 at most)")
+    add("--K", type=numbers(int), default=[50], help="numbers of topics, by commas (default: 50)")
+    add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
+    add("--estimators", type=names(ESTIMATORS), default=list(ESTIMATORS), help=listed("ours", ESTIMATORS))
+    add("--n-nonzero", type=numbers(sparsity), default=[8, 1, None], help="L of ours (default: 8,1,dense)")
+    add("--params", type=json.loads, default={}, metavar="JSON", help="further parameters of ours")
+    add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
+    add("--targets", type=numbers(float), help="scores to reach, as --targets=-7.7,-7.6 (default: below the best)")
+    add("--transform", action="store_true", help="time new documents instead")
+    add("--n-jobs", type=int, default=1, help="threads, and cores (default: 1)")
+    add("--cores", type=numbers(int), help="numbers of the cores to use (default: the first allowed)")
+    add("--json", metavar="FILE", help="append all records there, one a line")
+    options = parser.parse_args(arguments)
+    if options.peers is None:
+        options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]
+    options.cores = options.cores or CORES[: options.n_jobs]
+    return options
+
+
+def listed(what, known):
+    return f"{what}, by commas, or none: {', '.join(known)}"
+
+
+def numbers(kind):
+    """Type of an option: values by commas."""
+    return lambda text: [kind(part) for part in text.split(",")]
+
+
+def sparsity(text):
+    return None if text == "dense" else int(text)
+
+
+def names(known):
+    """Type of an option: some of the known names, or "none"."""
+
+    def convert(text):
+        chosen = [] if text == "none" else text.split(",")
+        if unknown := set(chosen) - set(known):
+            raise argparse.ArgumentTypeError(f"no {sorted(unknown)}; there are {', '.join(known)}")
+        return chosen
+
+    return convert
+
+
+def main():
+    """Measure one K after another; a contestant that fails does not stop the others."""
+    options = parse()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            contest = Contest(options, folder)
+        except MeasurementError as error:
+            sys.exit(str(error))
+        contest.describe()
+        for n_components in options.K:
+            (compare_transform if options.transform else compare_learning)(contest, n_components)
+    return 1 if contest.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
