@@ -200,6 +200,7 @@ def compare_transform(contest, n_components):
         notes=[
             "hidden words: log-likelihood of a hidden token under the contestant's own topics and proportions, nats",
             "dense: the same with the proportions of the common evaluation",
+            *busy_notes(records),
         ],
     )  # fmt: skip
 
@@ -226,6 +227,8 @@ def parse(arguments=None):
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]
+    if options.transform:  # a mean over samples has no inference of its own
+        options.peers = [name for name in options.peers if "window" not in PEERS[name][2]]
     options.cores = options.cores or CORES[: options.n_jobs]
     return options
 

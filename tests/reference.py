@@ -293,7 +293,7 @@ def infer_document(
     while n_iter < max_iter:
         n_iter += 1
         if not dense_step and (start is None or n_iter > 1):
-            there &= doc_topic > active
+            there &= doc_topic > active * min(1.0, counts_of.sum() / 10.0)  # short documents: a share
         p = expect(doc_topic, there)
         if n_iter <= select_first or (n_iter - 1) % select_every == 0 or n_nonzero == 1:
             mask = select(p, there)

@@ -6,6 +6,7 @@ import reference
 from scipy.special import gammaln, psi
 
 from sparsemix._kernels import _docstep, _simd, _special, _words
+from sparsemix.topics._model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
 K = 12
@@ -431,7 +432,7 @@ WRONG = {
     "lists": "lists must be", "wide lists": "lists must be", "no lists": "lists must be", "alpha": "alpha must be",
     "documents": "doc_topic", "components": "doc_topic", "bound": "bound and energy", "energy": "bound and energy",
     "tally": "bound and energy", "counts": "indices and counts", "indices": "indices and counts",
-    "values": "values must hold",
+    "values": "values must be", "topics": "topics must be",
 }  # fmt: skip
 
 
@@ -539,7 +540,7 @@ def exp_log_word(counts, factor, prior, n_nonzero, linear=False, ranges=None, wo
     totals = factor * counts.sum(axis=0, dtype=np.float64) + n_words * prior
     log_inverse = -np.log(totals) if linear else -psi(totals)
     if inverse is None:
-        inverse = np.exp(log_inverse - log_inverse.max()).astype(counts.dtype)
+        inverse = inverse_totals(totals, linear, counts.dtype)
     words = np.arange(n_words, dtype=np.int32) if words is None else words
     table = np.full(counts.shape, np.nan, dtype=counts.dtype)
     lists = None if n_nonzero is None else np.full((n_words, n_nonzero), -7, dtype=np.int32)

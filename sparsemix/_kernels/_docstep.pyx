@@ -112,8 +112,13 @@ def local_step(
         raise ValueError("bound and energy must be (n,) and tally (n, 3)")
     if indptr[n] > indices.shape[0] or counts.shape[0] < indptr[n]:
         raise ValueError("indices and counts must hold indptr[-1] entries")
-    if values is not None and values.shape[0] < indptr[n]:
-        raise ValueError("values must hold indptr[-1] rows")
+    if values is not None:
+        if values.shape[0] < indptr[n] or values.shape[1] != (1 if lists is None else s.n_nonzero):
+            raise ValueError("values must be (nnz, L), or (nnz, 1) when dense")
+        if lists is not None and (topics.shape[0] < indptr[n] or topics.shape[1] != s.n_nonzero):
+            raise ValueError("topics must be (nnz, L)")
+        if lists is None and (p is None or p.shape[0] != n or p.shape[1] != s.n_components):
+            raise ValueError("p must be (n, K) when dense")
     reals, ints = scratch.of(sparsemix_room(&s), sparsemix_int_room(&s))
     cdef real[::1] room = reals
     cdef int[::1] int_room = ints

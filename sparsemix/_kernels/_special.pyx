@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparsemix._kernels._simd cimport instruction_level
-from sparsemix._kernels._topl cimport ROW_OK, top_l
+from sparsemix._kernels._topl cimport INFINITY, ROW_NOT_FINITE, ROW_OK, top_l
 
 from sparsemix._kernels._simd import aligned_empty
 
@@ -15,8 +15,8 @@ ctypedef fused real:
 cdef extern from "tables.h" nogil:
     enum:
         SPARSEMIX_PADDING
-    void sparsemix_word_row_float(int, const float*, Py_ssize_t, double, float, int, const float*, float*, float*)
-    void sparsemix_word_row_double(int, const double*, Py_ssize_t, double, double, int, const double*, double*, double*)
+    double sparsemix_word_row_float(int, const float*, Py_ssize_t, double, float, int, const float*, float*, float*)
+    double sparsemix_word_row_double(int, const double*, Py_ssize_t, double, double, int, const double*, double*, double*)
     double sparsemix_log_gamma(double x)
     double sparsemix_digamma(double x)
 
@@ -37,6 +37,7 @@ def exp_log_word(
     cdef Py_ssize_t i, k, v, n_components = counts.shape[1]
     cdef Py_ssize_t padded = (n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     cdef int level = instruction_level(), n_nonzero = 0 if lists is None else lists.shape[1], status = ROW_OK
+    cdef double total
     dtype = np.float32 if real is float else np.float64
     cdef real[::1] x = aligned_empty(padded, dtype), weight = aligned_empty(padded, dtype)
     cdef real[::1] heap = np.empty(max(n_nonzero, 1), dtype=dtype)
@@ -48,11 +49,14 @@ def exp_log_word(
         for i in range(first, last):
             v = words[i]
             if real is float:
-                sparsemix_word_row_float(level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0],
-                                         &table[v, 0])
+                total = sparsemix_word_row_float(level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0],
+                                                 &table[v, 0])
             else:
-                sparsemix_word_row_double(level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0],
-                                          &table[v, 0])
+                total = sparsemix_word_row_double(level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0],
+                                                  &table[v, 0])
+            if not total < INFINITY:
+                status = ROW_NOT_FINITE
+                break
             if n_nonzero > 0:
                 status = top_l(&table[v, 0], <int> n_components, n_nonzero, &heap[0], &lists[v, 0])
                 if status != ROW_OK:

@@ -56,7 +56,7 @@ def sum_sparse(
     const int[:, ::1] topics,     # IN  (nnz, L)
     const real[:, ::1] values,    # IN  (nnz, L)
     const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor
-    double smallest,              # IN  smaller sums are dropped, and their mass goes to the row's others
+    double smallest,              # IN  smaller sums (and shares, of rows below one) are dropped, their mass divided
     Py_ssize_t n_components,      # IN  K
     Py_ssize_t first,             # IN  words first to last only
     Py_ssize_t last,              # IN
@@ -68,7 +68,7 @@ def sum_sparse(
     """Rows of S_vk = sum of values by word and topic, sparse; returns the number of entries."""
     cdef Py_ssize_t v, at, e, j, k, block, n_blocks = (n_components + 63) // 64, n_nonzero = topics.shape[1]
     cdef int64_t count = 0, begin
-    cdef double total, kept
+    cdef double total, kept, largest, limit
     cdef double[::1] row = np.zeros(n_components)
     cdef uint64_t[::1] touched = np.zeros(n_blocks, dtype=np.uint64)
     cdef uint64_t bits
@@ -77,7 +77,7 @@ def sum_sparse(
     with nogil:
         for v in range(first, last):
             begin = count
-            total = kept = energies[v] = 0.0
+            total = kept = largest = energies[v] = 0.0
             for at in range(starts[v], starts[v + 1]):
                 e = entries[at]
                 for j in range(n_nonzero):
@@ -87,13 +87,20 @@ def sum_sparse(
                         touched[k >> 6] |= (<uint64_t> 1) << (k & 63)
             for block in range(n_blocks):
                 bits = touched[block]
-                touched[block] = 0
                 while bits:
                     k = 64 * block + sparsemix_lowest_bit(bits)
                     bits &= bits - 1
                     total += row[k]
+                    largest = max(largest, row[k])
                     energies[v] += row[k] * log(table[v, k])
-                    if row[k] >= smallest:
+            limit = min(smallest * min(total, 1.0), largest)  # the largest stays whatever its size
+            for block in range(n_blocks):
+                bits = touched[block]
+                touched[block] = 0
+                while bits:
+                    k = 64 * block + sparsemix_lowest_bit(bits)
+                    bits &= bits - 1
+                    if row[k] >= limit:
                         kept += row[k]
                         out_topics[count] = <int> k
                         out_values[count] = <real> row[k]

@@ -26,7 +26,7 @@ typedef struct {
     int warm;               /* start at doc_topic */
     int linear;             /* posterior means in the place of exp E[log pi] */
     double tol;             /* largest change of N_dk at convergence */
-    double active;          /* a topic with no more than this leaves */
+    double active;          /* a topic with no more than this leaves, of documents that are not short */
     double enter;           /* a topic on a type's list enters a warm document where it would have this share */
 } sparsemix_settings;
 
@@ -49,6 +49,7 @@ typedef struct {
         int *topics;                        /* (A,) increasing */                                                      \
         int *local;                         /* (K,) -1 between documents */                                            \
         REAL *doc_topic;                    /* (K,) N_dk: in when warm, and out */                                     \
+        double length, active;              /* tokens; a topic with no more than this leaves */                        \
         double energy;                      /* sum_u c_u log Z_u - sum_k N_k log p_k */                                \
         double bound;                       /* L_d up to what depends on the document's length alone */                \
         int n_iter, n_proposed, n_accepted;                                                                            \

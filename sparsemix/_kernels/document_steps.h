@@ -9,6 +9,8 @@
 #endif
 /* Topics with less than this do not count as candidates of a restart, and a gain of less has changed nothing. */
 #define NO_MASS 1e-6
+/* Tokens; in shorter documents what counts as no mass is a share. */
+#define SHORT_DOCUMENT 10.0
 
 /* p = exp E[log pi] of the active topics at given N_dk. */
 TARGET static void SPARSEMIX_NAME(expect)(DOCUMENT *d, const REAL *doc_topic)
@@ -24,12 +26,15 @@ TARGET static void SPARSEMIX_NAME(expect)(DOCUMENT *d, const REAL *doc_topic)
         SPARSEMIX_NAME(exp_digamma)(d->x, d->n_topics, d->p);
 }
 
-/* Topics without mass leave for good: psi(alpha) is so low that no type would take them back. */
+/* Topics without mass leave for good: psi(alpha) is so low that no type would take them back. The largest stays. */
 TARGET static void SPARSEMIX_NAME(drop)(DOCUMENT *d)
 {
-    ptrdiff_t a, b = 0;
+    ptrdiff_t a, b = 0, largest = 0;
+    for (a = 1; a < d->n_topics; a++)
+        if (d->now[a] > d->now[largest])
+            largest = a;
     for (a = 0; a < d->n_topics; a++)
-        if (d->now[a] > d->s.active) {
+        if (d->now[a] > d->active || a == largest) {
             if (b < a) {
                 memcpy(d->block + b * d->width, d->block + a * d->width, d->width * sizeof(REAL));
                 if (d->resp == d->kept)
@@ -141,12 +146,9 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(smallest)(const DOCUMENT *d, REAL thresho
 /* Restart proposals: empty one topic, from the smallest up, and keep what follows if L_d has risen. */
 TARGET static void SPARSEMIX_NAME(restart)(DOCUMENT *d)
 {
-    double current, length = 0.0;
+    double current;
     REAL threshold = (REAL)NO_MASS;
-    ptrdiff_t u;
     int trial, i;
-    for (u = 0; u < d->n_types; u++)
-        length += d->counts[u];
     SPARSEMIX_NAME(expect)(d, d->now);
     SPARSEMIX_NAME(support)(d);
     SPARSEMIX_NAME(refresh)(d, d->next);
@@ -169,7 +171,7 @@ TARGET static void SPARSEMIX_NAME(restart)(DOCUMENT *d)
         if (d->next[emptied] - threshold < (REAL)NO_MASS && threshold - d->next[emptied] < (REAL)NO_MASS)
             continue; /* it grew back */
         SPARSEMIX_NAME(evaluate)(d, d->next);
-        if (d->bound > current + ACCEPT_GAIN * length) {
+        if (d->bound > current + ACCEPT_GAIN * d->length) {
             current = d->bound;
             SPARSEMIX_NAME(swap)(d);
             d->n_accepted++;
@@ -400,7 +402,7 @@ TARGET static void SPARSEMIX_NAME(documents)(
     REAL *p, REAL *doc_topic, double *bound, double *energy, int64_t *tally)
 {
     DOCUMENT d;
-    ptrdiff_t i;
+    ptrdiff_t i, u;
     memset(&d, 0, sizeof d);
     d.s = *settings;
     d.table = table;
@@ -415,6 +417,10 @@ TARGET static void SPARSEMIX_NAME(documents)(
         d.doc_topic = doc_topic + i * d.s.n_components;
         memcpy(d.counts, counts + start, d.n_types * sizeof(REAL));
         memset(d.counts + d.n_types, 0, (d.width - d.n_types) * sizeof(REAL));
+        d.length = 0.0;
+        for (u = 0; u < d.n_types; u++)
+            d.length += d.counts[u];
+        d.active = d.s.active * (d.length < SHORT_DOCUMENT ? d.length / SHORT_DOCUMENT : 1.0);
         if (d.n_types == 0) {
             memset(d.doc_topic, 0, d.s.n_components * sizeof(REAL));
             bound[i] = energy[i] = 0.0;
@@ -446,3 +452,4 @@ TARGET static void SPARSEMIX_NAME(documents)(
 #undef DOCUMENT
 #undef ACCEPT_GAIN
 #undef NO_MASS
+#undef SHORT_DOCUMENT

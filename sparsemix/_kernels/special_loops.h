@@ -3,15 +3,19 @@
 #include "vector_math.h"
 
 /* One word's row of the table: exp(digamma(counts + prior)) inverse[k] over its largest entry, and not below LOWEST,
- * so that no document is left without a topic for the word. ``x`` is scratch, padded like ``inverse``. */
-TARGET static void SPARSEMIX_NAME(word_row)(const REAL *counts, ptrdiff_t n, double factor, REAL prior,
+ * so that no document is left without a topic for the word. ``x`` is scratch, padded like ``inverse``. Returns the sum of
+ * the counts, in which NaN and infinity show. */
+TARGET static double SPARSEMIX_NAME(word_row)(const REAL *counts, ptrdiff_t n, double factor, REAL prior,
                                             int linear, const REAL *inverse, REAL *x, REAL *row)
 {
     ptrdiff_t k, i;
+    double sum = 0.0;
     REAL largest = 0;
     VECTOR top = FILL(0), scale;
-    for (k = 0; k < n; k++)
+    for (k = 0; k < n; k++) {
         x[k] = (REAL)factor * counts[k] + prior;
+        sum += x[k];
+    }
     for (; k % SPARSEMIX_PADDING; k++)
         x[k] = prior;
     if (!linear)
@@ -29,6 +33,7 @@ TARGET static void SPARSEMIX_NAME(word_row)(const REAL *counts, ptrdiff_t n, dou
         *(VECTOR *)(x + k) = CHOOSE(MASK(value > FILL(LOWEST)), value, FILL(LOWEST));
     }
     memcpy(row, x, n * sizeof(REAL));
+    return sum;
 }
 
 #include "vector_math_end.h"

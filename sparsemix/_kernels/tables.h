@@ -12,11 +12,21 @@
 #include "for_each_simd.h"
 #undef LOOPS
 
+#if SPARSEMIX_X86
+#define SPARSEMIX_CHOOSE_WORD_ROW(isa, REAL)                                                                           \
+    ((isa) == SPARSEMIX_V4   ? word_row_##REAL##_v4                                                                    \
+     : (isa) == SPARSEMIX_V3 ? word_row_##REAL##_v3                                                                    \
+                             : word_row_##REAL##_baseline)
+#else
+#define SPARSEMIX_CHOOSE_WORD_ROW(isa, REAL) word_row_##REAL##_baseline
+#endif
+
 #define SPARSEMIX_WORD_ROW(REAL)                                                                                       \
-    static void sparsemix_word_row_##REAL(int isa, const REAL *counts, ptrdiff_t n, double factor, REAL prior,         \
-                                          int linear, const REAL *inverse, REAL *x, REAL *row)                                   \
+    static double sparsemix_word_row_##REAL(int isa, const REAL *counts, ptrdiff_t n, double factor, REAL prior,       \
+                                            int linear, const REAL *inverse, REAL *x, REAL *row)                       \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, word_row, REAL, counts, n, factor, prior, linear, inverse, x, row);                           \
+        (void)isa;                                                                                                     \
+        return SPARSEMIX_CHOOSE_WORD_ROW(isa, REAL)(counts, n, factor, prior, linear, inverse, x, row);                \
     }
 
 SPARSEMIX_WORD_ROW(float)

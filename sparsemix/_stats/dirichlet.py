@@ -27,15 +27,17 @@ def maximize_prior(prior, expected_log, mass):
         Number of draws.
     """
     a = np.array(prior, dtype=np.float64)
+    if len(a) == 1:
+        return a  # every draw is one: all priors are the same
     target = expected_log / mass
     for _ in range(MAX_STEPS):
         slope = a * (psi(a.sum()) - psi(a) + target)
-        diagonal = slope - a * a * polygamma(1, a)
-        diagonal = np.minimum(diagonal, -1e-3 * a * a * polygamma(1, a))  # far from the optimum the curve may bend up
+        diagonal = np.minimum(slope, 0.0) - a * a * polygamma(1, a)  # far from the optimum the curve may bend up
         rank_one = polygamma(1, a.sum())
         # (diag + r a a^T)^-1 slope by Sherman and Morrison
         weight = rank_one * np.sum(a * slope / diagonal) / (1.0 + rank_one * np.sum(a * a / diagonal))
-        step = np.clip((slope - weight * a) / diagonal, -1.0, 1.0)
+        step = (slope - weight * a) / diagonal
+        step /= max(1.0, np.abs(step).max())
         a *= np.exp(-step)
         if np.abs(step).max() < 1e-10:
             break

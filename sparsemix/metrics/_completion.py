@@ -6,6 +6,7 @@ from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._engine.threads import Workers
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.metrics._splits import DIVIDE, split_blocks
+from sparsemix.topics._inference import infer_doc_topic
 
 # Least probability of a word under a topic: the smallest normal float32, the type of the tables of inference.
 FLOOR = float(np.finfo(np.float32).tiny)
@@ -71,8 +72,6 @@ def document_completion(
     >>> round(document_completion(np.ones((2, 6)), X, doc_topic_prior=0.1), 4)  # log(1 / 6)
     -1.7918
     """
-    from sparsemix.topics._inference import infer_doc_topic
-
     if split not in DIVIDE:
         raise ValueError(f"split is {split!r}; it must be one of {sorted(DIVIDE)}")
     weights = read_topics(topics)

@@ -28,6 +28,9 @@ RESTART_ITER = 2
 # Words of one piece of a sum over the table: pieces are added in order, so threads do not change the sum.
 WORDS = 1024
 
+# Logarithm of the largest factor between topics, for each byte of a number: e^60 in float32, e^120 in float64.
+EXP_RANGE = 15.0
+
 _versions = count(1)
 
 
@@ -296,14 +299,14 @@ class TopicModel:
 
     def global_step(self, stats, split=None):  # noqa: ARG002
         """Topics = prior + statistics; their table follows word by word when documents ask for it."""
+        again = stats is self.stats
         self.stats = stats
         self._version = next(_versions)
-        if self.learn_priors and float(stats["visited"]) > 0.999 * float(stats["mass"]):
+        if self.learn_priors and not again and float(stats["visited"]) > 0.999 * float(stats["mass"]):
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
             self._learn_topic_word_prior(stats)
         totals = stats["count"] + self.n_words * self.topic_word_prior
-        log_inverse = -np.log(totals) if self.posterior_means else -psi(totals)
-        self._inverse = np.exp(log_inverse - log_inverse.max()).astype(self.dtype)
+        self._inverse = inverse_totals(totals, self.posterior_means, self.dtype)
 
     def _learn_topic_word_prior(self, stats):
         old, shape = self.topic_word_prior, (self.n_words, self.n_components)
@@ -332,3 +335,9 @@ class TopicModel:
     def permute(self, order):
         """Topics change their order; the next global step does the rest."""
         self.doc_topic_prior = self.doc_topic_prior[order]
+
+
+def inverse_totals(totals, posterior_means, dtype):
+    """exp -digamma(totals), or 1 / totals, up to a factor; a topic without tokens must not drown the others in it."""
+    log_inverse = -np.log(totals) if posterior_means else -psi(totals)
+    return np.exp(np.minimum(log_inverse - log_inverse.min(), EXP_RANGE * np.dtype(dtype).itemsize)).astype(dtype)

@@ -35,6 +35,7 @@ def compact(stats, smallest):
     """
     counts = stats["word_topic"]
     counts[counts < smallest] = 0.0
+    stats["count"] = counts.sum(axis=0, dtype=np.float64)
     if np.count_nonzero(counts) > counts.size // 4:
         return stats
     return stats.with_table("word_topic", sparse.csr_array(counts))
