@@ -2,9 +2,9 @@
 How many topics, and how many for a word?
 =========================================
 
-K = ``n_components`` is the number of topics, L = ``n_nonzero`` how many of them a word of a document may have. ``score``
-means the same for every K and L, so ``GridSearchCV`` can choose both with its default scorer. This script does that on a
-part of the docstrings of numpy, scipy and scikit-learn, and draws held-out score and time over the grid.
+K = ``n_components`` is the number of topics, L = ``n_nonzero`` how many of them a word of a document may have.
+``score`` means the same for every K and L, so ``GridSearchCV`` can choose both with its default scorer. This script
+does that on a part of the docstrings of numpy, scipy and scikit-learn, and draws held-out score and time over the grid.
 """
 
 # %%
@@ -61,7 +61,7 @@ for axis, label in ((left, "held-out log-likelihood a token, nats"), (right, "se
 left.legend()
 
 # %%
-# Most of the time of such short fits goes to the start, which is the same for every L. On larger corpora the passes take
-# most of it, and L counts for more.
+# Most of the time of such short fits goes to the start, which is the same for every L. On larger corpora the passes
+# take most of it, and L counts for more.
 
 plt.show()

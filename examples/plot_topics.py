@@ -3,8 +3,8 @@ Topics of a corpus
 ==================
 
 The docstrings of numpy, scipy and scikit-learn are a corpus that every installation has. This script learns 50 topics
-from them, at most eight for a word of a document, draws the largest as bars of words, and asks two questions: how well do
-the topics complete documents that were held out, and do their words occur in the same documents?
+from them, at most eight for a word of a document, draws the largest as bars of words, and asks two questions: how well
+do the topics complete documents that were held out, and do their words occur in the same documents?
 """
 
 # %%
@@ -39,8 +39,8 @@ lda = SparseLDA(50, n_nonzero=8, max_iter=100, random_state=0, verbose=1).fit(X)
 # %%
 # Topics as words
 # ---------------
-# The twelve topics with the largest shares of all tokens, each with its ten most probable words. The title says the share
-# and the coherence: the mean normalised mutual information of pairs of these words over the documents.
+# The twelve topics with the largest shares of all tokens, each with its ten most probable words. The titles say the
+# share and the coherence: the mean normalised mutual information of pairs of these words over the documents.
 
 coherence = topic_coherence(lda, X)
 topics = lda.components_ / lda.components_.sum(axis=1, keepdims=True)
@@ -52,6 +52,7 @@ for axis, row in zip(axes.flat, lda.topic_table(words), strict=False):
     axis.invert_yaxis()
     axis.set_title(f"topic {k}: {row['weight']:.1%}, NPMI {coherence[k]:.2f}", fontsize=9)
     axis.tick_params(labelsize=8)
+figure.supxlabel("probability of the word in the topic")
 
 # %%
 # Held-out score

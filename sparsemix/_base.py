@@ -71,7 +71,8 @@ def check_counts(estimator, X, reset):
         accept_large_sparse=True, ensure_all_finite=False,
     )  # fmt: skip
     X = sparse.csr_array(X) if sparse.issparse(X) else X
-    for start, stop in spans(X.shape[0], max(1, (1 << 20) // X.shape[1])):
+    n_rows = 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])
+    for start, stop in spans(X.shape[0], n_rows):
         block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]
         if not block.size or (block.min() >= 0 and block.max() < np.inf):  # a NaN makes both false
             continue

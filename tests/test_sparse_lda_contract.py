@@ -759,8 +759,10 @@ def test_warm_start_with_other_topics_is_refused():
 def test_verbose_prints_a_line_every_so_many_passes(verbose, n_lines, capsys):
     lda(verbose=verbose, max_iter=6).fit(X)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == n_lines
-    assert all(line.startswith("SparseLDA pass") and "lower bound per token" in line for line in lines)
+    passes = [line for line in lines if not line.startswith("start from")]
+    assert len(passes) == n_lines
+    assert all(line.startswith("SparseLDA pass") and "lower bound per token" in line for line in passes)
+    assert bool(len(lines) - len(passes)) == bool(verbose)  # the passes of the start are told too
 
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
@@ -868,11 +870,11 @@ def test_interrupt_publishes_the_last_completed_step(learning_method, where, n_n
     assert not est.converged_
     assert hasattr(est, "lower_bound_") == (learning_method != "online")
     np.testing.assert_array_equal(stats_of(est), stats_of(two))
-    if not optimize_priors:
-        assert_same_bits(est, two)
-    else:  # that of words is learned by steps too, from where the interrupted step had brought it
+    if where == "after the step" and optimize_priors:
+        # priors are learned from where they are, and the step that was not completed had moved them
         np.testing.assert_allclose(est.doc_topic_prior_, two.doc_topic_prior_, rtol=1e-6)
-        np.testing.assert_allclose(est.topic_word_prior_, two.topic_word_prior_, rtol=0.5)
+    else:
+        assert_same_bits(est, two)
     est.partial_fit(X)  # and it goes on learning
     assert np.isfinite(est.score(X))
 

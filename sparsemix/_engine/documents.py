@@ -95,6 +95,11 @@ class Documents:
         return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
 
     @property
+    def has_tokens(self):
+        """Whether a document has any."""
+        return bool((self.X.data if sparse.issparse(self.X) else self.X).any())
+
+    @property
     def entries(self):
         """Stored entries of a document on average, at least one."""
         return max(1.0, (self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(1, len(self)))

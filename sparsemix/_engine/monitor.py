@@ -79,11 +79,11 @@ class Monitor:
         if len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
         if self.verbose and lap % self.verbose == 0:
-            record = self.history[-1]
+            value = "" if np.isnan(bound) else f"  lower bound per {model.unit} {bound / size:.4f}"
             print(
-                f"{self.name} pass {lap:3d}/{self.max_iter}  {record['seconds']:7.1f} s  "
-                f"lower bound per {model.unit} {bound / size:.4f}" + ("  converged" * self.converged),
+                f"{self.name} pass {lap:3d}/{self.max_iter}  {self.history[-1]['seconds']:7.1f} s" + value
+                + ("  converged" * self.converged),
                 flush=True,
-            )
+            )  # fmt: skip
         stop = self.observer is not None and self.observer.end(self)
         return self.converged or bool(stop) or self.history[-1]["seconds"] >= self.max_seconds

@@ -61,7 +61,8 @@ def make_start(params, model, documents, rng, workers):
     elif method == "bregman":
         topics = _start.bregman_topics(model, documents, totals, rng)
     else:
-        topics = _start.smoothed_em_topics(model, documents, params.init_size, params.n_init_iter, rng, workers)
+        size, n_iter, verbose = params.init_size, params.n_init_iter, params.verbose
+        topics = _start.smoothed_em_topics(model, documents, size, n_iter, rng, workers, verbose)
     return _start.stats_of(model, topics, documents, totals.sum())
 
 
@@ -79,7 +80,7 @@ def given_topics(components, model):
 def make_memory(params):
     """Where documents are remembered, or None."""
     cold = params.warm_documents
-    if cold is False or params.learning_method == "online":
+    if not cold or params.learning_method == "online":
         return None
     return DocumentMemory(REMEMBERED_SHARE, cold_visits=max(1, int(cold)))
 

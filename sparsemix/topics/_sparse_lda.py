@@ -6,7 +6,6 @@ import warnings
 from copy import copy
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -67,7 +66,7 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         [4]_. Better optima, for about a third more time with 2.
     warm_documents : bool or int, default=True
         Start a document where its last visit ended: the bound then never falls, and later passes are cheap. An integer
-        n makes the first n visits cold, False makes all cold. Not for "online".
+        n makes the first n visits cold (True is 1), False or 0 makes all cold. Not for "online".
     max_iter : int, default=50
         Most passes over the documents.
     tol : float, default=1e-3
@@ -326,7 +325,7 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
             documents = self._weighted(check_counts(self, X, reset=first), sample_weight, may_be_empty=not first)
             if first:
                 self._start_stream(documents, workers)
-            if len(documents):
+            if documents.has_tokens:  # documents without any teach nothing, and should not make others forgotten
                 self._absorb(self._collect(documents, workers), len(documents), workers)
         return self
 
@@ -362,10 +361,10 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         if sample_weight is not None and not sample_weight.all():
             kept = sample_weight > 0
             X, sample_weight = X[kept], sample_weight[kept]
-        total = X.data.any() if sparse.issparse(X) else X.any()
-        if not may_be_empty and not total:
+        documents = Documents(X, sample_weight, self._table_dtype)
+        if not may_be_empty and not documents.has_tokens:
             raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
-        return Documents(X, sample_weight, self._table_dtype)
+        return documents
 
     def _begin(self, documents, rng, workers, warm):
         """Model and initial statistics."""
@@ -420,10 +419,10 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         model = make_model(self, documents.X.shape[1])
         stats = make_start(self, model, documents, rng, workers)
-        model.global_step(stats)
         if self.total_samples is not None:
             stats.scale(self.total_samples / documents.mass)
-        else:
+        model.global_step(stats)
+        if self.total_samples is None:
             for _ in range(STREAM_FIRST_PASSES):
                 stats = collect(model, documents, slice(0, len(documents)), workers)
                 model.global_step(stats)

@@ -18,7 +18,7 @@ SEED_DOCUMENTS = 5_000
 
 def stats_of(model, word_topic, documents, tokens):
     """Statistics as of all documents, from counts by word and topic of any total."""
-    word_topic = np.array(word_topic, dtype=model.dtype, order="C", copy=None)
+    word_topic = np.ascontiguousarray(word_topic, dtype=model.dtype)  # all callers made it for this
     word_topic *= model.dtype.type(tokens / word_topic.sum(dtype=np.float64))
     stats = model.empty_stats()
     stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
@@ -29,7 +29,7 @@ def stats_of(model, word_topic, documents, tokens):
 
 
 def compact(stats, smallest):
-    """The same statistics with counts by word as a sparse table, where that is smaller; tiny counts become zero in both.
+    """The same statistics with counts by word as a sparse table, where that is smaller; tiny counts become zero.
 
     Memoized learning keeps those of the start for a pass.
     """
@@ -56,6 +56,7 @@ def bregman_topics(model, documents, word_totals, rng):
     size = min(len(documents), max(SEED_DOCUMENTS, 2 * model.n_components))
     chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
     X = sparse.csr_array(documents.X[chosen], dtype=np.float64)
+    X.sum_duplicates()
     prior = model.topic_word_prior
     lengths = np.asarray(X.sum(axis=1)).ravel() + prior * model.n_words
     own = X.copy()
@@ -72,7 +73,7 @@ def bregman_topics(model, documents, word_totals, rng):
     return (member @ X).T.toarray() + word_totals[:, None] / word_totals.sum()
 
 
-def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers):
+def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbose=0):
     """Counts by word and topic after some passes of dense smoothed EM over a random subset, from a random start.
 
     EM with posterior means is soft where few tokens meet many topics: there exp E[log p] lets the first topics that
@@ -94,7 +95,8 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers):
     schedule = Memoized(size, -(-size // EM_BATCHES), rng, initial)
     if n_iter is None:
         n_iter = EM_PASSES if size == len(documents) else EM_PASSES_OF_SUBSET
-    stats = run(em, subset, schedule, Monitor(n_iter, 0.0, schedule), workers, initial)
+    monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
+    stats = run(em, subset, schedule, monitor, workers, initial)
     return split_topics(stats, model.n_components, rng)
 
 
