@@ -31,8 +31,8 @@ print(f"{X.shape[0]} documents to learn from, {X_test.shape[0]} held out, {X.sha
 # %%
 # Learning
 # --------
-# With ``verbose=1`` each pass over the documents prints a line. The first lines come after the start, a few passes of
-# smoothed EM. The fit ends when a pass gains less than ``tol`` nats a token; 100 passes are more than it needs.
+# With ``verbose=1`` each pass over the documents prints a line, those of the start first: a few passes of smoothed EM.
+# The fit ends when a pass gains less than ``tol`` nats a token; 100 passes are more than it needs.
 
 lda = SparseLDA(50, n_nonzero=8, max_iter=100, random_state=0, verbose=1).fit(X)
 

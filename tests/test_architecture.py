@@ -21,6 +21,8 @@ FLOORS = {
     "sparsemix._kernels": 0,
     "sparsemix._stats": 1,
     "sparsemix.mixture._model": 2,
+    "sparsemix.topics._model": 2,
+    "sparsemix.topics._inference": 2,
     "sparsemix._engine": 3,
     "sparsemix._version": 0,  # a constant that everyone may read
 }

@@ -22,7 +22,7 @@ cdef extern from "document.h" nogil:
         SPARSEMIX_PADDING
     ctypedef struct sparsemix_settings:
         Py_ssize_t n_components, width, max_topics
-        int n_nonzero, max_iter, list_iter, select_first, select_every, n_restarts, restart_iter, warm, linear
+        int n_nonzero, max_iter, list_iter, select_first, select_every, n_restarts, restart_iter, warm, linear, screen
         double tol, active, enter
     Py_ssize_t sparsemix_room(const sparsemix_settings* s)
     Py_ssize_t sparsemix_int_room(const sparsemix_settings* s)
@@ -79,6 +79,7 @@ def local_step(
     double[::1] energy,            # OUT (n,) sum_u c_u log Z_u - sum_k N_dk log p_k
     int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
     scratch,                       # TMP Room of the table's dtype
+    bint screen=False,             # IN  dense: topics of little mass stand still between full updates
 ):
     """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on the others."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, longest = 0, d
@@ -100,6 +101,7 @@ def local_step(
     s.max_topics = s.n_components
     s.max_iter, s.list_iter, s.select_first, s.select_every = max_iter, list_iter, select_first, select_every
     s.n_restarts, s.restart_iter, s.warm, s.linear = n_restarts, restart_iter, warm, linear
+    s.screen = screen
     s.tol, s.active, s.enter = tol, active, enter
     if lists is not None:
         if lists.shape[0] != table.shape[0] or not 1 <= s.n_nonzero <= min(SPARSEMIX_MAX_SELECT, s.n_components):

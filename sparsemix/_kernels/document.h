@@ -25,6 +25,7 @@ typedef struct {
     int restart_iter;
     int warm;               /* start at doc_topic */
     int linear;             /* posterior means in the place of exp E[log pi] */
+    int screen;             /* dense: topics of little mass stand still between full updates */
     double tol;             /* largest change of N_dk at convergence */
     double active;          /* a topic with no more than this leaves, of documents that are not short */
     double enter;           /* a topic on a type's list enters a warm document where it would have this share */

@@ -6,6 +6,8 @@
 
 #include "vector_math.h"
 
+#define CACHE_BYTES 28000 /* of 32 KB */
+
 /* Rows of the table for the active topics, transposed: block[a, u] = table[types[u], topics[a]]. */
 TARGET static void SPARSEMIX_NAME(gather)(const REAL *table, ptrdiff_t n_components, const int *types, ptrdiff_t n_types,
                                           ptrdiff_t width, const int *topics, ptrdiff_t n_topics, REAL *block)
@@ -28,40 +30,48 @@ TARGET static void SPARSEMIX_NAME(gather)(const REAL *table, ptrdiff_t n_compone
             block[a * width + u] = 0;
 }
 
+/* One update of ``n_vectors`` vectors of types: scale = counts / Z with Z = sum_a block[a] p[a], and then the lanes of
+ * sum_u block[a, u] scale[u] added to ``partial``. */
+TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(update_group)(
+    const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *counts, const REAL *p, REAL *scale,
+    REAL *partial, const int n_vectors)
+{
+    const REAL *row = block;
+    VECTOR z[4] = {FILL(0), FILL(0), FILL(0), FILL(0)};
+    ptrdiff_t a;
+    int v;
+    for (a = 0; a < n_topics; a++, row += width)
+        for (v = 0; v < n_vectors; v++)
+            z[v] += ((const VECTOR *)row)[v] * p[a];
+    for (v = 0; v < n_vectors; v++) {
+        z[v] = ((const VECTOR *)counts)[v] / (z[v] + (REAL)SMALLEST);
+        ((VECTOR *)scale)[v] = z[v];
+    }
+    row = block;
+    for (a = 0; a < n_topics; a++, row += width) {
+        VECTOR sum = ((const VECTOR *)row)[0] * z[0];
+        for (v = 1; v < n_vectors; v++)
+            sum += ((const VECTOR *)row)[v] * z[v];
+        ((VECTOR *)partial)[a] += sum;
+    }
+}
+
 /* One update at given p = exp E[log pi]: scale[u] = count / Z_u with Z_u = sum_a block[a, u] p[a], and
- * doc_topic[a] = p[a] sum_u block[a, u] scale[u]. Four vectors of types at a time pass over all topics twice. */
+ * doc_topic[a] = p[a] sum_u block[a, u] scale[u]. A group of types passes over all topics twice, so it should stay in
+ * the first-level cache. */
 TARGET static void SPARSEMIX_NAME(update)(const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *counts,
                                           const REAL *p, REAL *scale, REAL *partial, REAL *doc_topic)
 {
-    ptrdiff_t first, a, v;
+    const ptrdiff_t size = 4 * LANES * (ptrdiff_t)sizeof(REAL) * n_topics > CACHE_BYTES ? 2 : 4;
+    ptrdiff_t first = 0, a, v;
     memset(partial, 0, n_topics * LANES * sizeof(REAL));
-    for (first = 0; first < width; first += 4 * LANES) {
-        const ptrdiff_t n = width - first < 4 * LANES ? (width - first) / LANES : 4;
-        const REAL *row = block + first;
-        VECTOR z[4] = {FILL(0), FILL(0), FILL(0), FILL(0)};
-        if (n == 4)
-            for (a = 0; a < n_topics; a++, row += width)
-                for (v = 0; v < 4; v++)
-                    z[v] += ((const VECTOR *)row)[v] * p[a];
-        else
-            for (a = 0; a < n_topics; a++, row += width)
-                for (v = 0; v < n; v++)
-                    z[v] += ((const VECTOR *)row)[v] * p[a];
-        for (v = 0; v < n; v++) {
-            z[v] = ((const VECTOR *)(counts + first))[v] / (z[v] + (REAL)SMALLEST);
-            ((VECTOR *)(scale + first))[v] = z[v];
-        }
-        row = block + first;
-        if (n == 4)
-            for (a = 0; a < n_topics; a++, row += width) {
-                const VECTOR *t = (const VECTOR *)row;
-                ((VECTOR *)partial)[a] += (t[0] * z[0] + t[1] * z[1]) + (t[2] * z[2] + t[3] * z[3]);
-            }
-        else
-            for (a = 0; a < n_topics; a++, row += width)
-                for (v = 0; v < n; v++)
-                    ((VECTOR *)partial)[a] += ((const VECTOR *)row)[v] * z[v];
-    }
+    if (size == 4)
+        for (; first + 4 * LANES <= width; first += 4 * LANES)
+            SPARSEMIX_NAME(update_group)(block + first, width, n_topics, counts + first, p, scale + first, partial, 4);
+    for (; first + 2 * LANES <= width; first += 2 * LANES)
+        SPARSEMIX_NAME(update_group)(block + first, width, n_topics, counts + first, p, scale + first, partial, 2);
+    for (; first < width; first += LANES)
+        SPARSEMIX_NAME(update_group)(block + first, width, n_topics, counts + first, p, scale + first, partial, 1);
     for (a = 0; a < n_topics; a++) { /* pairs of lanes, not one after the other: additions wait for each other */
         REAL *sums = partial + a * LANES;
         ptrdiff_t half;
@@ -117,4 +127,5 @@ TARGET static void SPARSEMIX_NAME(select)(const REAL *block, ptrdiff_t width, pt
 
 #include "document_steps.h"
 
+#undef CACHE_BYTES
 #include "vector_math_end.h"

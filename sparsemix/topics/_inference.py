@@ -44,7 +44,7 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, w
             _docstep.local_step(
                 indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, None, alpha, max_iter,
                 tol, 0, 1, 1, 0, 1, 0.0, False, False, 0.0, None, None, None, doc_topic, np.empty(b - a),
-                np.empty(b - a), np.empty((b - a, 3), dtype=np.int64), room,
+                np.empty(b - a), np.empty((b - a, 3), dtype=np.int64), room, True,
             )  # fmt: skip
             theta[a:b] = prior + doc_topic
 
