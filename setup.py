@@ -13,7 +13,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 VECTOR_HEADERS = ["simd.h", "for_each_simd.h", "vector_math.h", "vector_math_end.h", "special.h"]
-DOCUMENT_HEADERS = [*VECTOR_HEADERS, "document.h", "document_loops.h", "document_steps.h"]
+DOCUMENT_HEADERS = [*VECTOR_HEADERS, "document.h", "document_loops.h", "document_steps.h", "document_dense.h"]
 # kernel: headers of our own that it includes
 KERNELS = {
     "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
