@@ -1,5 +1,5 @@
 # Two commands for a fresh machine with python3, a C compiler and make:
-#   make demo    learn a mixture from image patches, compare, draw
+#   make demo    learn a mixture from image patches and topics from docstrings, compare, draw
 #   make test    run the tests
 # Each makes .venv when it is missing and installs the package into it.
 
@@ -24,7 +24,7 @@ bounds:
 	cp -r pyproject.toml setup.py README.md LICENSE sparsemix $(BOUNDS)/src
 	find $(BOUNDS)/src/sparsemix -name '*.c' -o -name '*.so' | xargs rm -f
 	SPARSEMIX_BOUNDSCHECK=1 $(BOUNDS)/bin/python -m pip install --quiet "$(BOUNDS)/src[test]"
-	$(BOUNDS)/bin/pytest tests/test_kernels.py tests/test_topl.py
+	$(BOUNDS)/bin/pytest tests/test_kernels.py tests/test_topl.py tests/test_document_kernels.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

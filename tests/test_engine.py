@@ -263,6 +263,11 @@ class Constant:
     def __init__(self, *bounds):
         self.bounds = list(bounds)
 
+    unit = "row"
+
+    def size(self, stats):
+        return stats["mass"]
+
     def lower_bound(self, stats):
         assert stats["mass"] == 10.0
         return self.bounds.pop(0)

@@ -12,8 +12,17 @@
                                                                         |
     factors R_k, offsets o_k  <------------- _factor.whiten ------- K symmetric matrices
 
+    words of a chunk                                              chunk of documents
+         |                                                              |
+    _special.exp_log_word    exp E[log phi], L best topics a word  _docstep.local_step  -> topics, values (nnz, L)
+         |  table (V, K), lists (V, L)                                  |
+         +------------------------------------------------------->  _words.group_by_word, sum_sparse or sum_dense
+                                                                        |
+                                                                   rows of word_topic -> statistics
+
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
-Rows and tables are float or double, sums over rows are double. Callers allocate; outputs come last.
+Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
+Callers allocate; outputs come last.
 """
 
 try:

@@ -59,7 +59,7 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
     init_size : int, default=None
         Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
     n_init_iter : int, default=None
-        Passes of "em". None means 10, or 6 where the subset is not the whole corpus: topics form in the first ones,
+        Passes of "em". None means 5, or 6 where the subset is not the whole corpus: topics form in the first ones,
         and many more would fit a subset too closely.
     n_restarts : int, default=0
         Restart proposals a document and visit: a topic is emptied, and what follows is kept if the bound has risen
@@ -134,9 +134,9 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
     Notes
     -----
     Tables and counts by word are float32. With V words they take 4 V K bytes each: one for the counts, one more while
-    a step is made, one for exp E[log phi], and on the first pass one for the start. Memoized learning keeps the counts
-    of each batch sparse, and with ``warm_documents`` the topics of every document that hold more than a thousandth of
-    it. Documents are read in chunks of 32 MB of entries and responsibilities; counts in float32 CSR are not copied.
+    a step is made, one for exp E[log phi], and on the first pass up to one for the start; "em" takes up to eleven of
+    its own, of at most 200 topics, before. Memoized learning keeps the counts of each batch sparse, and with
+    ``warm_documents`` the topics of every document that hold more than a thousandth of it. Documents are read in chunks of 32 MB of entries and responsibilities; counts in float32 CSR are not copied.
 
     References
     ----------

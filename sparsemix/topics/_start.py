@@ -119,7 +119,7 @@ def split_topics(stats, n_components, rng):
 
 
 # Passes of the smoothed EM by default: topics form in five or so, and a subset is soon fitted too closely.
-EM_PASSES = 10
+EM_PASSES = 5
 EM_PASSES_OF_SUBSET = 6
 # Of the smoothed EM: iterations of a document, their tolerance in tokens, batches, and the share of a document's
 # tokens below which a topic is not remembered.
