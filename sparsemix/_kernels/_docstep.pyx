@@ -132,8 +132,10 @@ def local_step(
         if real is float:
             sparsemix_documents_float(
                 level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], list_start, &alpha[0], &room[0],
-                &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0], &energy[0], &tally[0, 0])
+                &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0], &energy[0],
+                &tally[0, 0])
         else:
             sparsemix_documents_double(
                 level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], list_start, &alpha[0], &room[0],
-                &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0], &energy[0], &tally[0, 0])
+                &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0], &energy[0],
+                &tally[0, 0])

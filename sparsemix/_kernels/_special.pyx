@@ -15,8 +15,10 @@ ctypedef fused real:
 cdef extern from "tables.h" nogil:
     enum:
         SPARSEMIX_PADDING
-    double sparsemix_word_row_float(int, const float*, Py_ssize_t, double, float, int, const float*, float*, float*)
-    double sparsemix_word_row_double(int, const double*, Py_ssize_t, double, double, int, const double*, double*, double*)
+    double sparsemix_word_row_float(int, const float*, Py_ssize_t, double, float, int, const float*, float*,
+                                    float*)
+    double sparsemix_word_row_double(int, const double*, Py_ssize_t, double, double, int, const double*, double*,
+                                     double*)
     double sparsemix_log_gamma(double x)
     double sparsemix_digamma(double x)
 
@@ -49,11 +51,11 @@ def exp_log_word(
         for i in range(first, last):
             v = words[i]
             if real is float:
-                total = sparsemix_word_row_float(level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0],
-                                                 &table[v, 0])
+                total = sparsemix_word_row_float(level, &counts[v, 0], n_components, factor, prior, linear,
+                                                 &weight[0], &x[0], &table[v, 0])
             else:
-                total = sparsemix_word_row_double(level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0],
-                                                  &table[v, 0])
+                total = sparsemix_word_row_double(level, &counts[v, 0], n_components, factor, prior, linear,
+                                                  &weight[0], &x[0], &table[v, 0])
             if not total < INFINITY:
                 status = ROW_NOT_FINITE
                 break
