@@ -47,6 +47,7 @@ typedef struct {
         REAL *partial;                      /* (A, lanes) */                                                           \
         REAL *x, *p, *prior;                /* (A,) p = exp E[log pi] up to a factor */                                \
         REAL *now, *next;                   /* (A,) N_dk */                                                            \
+        REAL *first, *second;               /* (A,) N_dk after one and two updates */                                  \
         int *topics;                        /* (A,) increasing */                                                      \
         int *local;                         /* (K,) -1 between documents */                                            \
         REAL *doc_topic;                    /* (K,) N_dk: in when warm, and out */                                     \
@@ -81,7 +82,7 @@ SPARSEMIX_DOCUMENTS(double)
 static inline ptrdiff_t sparsemix_room(const sparsemix_settings *s)
 {
     const ptrdiff_t topics = (s->max_topics + SPARSEMIX_PADDING) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
-    return 2 * (topics + s->n_nonzero) * s->width + 2 * s->width + (5 + 16) * topics;
+    return 2 * (topics + s->n_nonzero) * s->width + 2 * s->width + (7 + 16) * topics;
 }
 
 static inline ptrdiff_t sparsemix_int_room(const sparsemix_settings *s)
