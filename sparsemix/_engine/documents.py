@@ -33,13 +33,7 @@ class DocumentBlock:
     @classmethod
     def of(cls, X, dtype):
         """Rows of a sparse matrix, or of a dense array; nothing is copied that can serve as it is."""
-        X = sparse.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()  # it may share its arrays with the caller's matrix
-            X.sum_duplicates()
-        if not X.data.all():
-            X = X.copy()
-            X.eliminate_zeros()
+        X = canonical(X)
         return cls(
             X.indptr.astype(np.int64, copy=False),
             X.indices.astype(np.int32, copy=False),
@@ -136,6 +130,16 @@ class Documents:
             block = self.X[start:stop]
             total += block.sum(axis=0) if weight is None else block.T @ weight
         return total
+
+
+def canonical(X):
+    """Documents as CSR without duplicates or stored zeros; the caller's arrays stay as they are."""
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format or not X.data.all():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X
 
 
 def csr_rows(X, start, stop):

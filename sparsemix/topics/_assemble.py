@@ -14,9 +14,8 @@ BATCH_DOCUMENTS = 1_000
 MEMOIZED_BATCHES = 10
 # Of a document's tokens; smaller entries are not remembered from visit to visit.
 REMEMBERED_SHARE = 1e-3
-# Prior mass of a document over all topics, and the most of it that one topic has, by default.
+# Prior mass of a document over all topics by default, where that is less than the largest prior for each.
 PRIOR_MASS = 20.0
-LARGEST_PRIOR = 0.1
 
 
 def make_model(params, n_words):
@@ -39,7 +38,7 @@ def doc_topic_prior(params):
     """alpha, (K,)."""
     prior, n_components = params.doc_topic_prior, params.n_components
     if prior is None:
-        prior = min(LARGEST_PRIOR, PRIOR_MASS / n_components)
+        prior = min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape not in ((), (n_components,)):
         raise ValueError(

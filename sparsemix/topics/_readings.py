@@ -1,12 +1,12 @@
 """What a fitted topic model says of documents and of its topics."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._base import check_counts
 from sparsemix._engine.blocks import spans
+from sparsemix._engine.documents import canonical
 from sparsemix._engine.threads import Workers
 from sparsemix.metrics import document_completion, top_words
 from sparsemix.topics._inference import infer_doc_topic
@@ -184,13 +184,3 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 # Tokens; proportions of papers and abstracts are then right to 2e-3 in total variation, on average.
 TRANSFORM_TOL = 2e-2
-
-
-def canonical(X):
-    """Some documents as CSR without duplicates or stored zeros."""
-    X = sparse.csr_array(X)
-    if not X.has_canonical_format or not X.data.all():
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    return X

@@ -3,7 +3,6 @@
 import numbers
 import time
 import warnings
-from copy import copy
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -431,6 +430,4 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
 
     def _collect(self, documents, workers):
         """Statistics of documents under the fitted topics."""
-        model = copy(self._fitted.model)
-        model.doc_topic_prior = self._fitted.model.doc_topic_prior
-        return collect(model, documents, slice(0, len(documents)), workers)
+        return collect(self._fitted.model, documents, slice(0, len(documents)), workers)
