@@ -1,7 +1,10 @@
 """Estimators whose whole knowledge is prior + statistics: steps from statistics, wherever those were summed."""
 
+import warnings
 from copy import copy
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._base import SparsemixEstimator
@@ -13,7 +16,44 @@ OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 
 
 class AdditiveEstimator(SparsemixEstimator):
-    """``_fitted`` holds model and statistics; ``total_samples`` and the learning rate's two numbers are parameters."""
+    """``_fitted`` holds model and statistics; ``total_samples`` and the learning rate's two numbers are parameters.
+
+    A fit leaves monitors with their ``model`` and ``n_rows``, one a start; ``_fitted_class`` is made of the best.
+    """
+
+    def _attributes(self, monitor):
+        """Fitted attributes as of a monitor's last step."""
+        attributes = {
+            "_fitted": self._fitted_class(monitor.model, monitor.stats),
+            "n_samples_seen_": monitor.n_rows if self.max_iter else 0,  # a start has not seen rows
+            "n_iter_": monitor.n_laps,
+            "n_steps_": 0,
+            "converged_": monitor.converged,
+            "history_": list(monitor.history),
+        }
+        if monitor.lower_bounds:
+            attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
+        return attributes
+
+    def _publish(self, trials):
+        """Publish the best trial that has completed a step; whether there is one."""
+        trials = [monitor for monitor in trials if monitor.stats is not None]
+        if not trials:
+            return False
+        best = max(trials, key=lambda monitor: monitor.lower_bounds[-1] if monitor.lower_bounds else -np.inf)
+        best.model.global_step(best.stats)  # an interrupt may have come after the next step's sums
+        for name in OF_FIT:
+            vars(self).pop(name, None)
+        vars(self).update(self._attributes(best))
+        return True
+
+    def _warn_unless_converged(self, could_have):
+        if could_have and not self.converged_ and 0 < self.max_iter == self.n_iter_:
+            warnings.warn(
+                f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def update_from_stats(self, stats, learning_rate=None):
         """One global step from statistics that ``expected_stats`` gave.

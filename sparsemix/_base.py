@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import CallbackSupportMixin
@@ -112,3 +113,8 @@ def check_weights(sample_weight, n_rows, dtype=np.float64):
     if not sample_weight.any():
         raise ValueError("every sample_weight is zero; give at least one row a positive weight")
     return sample_weight
+
+
+def seeded(random_state):
+    """A generator of random numbers, from what ``random_state`` may be."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

@@ -2,15 +2,12 @@
 
 import numbers
 import time
-import warnings
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._additive import OF_FIT, AdditiveEstimator
-from sparsemix._base import check_rows, check_weights
+from sparsemix._additive import AdditiveEstimator
+from sparsemix._base import check_rows, check_weights, seeded
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, run
@@ -214,6 +211,8 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         "random_state": ["random_state"],
     }
 
+    _fitted_class = FittedMixture
+
     def __init__(
         self,
         n_components=1,
@@ -306,7 +305,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             positive definite. A model that was fitted before stays as it was.
         """
         trials = []
-        with self._all_or_nothing(lambda: self._publish_best(trials)), Workers(self.n_jobs) as workers:
+        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
             warm = self.warm_start and hasattr(self, "_fitted")
             X = check_rows(self, X, reset=not warm)
             rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
@@ -320,18 +319,13 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             n_trials = 1 if warm else self.n_init
             observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
             for _ in range(n_trials):
-                rng = np.random.default_rng(seeds.randint(2**31 - 1))
+                rng = seeded(seeds)
                 self._trial(rows, kept, rng, workers, trials, warm, observer)
                 if observer.stopped:
                     break
-            self._publish_best(trials)
+            self._publish(trials)
             observer.finish()
-        if trials[0].schedule.has_bound and not self.converged_ and 0 < self.max_iter == self.n_iter_:
-            warnings.warn(
-                f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless_converged(trials[0].schedule.has_bound)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
@@ -449,32 +443,8 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         monitor.stats = run(model, rows, schedule, monitor, workers, initial, (sort_by_size,) if sticks else ())
 
     def _attributes(self, monitor):
-        """Fitted attributes as of a monitor's last step."""
-        attributes = {
-            "_fitted": FittedMixture(monitor.model, monitor.stats),
-            "n_features_in_": monitor.model.family.n_features,
-            "n_samples_seen_": monitor.n_rows if self.max_iter else 0,  # a start has not seen rows
-            "init_params_": monitor.init_params,
-            "n_iter_": monitor.n_laps,
-            "n_steps_": 0,
-            "converged_": monitor.converged,
-            "history_": list(monitor.history),
-        }
-        if monitor.lower_bounds:
-            attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
-        return attributes
-
-    def _publish_best(self, trials):
-        """Publish the best trial that has completed a step; whether there is one."""
-        trials = [monitor for monitor in trials if monitor.stats is not None]
-        if not trials:
-            return False
-        best = max(trials, key=lambda monitor: monitor.lower_bounds[-1] if monitor.lower_bounds else -np.inf)
-        best.model.global_step(best.stats)  # an interrupt may have come after the next step's sums
-        for name in OF_FIT:
-            vars(self).pop(name, None)
-        vars(self).update(self._attributes(best))
-        return True
+        own = {"n_features_in_": monitor.model.family.n_features, "init_params_": monitor.init_params}
+        return super()._attributes(monitor) | own
 
     # -- inside a stream
 
@@ -486,10 +456,9 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
                 f"n_components={self.n_components}; give it at least n_components rows"
             )
         self._say_if_slow()
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         rows, model, smoothing = assemble(self, rows, workers)
         start = make_start(self, model, smoothing, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
-        stats = start.stats(rows, rng, workers)
+        stats = start.stats(rows, seeded(self.random_state), workers)
         if self.total_samples is not None:
             stats.scale(self.total_samples / rows.mass)
         model.global_step(stats)

@@ -122,12 +122,6 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         counts = self._fitted_part("stats")["count"]
         return counts / counts.sum()
 
-    @property
-    def restart_acceptance_(self):
-        """Share of restart proposals accepted in the last pass; NaN without any."""
-        proposed, accepted = self._fitted_part("stats")["restarts"]
-        return float(accepted / proposed) if proposed else float("nan")
-
     def topic_table(self, feature_names=None, n_top_words=10):
         """The topics as rows of a table, the one with the most tokens first.
 

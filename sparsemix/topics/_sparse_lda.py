@@ -1,31 +1,14 @@
-"""SparseLDA: validates, assembles a model, a start and a schedule, and publishes what they give."""
+"""SparseLDA: its manual, its parameters, and what it learns with."""
 
 import numbers
-import time
-import warnings
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
-
-from sparsemix._additive import OF_FIT, AdditiveEstimator
-from sparsemix._base import check_counts, check_weights
-from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.documents import Documents
-from sparsemix._engine.loop import collect, run
-from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.threads import Workers
+from sparsemix._compat import Interval, StrOptions
+from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._assemble import make_memory, make_model, make_schedule, make_start
-from sparsemix.topics._fitted import FittedTopics
-from sparsemix.topics._readings import TopicReadings
-
-# Passes over the first block of a stream before it is counted: it does not come again.
-STREAM_FIRST_PASSES = 5
 
 
-# The docstring is half of this file: it is the manual of the class.
-class SparseLDA(TopicReadings, AdditiveEstimator):
+# The docstring is most of this file: it is the manual of the class.
+class SparseLDA(AdditiveTopics):
     """Latent Dirichlet allocation with at most L topics for each word of a document.
 
     Use it for topics of a large corpus, hundreds or thousands of them. A word of a document keeps responsibilities for
@@ -185,10 +168,6 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-    # Of the tables that documents are inferred from; the oracles of the tests set float64.
-    _table_dtype = np.float32
-    # Seconds after which the pass at hand is the last one; for the command line.
-    _stop_after = None
 
     def __init__(
         self,
@@ -241,193 +220,22 @@ class SparseLDA(TopicReadings, AdditiveEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    # -- learning
+    @property
+    def restart_acceptance_(self):
+        """Share of restart proposals accepted in the last pass; NaN without any."""
+        proposed, accepted = self._fitted_part("stats")["restarts"]
+        return float(accepted / proposed) if proposed else float("nan")
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn topics from all documents.
+    # -- what it learns with
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, or non-negative weights such as tf-idf; CSR is read as it is. Documents without tokens
-            change nothing.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document: a document of weight 2 counts as two documents (not as one twice as long).
+    def _make_model(self, n_words):
+        return make_model(self, n_words)
 
-        Returns
-        -------
-        self : SparseLDA
+    def _make_start(self, model, documents, rng, workers):
+        return make_start(self, model, documents, rng, workers)
 
-        Raises
-        ------
-        ValueError
-            For negative, NaN or infinite counts, with the document's row, and when no document has a token. A model
-            that was fitted before stays as it was.
-        """
-        trials, started = [], time.perf_counter()
-        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
-            warm = self.warm_start and hasattr(self, "_fitted")
-            X = check_counts(self, X, reset=not warm)
-            documents = self._weighted(X, sample_weight)
-            documents.memory = make_memory(self)
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-            observer = FitObserver(self, self.max_iter, self._attributes, X)
-            model, initial = self._begin(documents, rng, workers, warm)
-            schedule = make_schedule(self, documents, rng, initial)
-            name, seconds = type(self).__name__, self._stop_after
-            monitor = Monitor(self.max_iter, self.tol, schedule, self.verbose, name, observer, seconds, started)
-            monitor.model, monitor.n_rows = model, len(documents)
-            trials.append(monitor)
-            monitor.stats = run(model, documents, schedule, monitor, workers, initial)
-            self._publish(trials)
-            observer.finish()
-        if schedule.has_bound and self.tol > 0 and not self.converged_ and 0 < self.max_iter == self.n_iter_:
-            warnings.warn(
-                f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
+    def _make_memory(self):
+        return make_memory(self)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn from one more block of a stream.
-
-        With ``total_samples=None`` every document counts the same whenever it came: the statistics are the sum over
-        all blocks. With ``total_samples`` given the blocks are minibatches of a corpus of that size, and step t moves
-        the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets, and
-        only this makes sense when documents come again.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The block. The first one starts the topics: the more documents it has, the better.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document.
-
-        Returns
-        -------
-        self : SparseLDA
-
-        Raises
-        ------
-        ValueError
-            As ``fit``; a failed call leaves the model as it was.
-        """
-        with self._all_or_nothing(), Workers(self.n_jobs) as workers:
-            first = not hasattr(self, "_fitted")
-            documents = self._weighted(check_counts(self, X, reset=first), sample_weight, may_be_empty=not first)
-            if first:
-                self._start_stream(documents, workers)
-            if documents.has_tokens:  # documents without any teach nothing, and should not make others forgotten
-                self._absorb(self._collect(documents, workers), len(documents), workers)
-        return self
-
-    def expected_stats(self, X, sample_weight=None):
-        """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
-
-        Statistics of several blocks may be added, in any order and on any machine, and given to
-        ``update_from_stats``: ``partial_fit`` is one of each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document.
-
-        Returns
-        -------
-        stats : SufficientStatistics
-            ``stats["word_topic"]`` (V, K), sparse, the expected counts; ``"count"`` (K,), their sums by topic;
-            ``"mass"`` documents and ``"tokens"``, and what the bound needs.
-        """
-        check_is_fitted(self)
-        X = check_counts(self, X, reset=False)
-        with Workers(self.n_jobs) as workers:
-            return self._collect(self._weighted(X, sample_weight, may_be_empty=True), workers)
-
-    # -- inside a fit
-
-    def _weighted(self, X, sample_weight, may_be_empty=False):
-        """Documents of positive weight."""
-        sample_weight = check_weights(sample_weight, X.shape[0])
-        if sample_weight is not None and not sample_weight.all():
-            kept = sample_weight > 0
-            X, sample_weight = X[kept], sample_weight[kept]
-        documents = Documents(X, sample_weight, self._table_dtype)
-        if not may_be_empty and not documents.has_tokens:
-            raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
-        return documents
-
-    def _begin(self, documents, rng, workers, warm):
-        """Model and initial statistics."""
-        if not warm:
-            model = make_model(self, documents.X.shape[1])
-            return model, make_start(self, model, documents, rng, workers)
-        model, old = make_model(self, documents.X.shape[1]), self._fitted.model
-        if (old.n_components, old.n_words) != (model.n_components, model.n_words):
-            raise ValueError(
-                f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
-                "warm_start=False"
-            )
-        if self.optimize_priors:
-            model.doc_topic_prior, model.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
-        stats = self._fitted.stats.copy()
-        stats.scale(documents.mass / float(stats["mass"]))
-        stats["visited"] *= 0.0  # as a start, these are nobody's statistics
-        stats["entropy"] *= 0.0
-        stats["alloc"] *= 0.0
-        stats["log_pi"] *= 0.0
-        return model, stats
-
-    def _attributes(self, monitor):
-        """Fitted attributes as of a monitor's last step."""
-        attributes = {
-            "_fitted": FittedTopics(monitor.model, monitor.stats),
-            "n_samples_seen_": monitor.n_rows if self.max_iter else 0,  # a start has not seen documents
-            "n_iter_": monitor.n_laps,
-            "n_steps_": 0,
-            "converged_": monitor.converged,
-            "history_": list(monitor.history),
-        }
-        if monitor.lower_bounds:
-            attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
-        return attributes
-
-    def _publish(self, trials):
-        """Publish the last completed step; whether there is one."""
-        if not trials or trials[0].stats is None:
-            return False
-        monitor = trials[0]
-        monitor.model.global_step(monitor.stats)  # an interrupt may have come after the next step's sums
-        for name in OF_FIT:
-            vars(self).pop(name, None)
-        vars(self).update(self._attributes(monitor))
-        return True
-
-    # -- inside a stream
-
-    def _start_stream(self, documents, workers):
-        """Model and initial statistics from the first block."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        model = make_model(self, documents.X.shape[1])
-        stats = make_start(self, model, documents, rng, workers)
-        if self.total_samples is not None:
-            stats.scale(self.total_samples / documents.mass)
-        model.global_step(stats)
-        if self.total_samples is None:
-            for _ in range(STREAM_FIRST_PASSES):
-                stats = collect(model, documents, slice(0, len(documents)), workers)
-                model.global_step(stats)
-        vars(self).update(_fitted=FittedTopics(model, stats), n_samples_seen_=0, n_steps_=0)
-
-    def _collect(self, documents, workers):
-        """Statistics of documents under the fitted topics."""
-        return collect(self._fitted.model, documents, slice(0, len(documents)), workers)
+    def _make_schedule(self, documents, rng, initial):
+        return make_schedule(self, documents, rng, initial)
