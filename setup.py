@@ -17,9 +17,12 @@ DOCUMENT_HEADERS = [*VECTOR_HEADERS, "document.h", "document_loops.h", "document
 # kernel: headers of our own that it includes
 KERNELS = {
     "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
+    "_alias": ["alias.h"],
     "_docstep": DOCUMENT_HEADERS,
     "_factor": [],
+    "_mhw": ["alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
+    "_random": ["random.h"],
     "_simd": ["simd.h"],
     "_special": [*VECTOR_HEADERS, "tables.h", "special_loops.h", "topl.h"],
     "_topl": ["topl.h"],

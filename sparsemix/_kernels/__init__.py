@@ -20,17 +20,47 @@
                                                                         |
                                                                    rows of word_topic -> statistics
 
+    tables of an age class                                        tile of documents, recalled counts, chains
+         |                                                              |
+    _mhw.WordTables    alias tables of words' topics               _mhw.sample_documents  -> topics, values (nnz, S)
+         |  proposals, frozen                                           |
+         +------------------------------------------------------->  _words.group_by_word, sum_sparse
+
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
 Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
 Callers allocate; outputs come last.
 """
 
 try:
-    from sparsemix._kernels import _accumulate, _docstep, _factor, _quadratic, _simd, _special, _topl, _words
+    from sparsemix._kernels import (
+        _accumulate,
+        _alias,
+        _docstep,
+        _factor,
+        _mhw,
+        _quadratic,
+        _random,
+        _simd,
+        _special,
+        _topl,
+        _words,
+    )
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         f"the compiled kernels of sparsemix cannot be loaded ({error}); install the package with 'pip install .' "
         "and a C compiler, and import it from outside its source folder"
     ) from error
 
-__all__ = ["_accumulate", "_docstep", "_factor", "_quadratic", "_simd", "_special", "_topl", "_words"]
+__all__ = [
+    "_accumulate",
+    "_alias",
+    "_docstep",
+    "_factor",
+    "_mhw",
+    "_quadratic",
+    "_random",
+    "_simd",
+    "_special",
+    "_topl",
+    "_words",
+]

@@ -1,0 +1,53 @@
+/* Alias tables (Walker, in Vose's form): n columns of equal width, each shared by at most two entries. */
+#ifndef SPARSEMIX_ALIAS_H
+#define SPARSEMIX_ALIAS_H
+
+#include <stddef.h>
+
+/* The column and the coin come from one uniform number u in [0, 1): the fraction that is left of n u within its column
+ * is uniform too, and independent of the column. */
+#define SPARSEMIX_ALIAS_DRAW(REAL)                                                                                     \
+    static inline int sparsemix_alias_draw_##REAL(const REAL *prob, const int *alias, int n, double u)                 \
+    {                                                                                                                  \
+        const double x = u * n;                                                                                        \
+        const int column = x < n ? (int)x : n - 1;                                                                     \
+        return x - column < prob[column] ? column : alias[column];                                                     \
+    }
+
+/* Columns of non-negative weights with a positive finite sum. Columns below the average take what they lack from one
+ * above it; `stack` has room for n, `excess` for n. What round-off leaves on a stack is of average height. */
+#define SPARSEMIX_ALIAS_BUILD(REAL)                                                                                    \
+    static inline void sparsemix_alias_build_##REAL(const REAL *weights, int n, double total, REAL *prob, int *alias,  \
+                                                    int *stack, double *excess)                                        \
+    {                                                                                                                  \
+        int small = 0, large = n; /* the stack of small ones grows up, that of large ones down */                     \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            excess[i] = weights[i] * (n / total);                                                                      \
+            if (excess[i] < 1.0)                                                                                       \
+                stack[small++] = i;                                                                                    \
+            else                                                                                                       \
+                stack[--large] = i;                                                                                    \
+        }                                                                                                              \
+        while (small > 0 && large < n) {                                                                               \
+            const int i = stack[--small], j = stack[large];                                                            \
+            prob[i] = (REAL)excess[i];                                                                                 \
+            alias[i] = j;                                                                                              \
+            excess[j] -= 1.0 - excess[i];                                                                              \
+            if (excess[j] < 1.0) {                                                                                     \
+                large++;                                                                                               \
+                stack[small++] = j;                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        while (small > 0 || large < n) {                                                                               \
+            const int i = small > 0 ? stack[--small] : stack[large++];                                                 \
+            prob[i] = (REAL)1.0;                                                                                       \
+            alias[i] = i;                                                                                              \
+        }                                                                                                              \
+    }
+
+SPARSEMIX_ALIAS_DRAW(float)
+SPARSEMIX_ALIAS_DRAW(double)
+SPARSEMIX_ALIAS_BUILD(float)
+SPARSEMIX_ALIAS_BUILD(double)
+
+#endif

@@ -1,0 +1,58 @@
+/* Random numbers from counters: the bits of a draw follow from what it is for, not from how many were drawn before it.
+ *
+ * A key is the seed, then the global row, the visit, the type with the sweep, each hashed into what came before; a
+ * draw is the hash of its key and its own number. So neither tiles nor threads change a result. */
+#ifndef SPARSEMIX_RANDOM_H
+#define SPARSEMIX_RANDOM_H
+
+#include <stdint.h>
+
+#define SPARSEMIX_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+/* A bijection in which every bit of x moves half of the bits (the finaliser of splitmix64). */
+static inline uint64_t sparsemix_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* The key of one part of what belongs to a key; parts that are neighbours have keys far apart. */
+static inline uint64_t sparsemix_key(uint64_t key, uint64_t part)
+{
+    return sparsemix_mix(key ^ sparsemix_mix(part + SPARSEMIX_GOLDEN));
+}
+
+static inline uint64_t sparsemix_document_key(uint64_t seed, int64_t row, int64_t visit)
+{
+    return sparsemix_key(sparsemix_key(sparsemix_mix(seed + SPARSEMIX_GOLDEN), (uint64_t)row), (uint64_t)visit);
+}
+
+static inline uint64_t sparsemix_type_key(uint64_t document_key, int64_t type, int64_t sweep)
+{
+    return sparsemix_key(document_key, ((uint64_t)type << 32) | (uint32_t)sweep);
+}
+
+static inline uint64_t sparsemix_bits(uint64_t key, uint64_t draw)
+{
+    return sparsemix_mix(key + SPARSEMIX_GOLDEN * (draw + 1));
+}
+
+/* In [0, 1), with all the bits that the type has room for. */
+static inline double sparsemix_uniform(uint64_t bits)
+{
+    return (double)(bits >> 11) * 0x1.0p-53;
+}
+
+static inline float sparsemix_uniform_float(uint64_t bits)
+{
+    return (float)(bits >> 40) * 0x1.0p-24f;
+}
+
+/* An integer below n by the upper half of a product; a share of at most n / 2^32 is uneven. */
+static inline uint32_t sparsemix_below(uint64_t bits, uint32_t n)
+{
+    return (uint32_t)(((bits >> 32) * n) >> 32);
+}
+
+#endif
