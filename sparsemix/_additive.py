@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._base import SparsemixEstimator
+from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers
 
@@ -21,10 +22,15 @@ class AdditiveEstimator(SparsemixEstimator):
     A fit leaves monitors with their ``model`` and ``n_rows``, one a start; ``_fitted_class`` is made of the best.
     """
 
+    def __getstate__(self):
+        if hasattr(self, "_fitted"):
+            self._fitted.shared = True  # a copy may hold the same statistics: the next step copies them first
+        return super().__getstate__()
+
     def _attributes(self, monitor):
         """Fitted attributes as of a monitor's last step."""
         attributes = {
-            "_fitted": self._fitted_class(monitor.model, monitor.stats),
+            "_fitted": monitor.view(self._fitted_class(monitor.model, monitor.stats)),
             "n_samples_seen_": monitor.n_rows if self.max_iter else 0,  # a start has not seen rows
             "n_iter_": monitor.n_laps,
             "n_steps_": 0,
@@ -41,7 +47,6 @@ class AdditiveEstimator(SparsemixEstimator):
         if not trials:
             return False
         best = max(trials, key=lambda monitor: monitor.lower_bounds[-1] if monitor.lower_bounds else -np.inf)
-        best.model.global_step(best.stats)  # an interrupt may have come after the next step's sums
         for name in OF_FIT:
             vars(self).pop(name, None)
         vars(self).update(self._attributes(best))
@@ -78,20 +83,32 @@ class AdditiveEstimator(SparsemixEstimator):
         return self
 
     def _absorb(self, new, n_rows, workers, rho=None):
-        """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, and a global step."""
-        model, stats = self._fitted.model, self._fitted.stats
-        total = self.total_samples
+        """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""
+        model, stats = copy(self._fitted.model), self._fitted.stats
+        total, first = self.total_samples, self.n_samples_seen_ == 0
         if rho is not None:
             total = float((stats if rho < 1.0 else new)["mass"])
         elif total is not None:
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
-        stats = stream(stats, new, total, rho, first=self.n_samples_seen_ == 0)
-        model = copy(model)
-        model.global_step(stats, workers.split)
+        if rho == 1.0 or (first and total is None):  # nothing stays
+            stats = stats.zeros_like()
+        elif self._fitted.shared or not stats.writeable:
+            stats = stats.copy()
+        with interrupts_wait():
+            undo = stats.undoing(new)
+            try:
+                stats = stream(stats, new, total, rho, first)
+                model.global_step(stats, workers.split)
+            except BaseException:
+                undo()
+                raise
+            self._set_step(type(self._fitted)(model, stats), n_rows)
+
+    def _set_step(self, fitted, n_rows):
         for name in OF_FIT:
             vars(self).pop(name, None)
         vars(self).update(
-            _fitted=type(self._fitted)(model, stats),
+            _fitted=fitted,
             n_samples_seen_=self.n_samples_seen_ + n_rows,
             n_steps_=self.n_steps_ + 1,
         )

@@ -1,10 +1,13 @@
 """Wrong input: a sentence that names the argument, the row and the remedy, and a model that stays as it was."""
 
+import signal
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._engine import loop
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix.mixture._model import MixtureModel
@@ -292,15 +295,13 @@ def test_failure_before_the_first_step_restores_the_model(
     assert_never_fitted(new)
 
 
-@pytest.mark.parametrize("where", ["before the global step", "after the global step"])
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("learning_method", METHODS)
-def test_interrupt_publishes_the_last_completed_step(learning_method, inference, where, monkeypatch):
+def test_interrupt_publishes_the_last_completed_step(learning_method, inference, monkeypatch):
     params = {"learning_method": learning_method, "inference": inference, "batch_size": 20, "random_state": 4}
     est = mixture(max_iter=9, **params).fit(X + 50.0)  # an old model, which must not shine through
     with monkeypatch.context() as patch:
-        owner, name = (ABSORB[learning_method], "absorb") if where.startswith("before") else (Monitor, "step")
-        fail_at(patch, owner, name, 2 * STEPS[learning_method] + 1)
+        fail_at(patch, loop, "collect", 2 * STEPS[learning_method] + 1)
         with pytest.raises(KeyboardInterrupt):
             est.fit(X)
     two = mixture(max_iter=2, **params).fit(X)  # the interrupt came right after the second pass
@@ -315,22 +316,41 @@ def test_interrupt_publishes_the_last_completed_step(learning_method, inference,
     assert np.isfinite(est.score(X))
 
 
+@pytest.mark.parametrize("where", ["absorb", "step"])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("learning_method", METHODS)
+def test_error_within_a_step_restores_the_model(learning_method, inference, where, monkeypatch):
+    """Statistics change in place, so there is no complete step to publish."""
+    params = {"learning_method": learning_method, "inference": inference, "batch_size": 20, "random_state": 4}
+    est = mixture(**params).fit(X)
+    before = snapshot(est)
+    with monkeypatch.context() as patch:
+        owner = ABSORB[learning_method] if where == "absorb" else Monitor
+        fail_at(patch, owner, where, 2 * STEPS[learning_method] + 1, MemoryError)
+        with pytest.raises(MemoryError):
+            est.fit(X + 50.0)
+    assert_unchanged(est, before)
+
+
 @pytest.mark.parametrize("learning_method", ["memoized", "online"])
-def test_interrupt_within_a_pass_keeps_its_steps(learning_method, monkeypatch):
+def test_ctrl_c_within_a_step_waits_for_its_end(learning_method, monkeypatch):
     est = mixture(learning_method=learning_method, batch_size=20, max_iter=5)
     steps = []
     original = Monitor.step
 
     def step(self, stats):
+        if len(steps) == 1:
+            signal.raise_signal(signal.SIGINT)
         original(self, stats)
         steps.append(stats.copy())
-        if len(steps) == 2:
-            raise KeyboardInterrupt
 
+    handler = signal.getsignal(signal.SIGINT)
     with monkeypatch.context() as patch:
         patch.setattr(Monitor, "step", step)
         with pytest.raises(KeyboardInterrupt):
             est.fit(X)
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert len(steps) == 2
     assert est.n_iter_ == 0  # no pass is complete
     assert not hasattr(est, "lower_bound_")
     np.testing.assert_array_equal(est._fitted.stats["count"], steps[-1]["count"])

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparsemix._engine import schedules
 from sparsemix._engine.moves import sort_by_size
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, blend, learning_rate, stream
+from sparsemix._engine.schedules import MOST_BATCHES, Batch, Memoized, Stochastic, blend, learning_rate, stream
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 
@@ -58,7 +59,7 @@ def test_blend_moves_by_rho_between_masses(rho):
     out = blend(stats, new, rho, 30.0, 40.0)
     assert_close(out, (1 - rho) * 40 / 30 * before + rho * 40 / 5 * values(new))
     np.testing.assert_allclose(out["mass"], 40.0, rtol=1e-13)
-    np.testing.assert_array_equal(values(stats), before)
+    assert out is stats
 
 
 def test_full_step_forgets_even_what_is_not_finite():
@@ -84,7 +85,7 @@ def test_learning_rate_falls_from_one():
 def test_batches_hold_every_row_once_in_order(kind, batch_size):
     rng = np.random.default_rng(2)
     schedule = {
-        "memoized": lambda: Memoized(N, batch_size, rng, statistics(rng, N)),
+        "memoized": lambda: Memoized(N, batch_size, rng),
         "stochastic": lambda: Stochastic(N, batch_size, rng, 0.6, 1.0, N),
         "batch": lambda: Batch(N),
     }[kind]()
@@ -99,7 +100,7 @@ def test_batches_hold_every_row_once_in_order(kind, batch_size):
 
 def test_memoized_batches_stay_and_stochastic_ones_change():
     rng = np.random.default_rng(3)
-    memoized, stochastic = Memoized(N, 10, rng, statistics(rng, N)), Stochastic(N, 10, rng, 0.6, 1.0, N)
+    memoized, stochastic = Memoized(N, 10, rng), Stochastic(N, 10, rng, 0.6, 1.0, N)
     laps = [[list(selection) for selection in memoized.batches()] for _ in range(2)]
     assert laps[0] == laps[1]
     laps = [[list(selection) for selection in stochastic.batches()] for _ in range(2)]
@@ -120,8 +121,9 @@ def test_streaming_sums_all_blocks():
     stats, total = statistics(rng, 10.0), 0.0
     for n_b in (15.0, 2.0, 40.0):
         new = statistics(rng, n_b)
+        before = values(stats) if total else 0.0
         after = stream(stats, new, first=total == 0.0)
-        assert_close(after, values(new) + (values(stats) if total else 0.0))
+        assert_close(after, values(new) + before)
         stats, total = after, total + n_b
     np.testing.assert_allclose(stats["mass"], total)
 
@@ -129,7 +131,8 @@ def test_streaming_sums_all_blocks():
 def test_stream_of_known_length_takes_a_step_towards_the_scaled_block():
     rng = np.random.default_rng(15)
     stats, new = statistics(rng, 40.0), statistics(rng, 8.0)
-    assert_close(stream(stats, new, 100.0, 0.3), 0.7 * 2.5 * values(stats) + 0.3 * 12.5 * values(new))
+    expected = 0.7 * 2.5 * values(stats) + 0.3 * 12.5 * values(new)
+    assert_close(stream(stats, new, 100.0, 0.3), expected)
 
 
 def test_stochastic_steps_follow_the_learning_rate():
@@ -150,7 +153,7 @@ def test_stochastic_steps_follow_the_learning_rate():
 def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batch_size, permuted):
     rng = np.random.default_rng(7)
     initial = statistics(rng, N)
-    schedule, stats = Memoized(N, batch_size, np.random.default_rng(0), initial.copy()), initial.copy()
+    schedule, stats = Memoized(N, batch_size, np.random.default_rng(0)), initial.copy()
     last = {}
     for lap in range(4):
         for b, selection in enumerate(schedule.batches()):
@@ -174,7 +177,7 @@ def test_memoized_learning_forgets_the_start_after_one_lap():
     for seed in (0, 1):
         rng = np.random.default_rng(8)
         initial = statistics(np.random.default_rng(seed), N)
-        schedule = Memoized(N, 10, np.random.default_rng(0), initial)
+        schedule = Memoized(N, 10, np.random.default_rng(0))
         *_, (_, _, stats) = visit(schedule, initial, rng)
         outcomes.append(values(stats))
     np.testing.assert_array_equal(*outcomes)
@@ -183,7 +186,7 @@ def test_memoized_learning_forgets_the_start_after_one_lap():
 def test_memoized_sum_gathers_no_round_off():
     rng = np.random.default_rng(9)
     initial = statistics(rng, N)
-    schedule, stats = Memoized(N, 10, np.random.default_rng(0), initial), initial
+    schedule, stats = Memoized(N, 10, np.random.default_rng(0)), initial
     for size in (1e12, 1.0):  # differences with huge statistics leave round-off, which the end of the lap removes
         last = []
         for selection in schedule.batches():
@@ -193,18 +196,34 @@ def test_memoized_sum_gathers_no_round_off():
 
 
 @pytest.mark.parametrize("kind", ["memoized", "stochastic"])
-def test_absorbing_leaves_the_old_statistics_alone(kind):
+def test_absorbing_changes_the_old_statistics_and_leaves_the_new(kind):
     rng = np.random.default_rng(10)
-    stats = statistics(rng, N)
-    schedule = {
-        "memoized": Memoized(N, 10, rng, stats.copy()),
-        "stochastic": Stochastic(N, 10, rng, 0.6, 1.0, N),
-    }[kind]
+    first = stats = statistics(rng, N)
+    arrays = [first[name] for name in ("count", "first", "mass")]
+    schedule = {"memoized": Memoized(N, 10, rng), "stochastic": Stochastic(N, 10, rng, 0.6, 1.0, N)}[kind]
     for _ in range(2):
         for selection in schedule.batches():
-            before, old = values(stats), stats
-            stats = schedule.absorb(stats, statistics(rng, len(np.arange(N)[selection])))
-            np.testing.assert_array_equal(values(old), before)
+            new = statistics(rng, len(np.arange(N)[selection]))
+            before = values(new)
+            stats = schedule.absorb(stats, new)
+            assert stats is first
+            np.testing.assert_array_equal(values(new), before)
+    assert all(array is first[name] for array, name in zip(arrays, ("count", "first", "mass"), strict=True))
+
+
+def test_memoized_learning_with_many_batches_keeps_a_copy_of_the_start():
+    """Both ways of letting the start fade give the same sums."""
+    outcomes = []
+    for most in (0, MOST_BATCHES):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schedules, "MOST_BATCHES", most)
+            rng = np.random.default_rng(12)
+            stats = statistics(rng, N)
+            schedule = Memoized(N, 5, np.random.default_rng(0))
+            outcomes.append([values(after) for _, _, after in visit(schedule, stats, rng)])
+            assert (schedule._initial is None) or most == 0
+    np.testing.assert_allclose(*outcomes, rtol=1e-11, atol=1e-11)
+    assert len(outcomes[0]) == 10
 
 
 # -- moves

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import signal
+import threading
 import warnings
 
 import joblib
@@ -489,7 +491,7 @@ ROWS = [slice(0, 100), slice(100, 101), slice(101, 180), slice(180, N)]
 
 
 def stats_of(est):
-    table = est._fitted.stats["word_topic"]
+    table = est._fitted.stats.copy()["word_topic"]  # reading folds the pending factor in, which moves last bits
     return table.toarray() if sparse.issparse(table) else table
 
 
@@ -848,60 +850,115 @@ def test_failure_before_the_first_step_restores_the_model(
 
 @few_passes
 @pytest.mark.parametrize(("n_nonzero", "optimize_priors"), [(2, False), (None, True)])
-@pytest.mark.parametrize("where", ["local step", "absorb", "global step", "after the step"])
 @pytest.mark.parametrize("learning_method", METHODS)
-def test_interrupt_publishes_the_last_completed_step(learning_method, where, n_nonzero, optimize_priors, monkeypatch):
+def test_interrupt_publishes_the_last_completed_step(learning_method, n_nonzero, optimize_priors, monkeypatch):
     params = {"learning_method": learning_method, "batch_size": 80, "init_params": "random", "n_nonzero": n_nonzero}
     params |= {"optimize_priors": optimize_priors}
     est = lda(max_iter=9, **params).fit(X[:, ::-1])  # an old model, which must not shine through
-    steps = 2 * STEPS[learning_method]
     with monkeypatch.context() as patch:
-        owner, name, call = {
-            "local step": (TopicModel, "local_step", steps + 1),
-            "absorb": (ABSORB[learning_method], "absorb", steps + 1),
-            "global step": (TopicModel, "global_step", steps + 2),  # the first is that of the start
-            "after the step": (Monitor, "step", steps + 1),
-        }[where]
-        fail_at(patch, owner, name, call)
+        fail_at(patch, TopicModel, "local_step", 2 * STEPS[learning_method] + 1)
         with pytest.raises(KeyboardInterrupt):
             est.fit(X)
     two = lda(max_iter=2, **params).fit(X)  # the interrupt came right after the second pass
     assert est.n_iter_ == len(est.history_) == 2
     assert not est.converged_
     assert hasattr(est, "lower_bound_") == (learning_method != "online")
-    np.testing.assert_array_equal(stats_of(est), stats_of(two))
-    if where == "after the step" and optimize_priors:
-        # priors are learned from where they are, and the step that was not completed had moved them
-        np.testing.assert_allclose(est.doc_topic_prior_, two.doc_topic_prior_, rtol=1e-6)
-    else:
-        assert_same_bits(est, two)
+    assert_same_bits(est, two)
+    est.partial_fit(X)  # and it goes on learning
+    assert np.isfinite(est.score(X))
+
+
+def within(where, learning_method, step):
+    """A place within a step, for ``fail_at`` and ``with_ctrl_c``."""
+    return {
+        "absorb": (ABSORB[learning_method], "absorb", step),
+        "global step": (TopicModel, "global_step", step + 1),  # the first is that of the start
+        "end": (Monitor, "step", step),
+    }[where]
+
+
+WITHIN = ["absorb", "global step", "end"]
+
+
+@few_passes
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("where", WITHIN)
+@pytest.mark.parametrize("learning_method", METHODS)
+def test_error_within_a_step_restores_the_model(learning_method, where, error, monkeypatch):
+    """Statistics change in place, so there is no complete step to publish."""
+    est = lda(learning_method=learning_method, batch_size=80, init_params="random", warm_start=True).fit(X)
+    before, attributes = said(est), dict(vars(est))
+    with monkeypatch.context() as patch:
+        fail_at(patch, *within(where, learning_method, STEPS[learning_method] + 1), error)
+        with pytest.raises(error):
+            est.fit(X[::-1])
+    assert dict(vars(est)) == attributes
+    for a, b in zip(before, said(est), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert_same_bits(est.fit(X), lda(**est.get_params()).fit(X).fit(X))  # and it goes on as if nothing had been
+
+
+def with_ctrl_c(monkeypatch, owner, name, call):
+    """From now on Ctrl-C comes at the given call of a method, before it does anything."""
+    original, calls = getattr(owner, name), []
+
+    def interrupted(*args, **kwargs):
+        calls.append(name)
+        if len(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@few_passes
+@pytest.mark.parametrize(("n_nonzero", "optimize_priors"), [(2, False), (None, True)])
+@pytest.mark.parametrize("where", WITHIN)
+@pytest.mark.parametrize("learning_method", METHODS)
+def test_ctrl_c_within_a_step_waits_for_its_end(learning_method, where, n_nonzero, optimize_priors, monkeypatch):
+    params = {"learning_method": learning_method, "batch_size": 80, "init_params": "random", "n_nonzero": n_nonzero}
+    params |= {"optimize_priors": optimize_priors, "max_iter": 9}
+    step = STEPS[learning_method] + 1
+    est, twin = lda(**params), lda(**params)
+    handler = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        with_ctrl_c(patch, *within(where, learning_method, step))
+        with pytest.raises(KeyboardInterrupt):
+            est.fit(X)
+    assert signal.getsignal(signal.SIGINT) is handler
+    with monkeypatch.context() as patch:  # as if it had come at the beginning of the next batch
+        fail_at(patch, TopicModel, "local_step", step + 1)
+        with pytest.raises(KeyboardInterrupt):
+            twin.fit(X)
+    assert est.n_iter_ == 1
+    assert_same_bits(est, twin)
+    np.testing.assert_array_equal(stats_of(est), stats_of(twin))
+    if not optimize_priors:  # counts of the last step and of what stands for the rest of the corpus are all tokens
+        np.testing.assert_allclose(est.components_.sum() - K * V * est.topic_word_prior_, X.sum(), rtol=1e-4)
     est.partial_fit(X)  # and it goes on learning
     assert np.isfinite(est.score(X))
 
 
 @few_passes
 @pytest.mark.parametrize("learning_method", ["memoized", "online"])
-def test_interrupt_within_a_pass_keeps_its_steps(learning_method, monkeypatch):
-    est = lda(learning_method=learning_method, batch_size=80, max_iter=5, init_params="random")
-    steps = []
-    original = Monitor.step
+def test_fit_in_a_thread_does_not_touch_signals(learning_method):
+    """Only the main thread may."""
+    est, twin = (lda(learning_method=learning_method, batch_size=80) for _ in range(2))
+    thread = threading.Thread(target=est.fit, args=(X,))
+    thread.start()
+    thread.join()
+    assert_same_bits(est, twin.fit(X))
 
-    def step(self, stats):
-        original(self, stats)
-        steps.append(stats.copy())
-        if len(steps) == 2:
-            raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Monitor, "step", step)
-        with pytest.raises(KeyboardInterrupt):
-            est.fit(X)
-    assert est.n_iter_ == 0  # no pass is complete
-    assert not hasattr(est, "lower_bound_")
-    np.testing.assert_array_equal(est._fitted.stats["count"], steps[-1]["count"])
-    # the initial statistics stand for the documents that were not seen yet, so all tokens count at every step
-    np.testing.assert_allclose([stats["count"].sum() for stats in steps], X.sum(), rtol=1e-4)
-    np.testing.assert_allclose(est.components_.sum() - K * V * est.topic_word_prior_, X.sum(), rtol=1e-4)
+@few_passes
+@pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN])
+def test_fit_without_a_handler_of_signals(handler):
+    old = signal.signal(signal.SIGINT, handler)
+    try:
+        lda().fit(X)
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, old)
 
 
 @few_passes
@@ -965,6 +1022,10 @@ def test_callback_is_called_once_a_pass(learning_method, optimize_priors, n_nonz
     assert len(set(recorder.scores[:3])) == 3  # and before, that of its pass, for good
     for fitted, theta in recorder.seen:
         np.testing.assert_array_equal(fitted.transform(X), theta)
+    for n, (fitted, _) in enumerate(recorder.seen[:3], 1):  # though the fit went on with its own statistics in place
+        alone = clone(est).set_callbacks().set_params(max_iter=n).fit(X)
+        np.testing.assert_array_equal(stats_of(fitted), stats_of(alone))
+        np.testing.assert_array_equal(fitted.expected_stats(X)["count"], alone.expected_stats(X)["count"])
     assert_same_bits(clone(est).set_callbacks().fit(X), est)
 
 

@@ -1,6 +1,7 @@
 """The fit loop, written once for every additive model and every schedule."""
 
 from sparsemix._engine import blocks
+from sparsemix._engine.interrupts import interrupts_wait
 
 
 def collect(model, rows, selection, workers):
@@ -47,17 +48,23 @@ def collect_given(model, rows, selection, resp, workers):
 
 
 def run(model, rows, schedule, monitor, workers, stats, moves=()):
-    """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong."""
+    """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong.
+
+    Steps change the statistics in place. An interrupt waits for the end of a step, and an error in one leaves the
+    monitor with nothing.
+    """
     model.global_step(stats, workers.split)
     for lap in range(1, monitor.max_iter + 1):
         monitor.begin(lap)
         for selection in schedule.batches():
             new = collect(model, rows, selection, workers)  # local step and summary
-            stats = schedule.absorb(stats, new)
-            for move in moves:
-                stats = move(model, schedule, stats)
-            model.global_step(stats, workers.split)
-            monitor.step(stats)
+            with interrupts_wait():
+                monitor.before_step()
+                stats = schedule.absorb(stats, new)
+                for move in moves:
+                    stats = move(model, schedule, stats)
+                model.global_step(stats, workers.split)
+                monitor.step(stats)
         if monitor.lap(lap, model, stats):
             break
     return stats

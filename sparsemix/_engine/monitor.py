@@ -1,6 +1,7 @@
 """What a fit tells: bounds, history, convergence, progress."""
 
 import time
+import weakref
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class Monitor:
         self.observer = observer
         self.max_seconds = np.inf if max_seconds is None else max_seconds
         self.stats = None
+        self._views = []
         self.converged = False
         self.history = []
         self._start = time.perf_counter() if started is None else started
@@ -59,9 +61,22 @@ class Monitor:
         if self.observer is not None:
             self.observer.begin(lap)
 
+    def before_step(self):
+        """Statistics change from here on: there is nothing to publish, and who looks at them gets a copy."""
+        stats, self.stats = self.stats, None
+        for viewer in [view() for view in self._views]:
+            if viewer is not None:
+                viewer.keep(stats.copy())
+        self._views = []
+
     def step(self, stats):
         """A step is complete: these statistics are what an interrupted fit leaves."""
         self.stats = stats
+
+    def view(self, fitted):
+        """Something made of the present statistics is handed out; if it lives at the next step, it keeps these."""
+        self._views.append(weakref.ref(fitted))
+        return fitted
 
     def lap(self, lap, model, stats):
         """Record a lap; returns whether the fit ends."""

@@ -7,11 +7,14 @@ memoized   S <- S + s_b - memo[b]; memo[b] <- s_b           ``"memoized"``
 streaming  S <- S + s_b, seen once                          ``partial_fit`` of unknown length
 ========== =============================================== ==================================
 
-``absorb`` returns new statistics and leaves the old ones alone, so that an interrupted step loses nothing. N and n_b
-are masses: sums of sample weights.
+``absorb`` changes the statistics in place, so that a step costs what its batch does; the loop sees to it that nobody
+meets half a step. The batch's are never changed. N and n_b are masses: sums of sample weights.
 """
 
 import numpy as np
+
+# Memoized learning with more batches keeps a copy of the initial statistics for the first lap.
+MOST_BATCHES = 32
 
 
 def learning_rate(step, decay, offset):
@@ -20,14 +23,17 @@ def learning_rate(step, decay, offset):
 
 
 def blend(stats, new, rho, mass_before, mass_now):
-    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b; with rho = n_b / N_t this is the plain sum S + s_b."""
+    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t makes it the plain sum S + s_b."""
     n_b = float(new["mass"])
-    out = stats.copy().scale((1.0 - rho) * mass_now / mass_before) if rho < 1.0 else stats.zeros_like()
-    return out.add(new, rho * mass_now / n_b)
+    if rho < 1.0:
+        stats.scale((1.0 - rho) * mass_now / mass_before)
+    else:
+        stats.clear()
+    return stats.add(new, rho * mass_now / n_b)
 
 
 def stream(stats, new, total=None, rho=None, first=False):
-    """Statistics after one more block of a stream.
+    """Statistics after one more block of a stream, in place.
 
     Of unknown length (``total`` None): N_t is the mass seen so far with this block, rho = n_b / N_t, and the result is
     the plain sum; on the ``first`` block the old statistics are only those of the start. Of known length: a step of
@@ -55,7 +61,7 @@ class Batch:
         yield slice(0, self.n_rows)
 
     def absorb(self, stats, new):  # noqa: ARG002
-        """S = s."""
+        """S = s; the only rule that takes the batch's statistics themselves."""
         return new
 
     def permute(self, order):
@@ -72,11 +78,11 @@ class Memoized:
     has_bound = True
     first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
 
-    def __init__(self, n_rows, batch_size, rng, initial):
+    def __init__(self, n_rows, batch_size, rng):
         order = rng.permutation(n_rows)
         self._selections = [np.sort(part) for part in np.array_split(order, max(1, -(-n_rows // batch_size)))]
         self._memo = [None] * len(self._selections)
-        self._initial = initial
+        self._initial = self._unseen = None
         self._current = 0
 
     def batches(self):
@@ -91,14 +97,31 @@ class Memoized:
         self._memo[b] = new
         if b == len(self._memo) - 1:
             self._initial = None
-            out = stats.zeros_like()
+            stats.clear()
             for other in self._memo:
-                out += other
-            return out
-        out = stats + new
-        if old is not None:
-            return out.add(old, -1.0)
-        return out.add(self._initial, -float(new["mass"]) / float(self._initial["mass"]))
+                stats += other
+        elif old is None:
+            self._replace_initial(stats, float(new["mass"])).add(new)
+        else:
+            stats.add(new).add(old, -1.0)
+        return stats
+
+    def _replace_initial(self, stats, n_b):
+        """Take away the share of n_b rows in the initial statistics: S = f initial + sum of the memo, and f falls.
+
+        Scaling S takes from the memo's part too, which is given back. That needs no copy of the initial statistics,
+        but time for every batch of the past; many batches have a copy.
+        """
+        if self._unseen is None:
+            self._unseen = float(stats["mass"])
+            self._initial = stats.copy() if len(self._memo) > MOST_BATCHES else None
+        share, self._unseen = n_b / self._unseen, self._unseen - n_b
+        if self._initial is not None:
+            return stats.add(self._initial, -n_b / float(self._initial["mass"]))
+        stats.scale(1.0 - share)
+        for other in self._memo[: self._current]:
+            stats.add(other, share)
+        return stats
 
     def permute(self, order):
         """Components change their order, in everything that is remembered."""

@@ -158,3 +158,25 @@ def add_rows(
                 k = indices[at]
                 value = out[v, k] + factor * data[at]
                 out[v, k] = <real> (value if value > 0.0 else 0.0)
+
+
+def add_whole_rows(
+    const int[::1] words,        # IN  (n,) rows of out, increasing
+    const real[:, ::1] rows,     # IN  (n, K)
+    double factor,               # IN
+    real[:, ::1] out,            # INOUT (V, K) += factor rows, not below zero
+):
+    """Add factor times the rows of some words to a dense table; round-off does not leave negative counts."""
+    cdef Py_ssize_t i, v, k
+    cdef double value
+    if rows.shape[0] != words.shape[0] or rows.shape[1] != out.shape[1]:
+        raise ValueError("rows must be one for each word, of the table's width")
+    for i in range(words.shape[0]):
+        if not 0 <= words[i] < out.shape[0]:
+            raise ValueError(f"word {words[i]} has no row in the table")
+    with nogil:
+        for i in range(words.shape[0]):
+            v = words[i]
+            for k in range(out.shape[1]):
+                value = out[v, k] + factor * rows[i, k]
+                out[v, k] = <real> (value if value > 0.0 else 0.0)

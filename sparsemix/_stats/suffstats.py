@@ -4,6 +4,12 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels import _words
+from sparsemix._stats.word_rows import WordRows
+
+# Entries of a dense sum that are scaled at once, so that no temporary is as large as the sum.
+PIECE = 1 << 16
+# Pending factors beyond this reach the arrays: what is added is divided by them, and tables by word are float32.
+LARGEST_FACTOR = 1e15
 
 
 class SufficientStatistics:
@@ -21,24 +27,29 @@ class SufficientStatistics:
         are always among them.
     shift : ndarray of shape (D,) or None
         What was subtracted from the rows before they were summed. Statistics of different shifts do not add.
-    by_word : dict of str to ndarray or csr_array of shape (V, K)
-        Sums with the components last, for counts by word and topic. Sparse ones may be added to dense ones.
+    by_word : dict of str to ndarray, csr_array or WordRows of shape (V, K)
+        Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
+        ones, in place.
 
     Notes
     -----
-    Scaling is lazy: ``scale`` multiplies one number, and the arrays follow when they are read. Two statistics compare
-    and add by their values whatever their pending factors.
+    Scaling is lazy: ``scale`` multiplies one number, and the arrays follow when they are read; those by word have a
+    number of their own, and ``unfolded`` reads them without. Two statistics compare and add by their values whatever
+    their pending factors.
     """
 
     def __init__(self, by_component, shared, shift=None, by_word=None):
         self._by_component = dict(by_component)
         self._by_word = dict(by_word or {})
         self._shared = dict(shared)
-        self._factor = 1.0
+        self._factor = self._word_factor = 1.0
         self.shift = shift
 
     def __getitem__(self, name):
-        self._fold()
+        if name in self._by_word:
+            self._fold_words()
+        else:
+            self._fold()
         return self._find(name)
 
     def __setitem__(self, name, value):
@@ -53,19 +64,12 @@ class SufficientStatistics:
 
     def replace(self, name, value):
         """Another array of the same shape in the place of one by word; it may be sparse where that was dense."""
-        self._fold()
+        self._fold_words()
         self._by_word[name] = value
 
-    def with_table(self, name, value):
-        """A copy with another array in the place of one by word."""
-        self._fold()
-        out = self._map(copied, by_word=lambda kept: kept)
-        out._by_word[name] = value
-        return out
-
     def unfolded(self, name):
-        """An array and the pending factor that it still has to be multiplied by."""
-        return self._find(name), self._factor
+        """An array by word and the pending factor that it still has to be multiplied by."""
+        return self._by_word[name], self._word_factor
 
     def __contains__(self, name):
         return any(name == other for other, _ in self._arrays())
@@ -80,11 +84,18 @@ class SufficientStatistics:
         yield from self._shared.items()
 
     def _fold(self):
-        """Let the pending factor reach the arrays."""
+        """Let the pending factor reach the arrays, but for those by word."""
         if self._factor != 1.0:
-            for _, value in self._arrays():
+            for value in (*self._by_component.values(), *self._shared.values()):
                 value *= self._factor
             self._factor = 1.0
+
+    def _fold_words(self):
+        """The same for those by word."""
+        if self._word_factor != 1.0:
+            for value in self._by_word.values():
+                value *= self._word_factor
+            self._word_factor = 1.0
 
     @property
     def n_components(self):
@@ -99,6 +110,11 @@ class SufficientStatistics:
             for _, value in self._arrays()
         )
 
+    @property
+    def writeable(self):
+        """Whether the arrays may be changed; those of a memory-mapped file may not."""
+        return all(value.flags.writeable for _, value in self._arrays() if isinstance(value, np.ndarray))
+
     def _map(self, function, shared=None, by_word=None):
         shared, by_word = shared or copied, by_word or copied
         out = SufficientStatistics(
@@ -107,7 +123,7 @@ class SufficientStatistics:
             self.shift,
             {name: by_word(value) for name, value in self._by_word.items()},
         )
-        out._factor = self._factor
+        out._factor, out._word_factor = self._factor, self._word_factor
         return out
 
     def copy(self):
@@ -117,8 +133,19 @@ class SufficientStatistics:
     def zeros_like(self):
         """The same arrays, all zero."""
         out = self._map(zeros, zeros, zeros)
-        out._factor = 1.0
+        out._factor = out._word_factor = 1.0
         return out
+
+    def clear(self):
+        """Zero all sums, in place."""
+        for arrays in (self._by_component, self._by_word, self._shared):
+            for name, value in arrays.items():
+                if isinstance(value, np.ndarray):
+                    value[...] = 0.0
+                else:
+                    arrays[name] = zeros(value)
+        self._factor = self._word_factor = 1.0
+        return self
 
     def _check_shift(self, other):
         if (self.shift is None) != (other.shift is None) or (
@@ -131,22 +158,47 @@ class SufficientStatistics:
         if factor == 0.0:
             for _, value in self._arrays():
                 value *= 0.0
-            self._factor = 1.0
-        else:
-            self._factor *= factor
-            if not 1e-100 < self._factor < 1e100:
-                self._fold()
+            self._factor = self._word_factor = 1.0
+            return self
+        self._factor *= factor
+        self._word_factor *= factor
+        if not 1.0 / LARGEST_FACTOR < self._factor < LARGEST_FACTOR:
+            self._fold()
+        if not 1.0 / LARGEST_FACTOR < self._word_factor < LARGEST_FACTOR:
+            self._fold_words()
         return self
 
     def add(self, other, factor=1.0):
         """Add ``factor`` times other statistics, in place."""
         self._check_shift(other)
-        factor = factor * other._factor / self._factor
         theirs = dict(other._arrays())
+        of_words = factor * other._word_factor / self._word_factor
+        factor = factor * other._factor / self._factor
         for arrays in (self._by_component, self._by_word, self._shared):
             for name, value in arrays.items():
-                arrays[name] = added(value, theirs[name], factor)
+                arrays[name] = added(value, theirs[name], of_words if arrays is self._by_word else factor)
         return self
+
+    def undoing(self, other):
+        """A function that undoes a ``scale`` and an ``add`` of ``other`` to the bit; it keeps what they change."""
+        for fold, factor in ((self._fold, self._factor), (self._fold_words, self._word_factor)):
+            if not LARGEST_FACTOR**-0.5 < factor < LARGEST_FACTOR**0.5:
+                fold()  # now, not in between
+        factors = self._factor, self._word_factor
+        arrays = [(of, of.copy()) for of in (self._by_component, self._by_word, self._shared)]
+        values = [(value, copied(value)) for of in (self._by_component, self._shared) for value in of.values()]
+        undo_rows = [kept_entries(value, other._by_word[name]) for name, value in self._by_word.items()]
+
+        def undo():
+            for of, before in arrays:
+                of.update(before)
+            for value, before in values:
+                value[...] = before
+            for undo_of in undo_rows:
+                undo_of()
+            self._factor, self._word_factor = factors
+
+        return undo
 
     def __iadd__(self, other):
         return self.add(other)
@@ -181,8 +233,9 @@ class SufficientStatistics:
         """The components of ``other`` behind one's own; shared sums are added."""
         self._check_shift(other)
         other = other.copy()
-        self._fold()
-        other._fold()
+        for stats in (self, other):
+            stats._fold()
+            stats._fold_words()
         joined = {
             name: np.concatenate([value, other._by_component[name]]) for name, value in self._by_component.items()
         }
@@ -196,27 +249,79 @@ class SufficientStatistics:
 
 
 def copied(value):
-    """Independent copy of an array, dense or sparse."""
-    return value.copy() if sparse.issparse(value) else np.copy(value)
+    """Independent copy of an array, of whatever kind."""
+    return np.copy(value) if isinstance(value, np.ndarray) else value.copy()
 
 
 def zeros(value):
-    """Zeros in an array's shape; sparse ones have no entries."""
-    return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros_like(value)
+    """Zeros in an array's shape; those of few entries have none."""
+    if isinstance(value, WordRows):
+        return value.zeros_like()
+    return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
 
 
 def added(value, other, factor):
     """value + factor other, in place where the value is dense."""
+    if isinstance(value, WordRows):
+        return rows_added(value, other, factor)
     if sparse.issparse(value):
+        other = other.tocsr() if isinstance(other, WordRows) else other
         return value + other * value.dtype.type(factor)
     if sparse.issparse(other):
-        _words.add_rows(
-            other.indptr.astype(np.int64), other.indices.astype(np.int32), other.data.astype(value.dtype), factor, value
-        )
+        indptr, indices = other.indptr.astype(np.int64, copy=False), other.indices.astype(np.int32, copy=False)
+        _words.add_rows(indptr, indices, other.data.astype(value.dtype, copy=False), factor, value)
+    elif isinstance(other, WordRows):
+        _words.add_whole_rows(other.words, other.rows.astype(value.dtype, copy=False), factor, value)
     elif factor == 1.0:
         value += other
     elif factor == -1.0:
         value -= other
     else:
-        value += value.dtype.type(factor) * other
+        add_scaled(value, other, factor)
     return value
+
+
+def add_scaled(value, other, factor):
+    """value += factor other of dense arrays, piece by piece."""
+    factor = value.dtype.type(factor)
+    if value.size <= PIECE:
+        value += factor * other
+        return
+    step = max(1, PIECE * len(value) // value.size)
+    for first in range(0, len(value), step):
+        value[first : first + step] += factor * other[first : first + step]
+
+
+def rows_added(value, other, factor):
+    """The sum where ``value`` is a WordRows: one too, or dense if ``other`` is."""
+    if isinstance(other, np.ndarray):
+        return added(value.toarray(), other, factor)
+    if sparse.issparse(other):
+        words = np.flatnonzero(np.diff(other.indptr))
+        other = WordRows(words, other[words].toarray(), other.shape[0])
+    value = value.with_words(other.words)
+    at = np.searchsorted(value.words, other.words).astype(np.int32)
+    _words.add_whole_rows(at, other.rows.astype(value.dtype, copy=False), factor, value.rows)
+    return value
+
+
+def kept_entries(value, other):
+    """A function that puts back the entries of ``value`` that adding ``other`` changes in place."""
+    if not isinstance(value, np.ndarray):
+        before = value.copy() if isinstance(value, WordRows) else None  # sparse sums are new arrays
+
+        def undo():
+            if before is not None:
+                value.words, value.rows = before.words, before.rows
+
+        return undo
+    if sparse.issparse(other):
+        at = np.repeat(np.arange(len(value)), np.diff(other.indptr)), other.indices
+    else:
+        at = other.words if isinstance(other, WordRows) else slice(None)
+    before = value[at].copy()
+
+    def put_back():
+        value[at] = before
+
+    return put_back

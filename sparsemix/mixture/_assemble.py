@@ -150,7 +150,7 @@ def check_responsibilities(resp, n_rows, n_components, kept):
     return resp if kept is None else resp[kept]
 
 
-def make_schedule(params, rows, rng, initial):
+def make_schedule(params, rows, rng):
     """The schedule of ``learning_method``."""
     n_rows = len(rows)
     if params.learning_method == "batch":
@@ -164,5 +164,5 @@ def make_schedule(params, rows, rng, initial):
         if params.learning_method == "memoized":
             size = max(size, -(-n_rows // MEMOIZED_BATCHES))
     if params.learning_method == "memoized":
-        return Memoized(n_rows, size, rng, initial)
+        return Memoized(n_rows, size, rng)
     return Stochastic(n_rows, size, rng, params.learning_decay, params.learning_offset, rows.mass)

@@ -11,10 +11,16 @@ from sparsemix._engine import blocks
 class FittedMixture:
     """Model and statistics of a completed step, with tables and attributes made on first use and not pickled."""
 
+    shared = False  # whether others may hold the same statistics
+
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may go on learning
         self.stats = stats
         self._tables = {}
+
+    def keep(self, stats):
+        """Hold a copy of the statistics from now on: the ones of before are about to change."""
+        self.stats = stats
 
     def __getstate__(self):
         return {"model": self.model, "stats": self.stats, "_tables": {}}

@@ -429,7 +429,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             start = make_start(self, model, smoothing, len(rows), kept, n_init_iter=FIT_INIT_ITER)
             initial = start.stats(rows, rng, workers)
             method = start.method
-        schedule = make_schedule(self, rows, rng, initial)
+        schedule = make_schedule(self, rows, rng)
         if self.n_init > 1 and not schedule.has_bound:
             raise ValueError(
                 "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"

@@ -180,8 +180,8 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         model.global_step(stats)
         if self.total_samples is None:
             for _ in range(self._stream_first_passes):
-                stats = collect(model, documents, slice(0, len(documents)), workers)
-                model.global_step(stats)
+                new = collect(model, documents, slice(0, len(documents)), workers)
+                model.global_step(stats.clear().add(new))
         vars(self).update(_fitted=self._fitted_class(model, stats), n_samples_seen_=0, n_steps_=0)
 
     def _collect(self, documents, workers):

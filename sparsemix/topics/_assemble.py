@@ -94,7 +94,8 @@ def make_schedule(params, documents, rng, initial):
         memoized = params.learning_method == "memoized"
         size = max(BATCH_DOCUMENTS, -(-n // MEMOIZED_BATCHES)) if memoized else online_size(n)
     if params.learning_method == "memoized":
-        return Memoized(n, size, rng, _start.compact(initial, TopicModel.smallest_count))
+        _start.trim(initial, TopicModel.smallest_count)
+        return Memoized(n, size, rng)
     return Stochastic(n, size, rng, params.learning_decay, params.learning_offset, documents.mass)
 
 

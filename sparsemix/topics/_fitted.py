@@ -11,9 +11,15 @@ from scipy.special import psi
 class FittedTopics:
     """Model and statistics of a completed step; tables are made on first use and not pickled."""
 
+    shared = False  # whether others may hold the same statistics
+
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may go on learning
         self.stats = stats
+
+    def keep(self, stats):
+        """Hold a copy of the statistics from now on: the ones of before are about to change."""
+        self.stats = self.model.stats = stats
 
     def __getstate__(self):
         return {"model": self.model, "stats": self.stats}

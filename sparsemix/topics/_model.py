@@ -166,6 +166,8 @@ class TopicModel:
         if self.learn_priors:
             self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
         stats = stats.copy()
+        if sparse.issparse(stats["word_topic"]):
+            stats.replace("word_topic", stats["word_topic"].toarray())
         stats.scale(mass / float(stats["mass"]))
         for name in ("visited", "entropy", "alloc", "log_pi"):  # as a start, these are nobody's statistics
             stats[name] *= 0.0
@@ -309,10 +311,9 @@ class TopicModel:
 
     def global_step(self, stats, split=None):  # noqa: ARG002
         """Topics = prior + statistics; their table follows word by word when documents ask for it."""
-        again = stats is self.stats
         self.stats = stats
         self._version = next(_versions)
-        if self.learn_priors and not again and float(stats["visited"]) > 0.999 * float(stats["mass"]):
+        if self.learn_priors and float(stats["visited"]) > 0.999 * float(stats["mass"]):
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
             self._learn_topic_word_prior(stats)
         totals = stats["count"] + self.n_words * self.topic_word_prior

@@ -4,11 +4,12 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine import initialize
+from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Memoized
-from sparsemix.topics._model import TopicModel
+from sparsemix.topics._model import WORDS, TopicModel
 
 # Spread of the random start about the corpus' own word frequencies, as the shape of a Gamma distribution.
 NOISE_SHAPE = 30.0
@@ -28,17 +29,14 @@ def stats_of(model, word_topic, documents, tokens):
     return stats
 
 
-def compact(stats, smallest):
-    """The same statistics with counts by word as a sparse table, where that is smaller; tiny counts become zero.
-
-    Memoized learning keeps those of the start for a pass.
-    """
-    counts = stats["word_topic"]
-    counts[counts < smallest] = 0.0
-    stats["count"] = counts.sum(axis=0, dtype=np.float64)
-    if np.count_nonzero(counts) > counts.size // 4:
-        return stats
-    return stats.with_table("word_topic", sparse.csr_array(counts))
+def trim(stats, smallest):
+    """Tiny counts by word become zero, in place."""
+    counts, totals = stats["word_topic"], 0.0
+    for first, last in spans(len(counts), WORDS):
+        piece = counts[first:last]
+        piece[piece < smallest] = 0.0
+        totals += piece.sum(axis=0, dtype=np.float64)
+    stats["count"] = totals
 
 
 def random_topics(model, word_totals, rng):
@@ -92,7 +90,7 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
     )  # fmt: skip
     totals = subset.word_totals()
     initial = stats_of(em, random_topics(em, totals, rng), subset, totals.sum())
-    schedule = Memoized(size, -(-size // EM_BATCHES), rng, initial)
+    schedule = Memoized(size, -(-size // EM_BATCHES), rng)
     if n_iter is None:
         n_iter = EM_PASSES if size == len(documents) else EM_PASSES_OF_SUBSET
     monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
