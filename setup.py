@@ -23,6 +23,7 @@ KERNELS = {
     "_mhw": ["alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
+    "_scvb": [*VECTOR_HEADERS, "scvb.h", "scvb_loops.h"],
     "_simd": ["simd.h"],
     "_special": [*VECTOR_HEADERS, "tables.h", "special_loops.h", "topl.h"],
     "_topl": ["topl.h"],

@@ -49,9 +49,7 @@ def run(n_components, n_nonzero, max_iter, n_jobs, output):
 
 def fit_scikit_learn(patches, n_components, seconds):
     """scikit-learn's mixture after as many passes as begin within ``seconds``."""
-    model = GaussianMixture(
-        n_components, reg_covar=1e-5, max_iter=1, tol=0.0, warm_start=True, random_state=0
-    )
+    model = GaussianMixture(n_components, reg_covar=1e-5, max_iter=1, tol=0.0, warm_start=True, random_state=0)
     passes, start = 0, time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

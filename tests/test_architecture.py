@@ -22,6 +22,10 @@ FLOORS = {
     "sparsemix._stats": 1,
     "sparsemix.mixture._model": 2,
     "sparsemix.topics._model": 2,
+    "sparsemix.topics._scvb": 2,
+    "sparsemix.topics._dense_sampler": 2,
+    "sparsemix.topics._walker_sampler": 2,
+    "sparsemix.topics._sums": 2,
     "sparsemix.topics._inference": 2,
     "sparsemix._engine": 3,
     "sparsemix._version": 0,  # a constant that everyone may read

@@ -656,9 +656,7 @@ def test_tables_of_wrong_shapes_raise():
     counts, words = np.ones((5, 6)), np.arange(5, dtype=np.int32)
     for table, inverse in [((4, 6), 6), ((5, 5), 6), ((5, 6), 5)]:
         with pytest.raises(ValueError, match="table must have"):
-            _special.exp_log_word(
-                counts, 1.0, 0.1, False, np.ones(inverse), words, 0, 5, np.empty(table), None
-            )
+            _special.exp_log_word(counts, 1.0, 0.1, False, np.ones(inverse), words, 0, 5, np.empty(table), None)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -269,4 +269,3 @@ def test_second_centre_is_drawn_in_proportion_to_divergence(name):
     possible = expected > 0
     statistic = ((seen - n_draws * expected)[possible] ** 2 / (n_draws * expected[possible])).sum()
     assert statistic < chi2(possible.sum() - 1).ppf(1 - 1e-4)
-

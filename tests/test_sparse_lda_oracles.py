@@ -392,9 +392,9 @@ def test_order_of_topics_does_not_matter(n_nonzero, optimize_priors):
     options = {"n_nonzero": n_nonzero, "learning_method": "batch", "max_iter": 4, "tol": 0.0, "topic_word_prior": 0.1}
     alpha = np.linspace(0.05, 0.2, K)
     one, other = (
-        ExactLDA(
-            K, doc_topic_prior=alpha[o], init_params=start(X)[o], optimize_priors=optimize_priors, **options
-        ).fit(X)
+        ExactLDA(K, doc_topic_prior=alpha[o], init_params=start(X)[o], optimize_priors=optimize_priors, **options).fit(
+            X
+        )
         for o in (np.arange(K), order)
     )
     np.testing.assert_allclose(other.components_, one.components_[order], rtol=1e-7)
@@ -408,9 +408,7 @@ def test_empty_documents_contribute_nothing(n_nonzero, method):
     X = corpus(14)
     padded = sparse.csr_array(sparse.vstack([X, sparse.csr_array((9, 40), dtype=X.dtype)]))
     options = {"max_iter": 4, "batch_size": 100, "topic_word_prior": 0.1, "n_nonzero": n_nonzero, "tol": 0.0}
-    one, other = (
-        ExactLDA(K, learning_method=method, init_params=start(X), **options).fit(Y) for Y in (X, padded)
-    )
+    one, other = (ExactLDA(K, learning_method=method, init_params=start(X), **options).fit(Y) for Y in (X, padded))
     np.testing.assert_allclose(other.components_, one.components_, rtol=1e-12)
     np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-12)
     theta = other.transform(padded)

@@ -48,6 +48,10 @@ class Rows:
         row_bytes = 12 * n_nonzero + self.X.shape[1] * self.dtype.itemsize
         return max(1, CHUNK_BYTES // row_bytes // tile) * tile
 
+    def blocking(self, n_components, n_nonzero):
+        """What a tile and a chunk hold."""
+        return tile_size(n_components), self.chunk_size(n_components, n_nonzero)
+
     def weight(self, selection):
         """Weights of some rows, or None when all are one."""
         return None if self.sample_weight is None else np.ascontiguousarray(self.sample_weight[selection])

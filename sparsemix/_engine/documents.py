@@ -46,9 +46,7 @@ class DocumentBlock:
     def part(self, start, stop):
         """View of some documents."""
         first, last = self.indptr[start], self.indptr[stop]
-        return DocumentBlock(
-            self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last]
-        )
+        return DocumentBlock(self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last])
 
     def documents(self):
         """Document of each entry, (nnz,) int32."""
@@ -108,6 +106,10 @@ class Documents:
         tile = tile_size(n_components)
         return max(1, int(CHUNK_BYTES // document_bytes) // tile) * tile
 
+    def blocking(self, n_components, n_nonzero):
+        """What a tile and a chunk hold."""
+        return tile_size(n_components), self.chunk_size(n_components, n_nonzero)
+
     def weight(self, selection):
         """Weights of some documents, or None when all are one."""
         return None if self.sample_weight is None else np.ascontiguousarray(self.sample_weight[selection])
@@ -121,6 +123,17 @@ class Documents:
     def load(self, selection, start, stop, block):  # noqa: ARG002
         """Documents ``start`` to ``stop`` of a selection, from the block made for it."""
         return block.part(start, stop)
+
+    def words(self, selection):
+        """Words of the chosen documents, increasing, int32."""
+        present = np.zeros(self.X.shape[1], dtype=bool)
+        if not sparse.issparse(self.X):
+            present |= (self.X[selection] != 0).any(axis=0)
+        elif isinstance(selection, slice):
+            present[self.X.indices[self.X.indptr[selection.start] : self.X.indptr[selection.stop]]] = True
+        else:
+            present[self.X[selection].indices] = True
+        return np.flatnonzero(present).astype(np.int32)
 
     def word_totals(self):
         """Weighted tokens of each word, (V,) float64."""
@@ -172,24 +185,38 @@ class DocumentMemory:
 
     def recall(self, numbers, out):
         """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
-        kept = self._tiles.get(tile_key(numbers))
+        kept = self.recall_sparse(numbers)
         if kept is None:
             return False
+        indptr, topics, values, _ = kept
         out[...] = 0.0
-        rows, topics, values = kept
-        out[rows, topics] = values
+        out[np.repeat(np.arange(len(out)), np.diff(indptr)), topics] = values
         return True
 
     def remember(self, numbers, doc_topic):
         """Keep N_dk (n, K), when the next visit will want it."""
+        lowest = self.share * doc_topic.sum(axis=1, keepdims=True)
+        rows, topics = np.nonzero((doc_topic > lowest) & (doc_topic > 0.0))
+        indptr = np.searchsorted(rows, np.arange(len(doc_topic) + 1))
+        self.remember_sparse(numbers, indptr, topics, doc_topic[rows, topics])
+
+    def recall_sparse(self, numbers):
+        """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
+        return self._tiles.get(tile_key(numbers))
+
+    def remember_sparse(self, numbers, indptr, topics, values, states=None):
+        """Keep N_dk given sparse, and whatever else belongs to the documents."""
         key = tile_key(numbers)
         self._visits[key] = self._visits.get(key, 0) + 1
         if self._visits[key] < self.cold_visits:
             return
-        lowest = self.share * doc_topic.sum(axis=1, keepdims=True)
-        rows, topics = np.nonzero((doc_topic > lowest) & (doc_topic > 0.0))
-        small = np.int32 if max(doc_topic.shape) > np.iinfo(np.int16).max else np.int16
-        self._tiles[key] = rows.astype(small), topics.astype(small), doc_topic[rows, topics]
+        small = np.int32 if topics.max(initial=0) > np.iinfo(np.int16).max else np.int16
+        self._tiles[key] = indptr.astype(np.int32), topics.astype(small), values.copy(), states
+
+    def forget(self):
+        """Start anew."""
+        self._visits.clear()
+        self._tiles.clear()
 
 
 def tile_key(numbers):

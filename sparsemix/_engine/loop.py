@@ -9,8 +9,9 @@ def collect(model, rows, selection, workers):
 
     Responsibilities live for one chunk. Threads share out first the tiles, then the components.
     """
-    stats = model.empty_stats()
-    for start, stop in blocks.spans(blocks.length(selection), rows.chunk_size(model.n_components, model.n_nonzero)):
+    stats = model.empty_stats(rows, selection)
+    _, size = model.blocking(rows)
+    for start, stop in blocks.spans(blocks.length(selection), size):
         chunk = blocks.part(selection, start, stop)
         resp, x = respond(model, rows, chunk, workers)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)
@@ -20,7 +21,7 @@ def collect(model, rows, selection, workers):
 def respond(model, rows, selection, workers):
     """Responsibilities of the chosen rows, and the rows as the model sees them."""
     n_rows = blocks.length(selection)
-    tile = blocks.tile_size(model.n_components)
+    tile, _ = model.blocking(rows)
     x = rows.buffer(selection)
     model.prepare(x, workers)
     resp = model.empty_responsibilities(x, n_rows)

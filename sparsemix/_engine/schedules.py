@@ -11,6 +11,8 @@ streaming  S <- S + s_b, seen once                          ``partial_fit`` of u
 meets half a step. The batch's are never changed. N and n_b are masses: sums of sample weights.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 # Memoized learning with more batches keeps a copy of the initial statistics for the first lap.
@@ -20,6 +22,18 @@ MOST_BATCHES = 32
 def learning_rate(step, decay, offset):
     """rho_t = min(1, (offset + t)^-decay), t = 1, 2, ... minibatches so far."""
     return min(1.0, (offset + step) ** -decay)
+
+
+def learning_rates(n, decay, offset):
+    """rho_t of the first steps, at least n of them."""
+    return _rates(1 << max(6, int(n).bit_length()), decay, offset)
+
+
+@lru_cache(maxsize=64)
+def _rates(n, decay, offset):
+    rates = np.minimum(1.0, (offset + np.arange(1.0, n + 1.0)) ** -decay)
+    rates.flags.writeable = False
+    return rates
 
 
 def blend(stats, new, rho, mass_before, mass_now):
@@ -78,7 +92,8 @@ class Memoized:
     has_bound = True
     first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
 
-    def __init__(self, n_rows, batch_size, rng):
+    def __init__(self, n_rows, batch_size, rng, compress=None):
+        self._compress = compress
         order = rng.permutation(n_rows)
         self._selections = [np.sort(part) for part in np.array_split(order, max(1, -(-n_rows // batch_size)))]
         self._memo = [None] * len(self._selections)
@@ -94,6 +109,7 @@ class Memoized:
     def absorb(self, stats, new):
         """S + s_b - memo[b]; at the end of a lap the sum of the memo, which carries no round-off from lap to lap."""
         b, old = self._current, self._memo[self._current]
+        new = new if self._compress is None else self._compress(new)  # what is remembered is what is added
         self._memo[b] = new
         if b == len(self._memo) - 1:
             self._initial = None
@@ -160,3 +176,32 @@ class Stochastic:
 
     def permute(self, order):
         """Components change their order."""
+
+
+class MiniEpochs(Stochastic):
+    """Random minibatches that come again, so that what is remembered of their documents serves the next visit.
+
+    With a size ([IF19] Section 4) that many documents are visited ``n_visits`` times in a row and then forgotten, one
+    part of the data after the other; without, the minibatches of all documents are the same in every lap.
+    """
+
+    def __init__(self, n_rows, batch_size, rng, decay, offset, mass, size=None, n_visits=1, forget=lambda: None):
+        super().__init__(n_rows, batch_size, rng, decay, offset, mass)
+        self.size, self.n_visits, self.forget = size, n_visits, forget
+        self._all = None
+
+    def batches(self):
+        """Minibatches in random order, as often as they are visited."""
+        if self.size is None:
+            self._all = self._minibatches(np.arange(self.n_rows)) if self._all is None else self._all
+            yield from (self._all[b] for b in self.rng.permutation(len(self._all)))
+            return
+        for part in np.array_split(self.rng.permutation(self.n_rows), -(-self.n_rows // self.size)):
+            minibatches = self._minibatches(part)
+            for _ in range(self.n_visits):
+                yield from (minibatches[b] for b in self.rng.permutation(len(minibatches)))
+            self.forget()
+
+    def _minibatches(self, rows):
+        n_batches = max(1, len(rows) * self.n_batches // self.n_rows)
+        return [np.sort(part) for part in np.array_split(self.rng.permutation(rows), n_batches)]

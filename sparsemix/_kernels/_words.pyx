@@ -55,7 +55,7 @@ def sum_sparse(
     const int[::1] entries,       # IN  (nnz,)
     const int[:, ::1] topics,     # IN  (nnz, L)
     const real[:, ::1] values,    # IN  (nnz, L)
-    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor
+    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor; or None
     double smallest,              # IN  smaller sums (and shares, of rows below one) are dropped, their mass divided
     Py_ssize_t n_components,      # IN  K
     Py_ssize_t first,             # IN  words first to last only
@@ -69,6 +69,7 @@ def sum_sparse(
     cdef Py_ssize_t v, at, e, j, k, block, n_blocks = (n_components + 63) // 64, n_nonzero = topics.shape[1]
     cdef int64_t count = 0, begin
     cdef double total, kept, largest, limit
+    cdef bint with_energies = table is not None
     cdef double[::1] row = np.zeros(n_components)
     cdef uint64_t[::1] touched = np.zeros(n_blocks, dtype=np.uint64)
     cdef uint64_t bits
@@ -92,7 +93,8 @@ def sum_sparse(
                     bits &= bits - 1
                     total += row[k]
                     largest = max(largest, row[k])
-                    energies[v] += row[k] * log(table[v, k])
+                    if with_energies:
+                        energies[v] += row[k] * log(table[v, k])
             limit = min(smallest * min(total, 1.0), largest)  # the largest stays whatever its size
             for block in range(n_blocks):
                 bits = touched[block]
@@ -160,6 +162,33 @@ def add_rows(
                 out[v, k] = <real> (value if value > 0.0 else 0.0)
 
 
+def sum_rows(
+    const int64_t[::1] starts,   # IN  (V + 1,)
+    const int[::1] entries,      # IN  (nnz,)
+    const real[::1] counts,      # IN  (nnz,) c of each entry, times the weight of its document
+    const real[:, ::1] resp,     # IN  (nnz, width) gamma of each entry, width at least K
+    const int[::1] words,        # IN  (n,) word of each row of the sums
+    Py_ssize_t first,            # IN  rows first to last only
+    Py_ssize_t last,             # IN
+    real[:, ::1] out,            # INOUT (n, K) += sum of c gamma by word
+):
+    """Rows of S_vk for responsibilities that are there in full, in the order of documents."""
+    cdef Py_ssize_t i, v, at, k, n_components = out.shape[1]
+    cdef const real* source
+    cdef real* row
+    cdef real count
+    if resp.shape[1] < n_components or words.shape[0] != out.shape[0]:
+        raise ValueError(f"resp must have at least {n_components} columns, and every row of the sums a word")
+    with nogil:
+        for i in range(first, last):
+            v = words[i]
+            row = &out[i, 0]
+            for at in range(starts[v], starts[v + 1]):
+                source, count = &resp[entries[at], 0], counts[entries[at]]
+                for k in range(n_components):
+                    row[k] += count * source[k]
+
+
 def add_whole_rows(
     const int[::1] words,        # IN  (n,) rows of out, increasing
     const real[:, ::1] rows,     # IN  (n, K)
@@ -180,3 +209,37 @@ def add_whole_rows(
             for k in range(out.shape[1]):
                 value = out[v, k] + factor * rows[i, k]
                 out[v, k] = <real> (value if value > 0.0 else 0.0)
+
+
+def compress_rows(
+    const int[::1] words,        # IN  (n,) increasing
+    const real[:, ::1] rows,     # IN  (n, K) not negative
+    double smallest,             # IN  smaller entries (and shares, of rows below one) are dropped, their sum divided
+    int64_t[::1] lengths,        # OUT (V,) entries of each row, zero where they are not set
+    int[::1] out_topics,         # OUT (n K,) of which as many are set as are returned
+    real[::1] out_values,        # OUT (n K,)
+):
+    """Rows as a sparse table; returns the number of entries."""
+    cdef Py_ssize_t i, k, n_components = rows.shape[1]
+    cdef int64_t count = 0, begin, at
+    cdef double total, kept, limit
+    cdef real largest
+    if rows.shape[0] != words.shape[0] or min(out_topics.shape[0], out_values.shape[0]) < rows.shape[0] * n_components:
+        raise ValueError("rows must be one for each word, with room for all their entries")
+    with nogil:
+        for i in range(words.shape[0]):
+            begin, total, kept, largest = count, 0.0, 0.0, 0
+            for k in range(n_components):
+                total += rows[i, k]
+                largest = max(largest, rows[i, k])
+            limit = min(smallest * min(total, 1.0), <double> largest)  # the largest stays whatever its size
+            for k in range(n_components):
+                if rows[i, k] >= limit and rows[i, k] > 0:
+                    kept += rows[i, k]
+                    out_topics[count] = <int> k
+                    out_values[count] = rows[i, k]
+                    count += 1
+            lengths[words[i]] = count - begin
+            for at in range(begin, count):
+                out_values[at] *= <real> (total / kept)
+    return count

@@ -28,9 +28,7 @@ class SparseResponsibilities:
     @classmethod
     def empty(cls, n_rows, n_nonzero):
         """Room for ``n_rows`` rows."""
-        return cls(
-            np.empty((n_rows, n_nonzero), dtype=np.int32), np.empty((n_rows, n_nonzero)), np.empty(n_rows)
-        )
+        return cls(np.empty((n_rows, n_nonzero), dtype=np.int32), np.empty((n_rows, n_nonzero)), np.empty(n_rows))
 
     @classmethod
     def from_labels(cls, labels):
@@ -72,6 +70,4 @@ class SparseResponsibilities:
         """CSR matrix of shape (n, K) with L entries in each row."""
         n_rows, n_nonzero = self.indices.shape
         indptr = np.arange(n_rows + 1) * n_nonzero
-        return sparse.csr_array(
-            (self.values.ravel(), self.indices.ravel(), indptr), shape=(n_rows, n_components)
-        )
+        return sparse.csr_array((self.values.ravel(), self.indices.ravel(), indptr), shape=(n_rows, n_components))

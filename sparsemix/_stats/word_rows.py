@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from sparsemix._kernels import _words
+
 
 class WordRows:
     """A table (V, K) that is zero but in the rows of some words: what a minibatch knows.
@@ -84,6 +86,14 @@ class WordRows:
         indptr[self.words + 1] = n_components
         indices = np.tile(np.arange(n_components, dtype=np.int32), n)
         return sparse.csr_array((self.rows.ravel(), indices, np.cumsum(indptr)), shape=self.shape)
+
+    def compressed(self, smallest):
+        """A sparse table without the entries below ``smallest``, whose sum goes to the word's others."""
+        lengths = np.zeros(self.n_words, dtype=np.int64)
+        topics, values = np.empty(self.rows.size, dtype=np.int32), np.empty(self.rows.size, dtype=self.dtype)
+        n = _words.compress_rows(self.words, self.rows, smallest, lengths, topics, values)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return sparse.csr_array((values[:n].copy(), topics[:n].copy(), indptr), shape=self.shape)
 
     def with_words(self, words):
         """The same with rows for these words too."""

@@ -66,9 +66,13 @@ class MixtureModel:
         self.shift = shift
         self.table = None
 
-    def empty_stats(self):
+    def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
         """Statistics of no rows."""
         return self.family.empty_stats(self.n_components, self.shift)
+
+    def blocking(self, rows):
+        """Rows of a tile, and of a chunk."""
+        return rows.blocking(self.n_components, self.n_nonzero)
 
     def scratch(self, n_rows):
         """Room for the weights of a tile."""

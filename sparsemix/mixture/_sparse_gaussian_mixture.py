@@ -191,7 +191,9 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left")],
         "init_params": [
-            StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}), "array-like", "sparse matrix"
+            StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}),
+            "array-like",
+            "sparse matrix",
         ],
         "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
@@ -462,9 +464,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         if self.total_samples is not None:
             stats.scale(self.total_samples / rows.mass)
         model.global_step(stats)
-        vars(self).update(
-            _fitted=FittedMixture(model, stats), init_params_=start.method, n_samples_seen_=0, n_steps_=0
-        )
+        vars(self).update(_fitted=FittedMixture(model, stats), init_params_=start.method, n_samples_seen_=0, n_steps_=0)
 
     def _collect(self, rows, workers):
         rows = self._rows(rows.X, rows.sample_weight)

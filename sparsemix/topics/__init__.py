@@ -1,5 +1,6 @@
 """Topic models for documents as word counts."""
 
 from sparsemix.topics._sparse_lda import SparseLDA
+from sparsemix.topics._sparse_scvb0_lda import SparseSCVB0LDA
 
-__all__ = ["SparseLDA"]
+__all__ = ["SparseLDA", "SparseSCVB0LDA"]

@@ -52,17 +52,21 @@ def doc_topic_prior(params):
 def make_start(params, model, documents, rng, workers):
     """Statistics that learning starts from, in the shape of those of all documents."""
     totals = documents.word_totals()
+    topics = start_topics(params, model, documents, totals, rng, workers)
+    return _start.stats_of(model, topics, documents, totals.sum())
+
+
+def start_topics(params, model, documents, totals, rng, workers):
+    """Counts by word and topic, (V, K), of any sum."""
     method = params.init_params
     if not isinstance(method, str):
-        return _start.stats_of(model, given_topics(method, model), documents, totals.sum())
+        return given_topics(method, model)
     if method == "random":
-        topics = _start.random_topics(model, totals, rng)
-    elif method == "bregman":
-        topics = _start.bregman_topics(model, documents, totals, rng)
-    else:
-        size, n_iter, verbose = params.init_size, params.n_init_iter, params.verbose
-        topics = _start.smoothed_em_topics(model, documents, size, n_iter, rng, workers, verbose)
-    return _start.stats_of(model, topics, documents, totals.sum())
+        return _start.random_topics(model, totals, rng)
+    if method == "bregman":
+        return _start.bregman_topics(model, documents, totals, rng)
+    size, n_iter, verbose = params.init_size, params.n_init_iter, params.verbose
+    return _start.smoothed_em_topics(model, documents, size, n_iter, rng, workers, verbose)
 
 
 def given_topics(components, model):

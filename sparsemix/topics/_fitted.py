@@ -43,3 +43,14 @@ class FittedTopics:
         table -= psi(self.totals)
         table -= table.max(axis=1, keepdims=True)
         return np.ascontiguousarray(np.exp(table), dtype=self.word_topic.dtype)
+
+
+class FittedCounts(FittedTopics):
+    """The same of collapsed inference, whose counts are expected counts of tokens."""
+
+    @cached_property
+    def word_topic(self):
+        """Expected counts plus prior, (V, K)."""
+        counts, factor = self.stats.unfolded("word_topic")
+        background = float(self.stats["offset"]) + self.model.topic_word_prior
+        return counts * counts.dtype.type(factor) + counts.dtype.type(background)

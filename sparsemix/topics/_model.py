@@ -10,6 +10,7 @@ from scipy.special import gammaln, psi
 from sparsemix._kernels import _docstep, _special, _words
 from sparsemix._stats.dirichlet import log_normalizer, maximize_prior, maximize_symmetric_prior
 from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix.topics._sums import group, sum_by_word
 
 # A topic with less of a document leaves it; on NIPS papers and arXiv abstracts a hundredth of a token costs nothing
 # that can be measured, and 1e-9, where the mass is below any rounding, costs half again as much time.
@@ -149,7 +150,7 @@ class TopicModel:
 
     # -- statistics
 
-    def empty_stats(self):
+    def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
         """Statistics of no documents."""
         shape = self.n_words, self.n_components
         by_word = np.zeros(shape, dtype=self.dtype) if self.dense else sparse.csr_array(shape, dtype=self.dtype)
@@ -173,11 +174,19 @@ class TopicModel:
             stats[name] *= 0.0
         return stats
 
+    def totals_of(self, n_documents, n_tokens):
+        """Shared sums of so many documents and tokens."""
+        return {"mass": n_documents, "tokens": n_tokens}
+
     def size(self, stats):
         """What bounds are compared per unit of: tokens."""
         return float(stats["tokens"])
 
     # -- local step
+
+    def blocking(self, rows):
+        """Documents of a tile, and of a chunk."""
+        return rows.blocking(self.n_components, self.n_nonzero)
 
     def prepare(self, x, workers):
         """Make the rows of exp E[log phi] that a chunk needs, where the last global step has made them stale."""
@@ -241,35 +250,15 @@ class TopicModel:
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         if sample_weight is not None:
             resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
-        starts = np.empty(self.n_words + 1, dtype=np.int64)
-        entries = np.empty(len(x.indices), dtype=np.int32)
-        _words.group_by_word(x.indices, starts, entries)
-        sums = self._sum_dense if self.dense else self._sum_sparse
-        word_topic, log_phi = sums(x, resp, starts, entries, workers)
+        word_topic, log_phi = (
+            self._sum_dense(x, resp, workers)
+            if self.dense
+            else sum_by_word(x, resp, self.n_words, self.n_components, workers, self._table, self.smallest_count)
+        )
         stats.add(self._stats_of(x, resp, weight, word_topic, log_phi))
 
-    def _sum_sparse(self, x, resp, starts, entries, workers):  # noqa: ARG002
-        """S_vk of a chunk as a sparse table, and sum_vk S_vk log of the table that documents were inferred with."""
-        lengths, energies = np.zeros(self.n_words, dtype=np.int64), np.zeros(self.n_words)
-        bounds = np.searchsorted(starts, np.linspace(0, starts[-1], workers.n_jobs + 1)[1:-1])
-        bounds = [0, *(int(b) for b in bounds), self.n_words]
-        parts = {}
-
-        def share(first, last):
-            room = int(min((starts[last] - starts[first]) * self.n_nonzero, (last - first) * self.n_components))
-            topics, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=self.dtype)
-            n = _words.sum_sparse(
-                starts, entries, resp.topics, resp.values, self._table, self.smallest_count, self.n_components,
-                first, last, lengths, topics, values, energies,
-            )  # fmt: skip
-            parts[first] = topics[:n].copy(), values[:n].copy()
-
-        workers.map(share, [(first, last) for first, last in pairwise(bounds) if last > first])
-        topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        return sparse.csr_array((values, topics, indptr), shape=(self.n_words, self.n_components)), energies.sum()
-
-    def _sum_dense(self, x, resp, starts, entries, workers):
+    def _sum_dense(self, x, resp, workers):
+        starts, entries = group(x, self.n_words)
         out = np.zeros((self.n_words, self.n_components), dtype=self.dtype)
         documents, scale = x.documents(), resp.values[:, 0]
         workers.split(

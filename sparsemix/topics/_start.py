@@ -24,8 +24,8 @@ def stats_of(model, word_topic, documents, tokens):
     stats = model.empty_stats()
     stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
     stats.replace("word_topic", word_topic)
-    stats["mass"] += documents.mass
-    stats["tokens"] += tokens
+    for name, total in model.totals_of(documents.mass, tokens).items():
+        stats[name] += total
     return stats
 
 

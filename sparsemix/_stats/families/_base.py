@@ -51,8 +51,7 @@ class GaussianFamily(ABC):
         return SufficientStatistics(
             {"count": np.zeros(n_components)}
             | {name: np.zeros((n_components, *shape)) for name, shape in by_component.items()},
-            {"mass": np.zeros(()), "entropy": np.zeros(())}
-            | {name: np.zeros(shape) for name, shape in shared.items()},
+            {"mass": np.zeros(()), "entropy": np.zeros(())} | {name: np.zeros(shape) for name, shape in shared.items()},
             shift,
         )
 

@@ -67,9 +67,7 @@ def whiten(covariances, means, dtype, split=serial):
     offsets = np.empty(means.shape, dtype=dtype)
     log_dets = np.empty(n_components)
     means = np.ascontiguousarray(means, dtype=np.float64)
-    split(
-        lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), n_components
-    )
+    split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), n_components)
     bad = np.flatnonzero(np.isnan(log_dets))
     if not len(bad):
         return factors, offsets, log_dets
@@ -151,4 +149,3 @@ class TiedTable:
 
 
 TABLES = {"full": full_table, "diag": diagonal_table, "spherical": spherical_table, "tied": TiedTable}
-

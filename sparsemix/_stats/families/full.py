@@ -90,4 +90,3 @@ class FullGaussian(PackedCovariances, GaussianFamily):
         y = _wishart.white(x, prior.mean[0], prior.scale[0])
         degrees = max(prior.dof[0] - d, 1e-3)
         return _wishart.rank_one_divergences(y, kappa / (kappa + 1), degrees / (kappa + 1) ** 2)
-

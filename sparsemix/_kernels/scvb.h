@@ -1,0 +1,63 @@
+/* Clumped collapsed inference of documents under frozen topics, dense in the topics: the loops live in scvb_loops.h. */
+#ifndef SPARSEMIX_SCVB_H
+#define SPARSEMIX_SCVB_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "simd.h"
+
+/* Which of its own tokens a word type leaves out of the counts that its topics are chosen by. */
+enum { SPARSEMIX_EXCLUDE_NONE = 0, SPARSEMIX_EXCLUDE_DOCUMENT = 1, SPARSEMIX_EXCLUDE_BOTH = 2 };
+
+/* What a block of documents has in common. */
+typedef struct {
+    ptrdiff_t n_components; /* K */
+    ptrdiff_t width;        /* K padded */
+    int n_sweeps;           /* the last one adds to the statistics */
+    int exclude;
+    int exact;              /* N is the sum of c gamma; else steps of size rho towards C gamma */
+    double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
+    double prior;           /* topic_word_prior / factor */
+    double own;             /* 1 / factor: a token in units of the table */
+    ptrdiff_t n_rates;
+    const double *rates;    /* (n_rates,) rho by whole tokens seen in the visit */
+} sparsemix_scvb_settings;
+
+/* One document, and room for its sweeps. */
+#define SPARSEMIX_SCVB_STRUCT(REAL)                                                                                    \
+    typedef struct {                                                                                                   \
+        sparsemix_scvb_settings s;                                                                                     \
+        const REAL *table;            /* (V, K) counts by word and topic */                                            \
+        const REAL *alpha, *inverse;  /* (width,) prior; factor / (N_k + V topic_word_prior) */                        \
+        REAL *now, *start, *weights;  /* (width,) N_jk; what is left of it from before; gamma up to its sum */         \
+        REAL *resp;                   /* (U, width) gamma */                                                           \
+        REAL *total;                  /* (width,) sum of c gamma */                                                    \
+        ptrdiff_t n_types;            /* U */                                                                          \
+        const int *types;             /* (U,) rows of the table */                                                     \
+        const REAL *counts;           /* (U,) c */                                                                     \
+        double length;                /* C_j */                                                                        \
+    } scvb_##REAL;
+
+SPARSEMIX_SCVB_STRUCT(float)
+SPARSEMIX_SCVB_STRUCT(double)
+
+#define LOOPS "scvb_loops.h"
+#include "for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_SCVB_DOCUMENTS(REAL)                                                                                 \
+    static void sparsemix_scvb_documents_##REAL(                                                                       \
+        int isa, const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, \
+        const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,    \
+        REAL *resp, REAL *total)                                                                                       \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, scvb_documents, REAL, settings, n_docs, indptr, indices, counts, table, inverse,       \
+                           alpha, room, doc_topic, resp, total);                                                       \
+    }
+
+SPARSEMIX_SCVB_DOCUMENTS(float)
+SPARSEMIX_SCVB_DOCUMENTS(double)
+
+#endif

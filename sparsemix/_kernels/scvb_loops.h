@@ -1,0 +1,182 @@
+/* The loops of scvb.h for one REAL and one instruction set: no include guard, included several times.
+ *
+ * Topics stand in the lanes of the registers. Rows of the table have K numbers and are read as they are; a document's
+ * own vectors are padded to whole registers, with inverse = 0 there, so that no weight falls on the padding. */
+
+#include "vector_math.h"
+
+#if defined(REAL_IS_DOUBLE)
+#define SCVB scvb_double
+#else
+#define SCVB scvb_float
+#endif
+
+/* The last n < LANES numbers of a row. */
+TARGET static inline VECTOR SPARSEMIX_NAME(load_part)(const REAL *x, ptrdiff_t n)
+{
+#if SPARSEMIX_X86 && LEVEL == 2 && defined(REAL_IS_DOUBLE)
+    return (VECTOR)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), x);
+#elif SPARSEMIX_X86 && LEVEL == 2
+    return (VECTOR)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), x);
+#else
+    VECTOR out = FILL(0);
+    ptrdiff_t i;
+    for (i = 0; i < n; i++)
+        ((REAL *)&out)[i] = x[i];
+    return out;
+#endif
+}
+
+TARGET static inline VECTOR SPARSEMIX_NAME(load)(const REAL *x)
+{
+    VECTOR out;
+    memcpy(&out, x, sizeof out);
+    return out;
+}
+
+/* (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) for one vector of topics; ``own`` tokens of gamma are left out. */
+TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_vector)(
+    const SCVB *d, VECTOR count, ptrdiff_t k, const REAL *gamma, REAL own, const int exclude)
+{
+    VECTOR topic = count + (REAL)d->s.base, inverse = *(const VECTOR *)(d->inverse + k);
+    VECTOR now = *(const VECTOR *)(d->now + k);
+    if (exclude != SPARSEMIX_EXCLUDE_NONE) {
+        const VECTOR left_out = *(const VECTOR *)(gamma + k) * own;
+        now = LARGER(now - left_out, FILL(0));
+        if (exclude == SPARSEMIX_EXCLUDE_BOTH) {
+            const VECTOR share = left_out * (REAL)d->s.own;
+            topic = LARGER(topic - share, FILL(d->s.prior));
+            inverse = inverse / ((REAL)1 - share * inverse);
+        }
+    }
+    return topic * inverse * (now + *(const VECTOR *)(d->alpha + k));
+}
+
+/* Weights of all topics for a type; returns their sum. */
+TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_fixed)(
+    const SCVB *d, const REAL *row, const REAL *gamma, REAL own, const int exclude)
+{
+    const ptrdiff_t n = d->s.n_components, whole = n / LANES * LANES;
+    VECTOR sum = FILL(0), other = FILL(0), w;
+    ptrdiff_t k = 0, half, v;
+    for (; k + 2 * LANES <= whole; k += 2 * LANES) { /* two sums: additions wait for each other */
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k), k, gamma, own, exclude);
+        *(VECTOR *)(d->weights + k) = w;
+        sum += w;
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k + LANES), k + LANES, gamma, own, exclude);
+        *(VECTOR *)(d->weights + k + LANES) = w;
+        other += w;
+    }
+    for (; k < n; k += LANES) {
+        const VECTOR count = k < whole ? SPARSEMIX_NAME(load)(row + k) : SPARSEMIX_NAME(load_part)(row + k, n - k);
+        w = SPARSEMIX_NAME(weigh_vector)(d, count, k, gamma, own, exclude);
+        *(VECTOR *)(d->weights + k) = w;
+        other += w;
+    }
+    sum += other;
+    for (half = LANES / 2; half > 0; half /= 2)
+        for (v = 0; v < half; v++)
+            ((REAL *)&sum)[v] += ((REAL *)&sum)[v + half];
+    return ((REAL *)&sum)[0];
+}
+
+TARGET static REAL SPARSEMIX_NAME(weigh)(const SCVB *d, const REAL *row, const REAL *gamma, REAL own)
+{
+    const int exclude = gamma ? d->s.exclude : SPARSEMIX_EXCLUDE_NONE;
+    if (exclude == SPARSEMIX_EXCLUDE_NONE)
+        return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_NONE);
+    if (exclude == SPARSEMIX_EXCLUDE_DOCUMENT)
+        return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_DOCUMENT);
+    return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_BOTH);
+}
+
+/* One sweep of exact sums: N_j loses a type's old c gamma and gains the new one. In the first sweep what was
+ * remembered of the document goes instead, in proportion to the tokens replaced. */
+TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
+{
+    const int first = sweep == 0;
+    ptrdiff_t u, k;
+    for (u = 0; u < d->n_types; u++) {
+        const REAL c = d->counts[u];
+        const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
+        REAL *gamma = d->resp + u * d->s.width;
+        const REAL total = SPARSEMIX_NAME(weigh)(d, row, first ? NULL : gamma, c < 1 ? c : 1), scale = 1 / total;
+        const REAL *old = first ? d->start : gamma;
+        const REAL old_share = first ? (REAL)(c / d->length) : c;
+        for (k = 0; k < d->s.width; k += LANES) {
+            const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
+            *(VECTOR *)(d->now + k) += value * c - *(const VECTOR *)(old + k) * old_share;
+            *(VECTOR *)(gamma + k) = value;
+        }
+    }
+    for (k = 0; k < d->s.width; k++) /* round-off of the differences */
+        d->now[k] = d->now[k] > 0 ? d->now[k] : 0;
+}
+
+/* One sweep of steps: N_j <- (1 - rho)^c N_j + (1 - (1 - rho)^c) C_j gamma, rho by the tokens seen so far. */
+TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
+{
+    double seen = sweep * d->length;
+    ptrdiff_t u, k;
+    memset(d->total, 0, d->s.width * sizeof(REAL));
+    for (u = 0; u < d->n_types; u++) {
+        const double c = d->counts[u];
+        const ptrdiff_t at = (ptrdiff_t)seen < d->s.n_rates ? (ptrdiff_t)seen : d->s.n_rates - 1;
+        const double keep = c == 1.0 ? 1.0 - d->s.rates[at] : pow(1.0 - d->s.rates[at], c);
+        const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
+        const REAL scale = 1 / SPARSEMIX_NAME(weigh)(d, row, NULL, 0), add = (REAL)((1.0 - keep) * d->length);
+        REAL *gamma = d->resp + u * d->s.width;
+        for (k = 0; k < d->s.width; k += LANES) {
+            const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
+            *(VECTOR *)(d->now + k) = *(VECTOR *)(d->now + k) * (REAL)keep + value * add;
+            *(VECTOR *)(d->total + k) += value * (REAL)c;
+            *(VECTOR *)(gamma + k) = value;
+        }
+        seen += c;
+    }
+}
+
+TARGET static void SPARSEMIX_NAME(scvb_documents)(
+    const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
+    const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,
+    REAL *resp, REAL *total)
+{
+    const ptrdiff_t n = settings->n_components, width = settings->width;
+    const size_t bytes = n * sizeof(REAL);
+    SCVB d;
+    ptrdiff_t i, u;
+    int sweep;
+    d.s = *settings;
+    d.table = table;
+    memset(room, 0, 6 * width * sizeof(REAL));
+    memcpy(room, alpha, bytes);
+    memcpy(room + width, inverse, bytes);
+    d.alpha = room;
+    d.inverse = room + width;
+    d.now = room + 2 * width;
+    d.start = room + 3 * width;
+    d.weights = room + 4 * width;
+    d.total = settings->exact ? d.now : room + 5 * width;
+    for (i = 0; i < n_docs; i++) {
+        const int64_t first = indptr[i];
+        d.n_types = indptr[i + 1] - first;
+        d.types = indices + first;
+        d.counts = counts + first;
+        d.resp = resp + first * width;
+        d.length = 0.0;
+        for (u = 0; u < d.n_types; u++)
+            d.length += d.counts[u];
+        memcpy(d.now, doc_topic + i * n, bytes);
+        memcpy(d.start, doc_topic + i * n, bytes);
+        for (sweep = 0; sweep < d.s.n_sweeps; sweep++)
+            if (d.s.exact)
+                SPARSEMIX_NAME(sweep_exact)(&d, sweep);
+            else
+                SPARSEMIX_NAME(sweep_steps)(&d, sweep);
+        memcpy(doc_topic + i * n, d.now, bytes);
+        memcpy(total + i * n, d.total, bytes);
+    }
+}
+
+#undef SCVB
+#include "vector_math_end.h"
