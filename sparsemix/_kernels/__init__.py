@@ -26,11 +26,11 @@ Callers allocate; outputs come last.
 """
 
 try:
-    from sparsemix._kernels import _accumulate, _docstep, _factor, _quadratic, _simd, _special, _topl, _words
+    from sparsemix._kernels import _accumulate, _cvb, _docstep, _factor, _gibbs, _quadratic, _simd, _special, _topl, _words
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         f"the compiled kernels of sparsemix cannot be loaded ({error}); install the package with 'pip install .' "
         "and a C compiler, and import it from outside its source folder"
     ) from error
 
-__all__ = ["_accumulate", "_docstep", "_factor", "_quadratic", "_simd", "_special", "_topl", "_words"]
+__all__ = ["_accumulate", "_cvb", "_docstep", "_factor", "_gibbs", "_quadratic", "_simd", "_special", "_topl", "_words"]
