@@ -2,6 +2,6 @@
 
 from sparsemix._version import __version__
 from sparsemix.mixture import SparseGaussianMixture
-from sparsemix.topics import SparseLDA
+from sparsemix.topics import CollapsedLDA, SparseLDA
 
-__all__ = ["SparseGaussianMixture", "SparseLDA", "__version__"]
+__all__ = ["CollapsedLDA", "SparseGaussianMixture", "SparseLDA", "__version__"]

@@ -20,13 +20,27 @@
                                                                         |
                                                                    rows of word_topic -> statistics
 
+    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): both follow one another with
+                         word_topic and totals, in place; add_up makes these from the responsibilities or topics anew
+
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
 Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
 Callers allocate; outputs come last.
 """
 
 try:
-    from sparsemix._kernels import _accumulate, _cvb, _docstep, _factor, _gibbs, _quadratic, _simd, _special, _topl, _words
+    from sparsemix._kernels import (
+        _accumulate,
+        _cvb,
+        _docstep,
+        _factor,
+        _gibbs,
+        _quadratic,
+        _simd,
+        _special,
+        _topl,
+        _words,
+    )
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         f"the compiled kernels of sparsemix cannot be loaded ({error}); install the package with 'pip install .' "

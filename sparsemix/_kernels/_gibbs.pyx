@@ -33,8 +33,8 @@ cdef extern from "gibbs.h" nogil:
         int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
         const double*, const double*, double*, int*, double*, double*, double*, double*)
     void sparsemix_conditional_float(
-        int, const sparsemix_gibbs_settings*, const float*, const float*, const float*, const double*, Py_ssize_t, float,
-        float*)
+        int, const sparsemix_gibbs_settings*, const float*, const float*, const float*, const double*, Py_ssize_t,
+        float, float*)
     void sparsemix_conditional_double(
         int, const sparsemix_gibbs_settings*, const double*, const double*, const double*, const double*, Py_ssize_t,
         double, double*)

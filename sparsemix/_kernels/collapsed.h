@@ -20,10 +20,25 @@ typedef struct {
 /* Vectors of K numbers that ``cvb_documents`` needs. */
 #define SPARSEMIX_COLLAPSED_ROOM 10
 
-/* E[log Gamma(prior + n)] - log Gamma(prior) for n with this mean and variance, to second order ([TNW07] Section 3.2) */
+/* E[log Gamma(prior + n)] - log Gamma(prior) for a count n with this mean and variance. Nothing but n = 0 is special where
+ * the prior is small, so it is taken by itself, with the probability that a binomial distribution of this mean and
+ * variance gives it; given n > 0 the expansion is of second order. (Plain Taylor about the mean, as in [TNW07], would be
+ * off by 1 / (8 prior) for every topic that a word hardly has.) */
 static inline double sparsemix_expected_log_gamma(double mean, double variance, double prior, double log_gamma_prior)
 {
-    return sparsemix_log_gamma(prior + mean) - log_gamma_prior + 0.5 * variance * sparsemix_trigamma(prior + mean);
+    double success, positive, mean_positive, variance_positive;
+    if (!(mean > 0.0))
+        return 0.0;
+    success = 1.0 - variance / mean;
+    if (success > 1.0 - 1e-12) /* certain */
+        positive = 1.0;
+    else
+        positive = -expm1(success > 1e-8 ? mean / success * log1p(-success) : -mean);
+    mean_positive = mean / positive;
+    variance_positive = (variance + mean * mean) / positive - mean_positive * mean_positive;
+    return positive
+           * (sparsemix_log_gamma(prior + mean_positive) - log_gamma_prior
+              + 0.5 * (variance_positive > 0.0 ? variance_positive : 0.0) * sparsemix_trigamma(prior + mean_positive));
 }
 
 #define LOOPS "collapsed_loops.h"

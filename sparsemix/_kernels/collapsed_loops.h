@@ -17,7 +17,7 @@ typedef struct {
     REAL *alpha, *now, *spread;                        /* N_jk and its variances, with alpha */
     REAL *base, *moved, *base_spread, *moved_spread;   /* of all documents */
     REAL *weights, *power;                             /* of one type */
-    double change, entropy;
+    VECTOR change, entropy;                            /* of one document, by lanes */
 } SPARSEMIX_NAME(visit);
 #define VISIT SPARSEMIX_NAME(visit)
 
@@ -94,7 +94,7 @@ TARGET static inline void SPARSEMIX_NAME(replace)(VISIT *d, REAL sum, REAL count
         (word + k, n - k, LARGER(SPARSEMIX_NAME(load)(word + k, n - k) + moved, FILL(0)));
         change += LARGER(difference, -difference);
     }
-    d->change += (double)SPARSEMIX_NAME(lane_sum)(change) * count * weight;
+    d->change += change * count;
 }
 
 /* The variances that follow the move from the old responsibilities to ``weights`` / sum, and the entropy of these. */
@@ -114,7 +114,7 @@ TARGET static inline void SPARSEMIX_NAME(replace_spread)(VISIT *d, REAL sum, REA
         (word_spread + k, n - k, LARGER(SPARSEMIX_NAME(load)(word_spread + k, n - k) + moved, FILL(0)));
         entropy -= r * SPARSEMIX_NAME(log)(LARGER(r, FILL(SMALLEST)));
     }
-    d->entropy += (double)SPARSEMIX_NAME(lane_sum)(entropy) * count * weight;
+    d->entropy += entropy * count;
 }
 
 /* N_jk as the sum of the document's own responsibilities, and the room of what will move. */
@@ -176,13 +176,14 @@ TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_setti
 {
     const ptrdiff_t n = s->n_components, p = s->padded;
     VISIT visit = {s,          room + 0 * p, room + 1 * p, room + 2 * p, room + 3 * p, room + 4 * p,
-                   room + 5 * p, room + 6 * p, room + 7 * p, room + 8 * p, 0.0,          0.0};
+                   room + 5 * p, room + 6 * p, room + 7 * p, room + 8 * p, FILL(0),      FILL(0)};
     ptrdiff_t j, e;
     memset(room, 0, SPARSEMIX_COLLAPSED_ROOM * p * sizeof(REAL));
     memcpy(visit.alpha, alpha, n * sizeof(REAL)); /* topics behind the last have no prior, hence no weight */
     for (j = 0; j < n_docs; j++) {
         const double w = weight ? weight[j] : 1.0;
         double tokens = 0.0;
+        visit.change = visit.entropy = FILL(0);
         SPARSEMIX_NAME(enter)(&visit, indptr[j + 1] - indptr[j], counts + indptr[j], gamma + indptr[j] * n);
         SPARSEMIX_NAME(read_totals)(totals, n, visit.base, visit.moved);
         if (s->second_order)
@@ -192,6 +193,8 @@ TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_setti
             const REAL word_copy = copy * (REAL)sparsemix_own_copy(w);
             REAL *own = gamma + e * n, *word = word_topic + (ptrdiff_t)indices[e] * n, *spread = NULL, sum;
             tokens += count;
+            if (e + 1 < indptr[n_docs])
+                SPARSEMIX_NAME(fetch)(word_topic + (ptrdiff_t)indices[e + 1] * n, n);
             if (s->second_order) {
                 spread = word_variance + (ptrdiff_t)indices[e] * n;
                 sum = SPARSEMIX_NAME(weigh_twice)(&visit, own, word, spread, copy, word_copy);
@@ -209,11 +212,11 @@ TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_setti
             SPARSEMIX_NAME(write_totals)(total_variances, n, visit.moved_spread);
             sums[2] += w * SPARSEMIX_NAME(document_bound)(&visit, log_gamma_alpha, tokens);
         }
+        sums[0] += w * SPARSEMIX_NAME(lane_sum)(visit.change);
+        sums[1] += w * SPARSEMIX_NAME(lane_sum)(visit.entropy);
         if (doc_topic)
             memcpy(doc_topic + j * n, visit.now, n * sizeof(REAL));
     }
-    sums[0] += visit.change;
-    sums[1] += visit.entropy;
 }
 
 #undef AT

@@ -68,18 +68,29 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(weigh_to
         AT(c->columns, v * LANES) = sums[v];
 }
 
-/* The topic at the share ``u`` of all weights: its column first, then its place in the column. */
+/* The topic at the share ``u`` of all weights: its column first, four by four and without branches, then its place in
+ * the column. */
 TARGET static inline ptrdiff_t SPARSEMIX_NAME(choose)(const CHAIN *c, double u)
 {
-    const REAL *columns = c->columns, *weights = c->weights;
-    double rest = 0.0;
-    ptrdiff_t column, k;
-    for (column = 0; column < SPARSEMIX_COLUMNS; column++)
-        rest += columns[column];
-    rest *= u;
-    for (column = 0; column < SPARSEMIX_COLUMNS - 1 && rest >= columns[column]; column++)
-        rest -= columns[column];
-    for (k = column; k < c->s->padded; k += SPARSEMIX_COLUMNS) {
+    const REAL *sums = c->columns, *weights = c->weights;
+    double fours[4], before[4], rest;
+    ptrdiff_t g, i, k;
+    for (g = 0; g < 4; g++)
+        fours[g] = ((double)sums[4 * g] + sums[4 * g + 1]) + ((double)sums[4 * g + 2] + sums[4 * g + 3]);
+    before[0] = 0.0;
+    before[1] = fours[0];
+    before[2] = fours[0] + fours[1];
+    before[3] = before[2] + fours[2];
+    rest = u * (before[3] + fours[3]);
+    g = (rest >= before[1]) + (rest >= before[2]) + (rest >= before[3]);
+    rest -= before[g];
+    sums += 4 * g;
+    before[1] = sums[0];
+    before[2] = (double)sums[0] + sums[1];
+    before[3] = before[2] + sums[2];
+    i = (rest >= before[1]) + (rest >= before[2]) + (rest >= before[3]);
+    rest -= before[i];
+    for (k = 4 * g + i; k < c->s->padded; k += SPARSEMIX_COLUMNS) {
         if (rest < weights[k])
             return k;
         rest -= weights[k];
@@ -147,6 +158,8 @@ TARGET static void SPARSEMIX_NAME(gibbs_documents)(const sparsemix_gibbs_setting
         for (e = indptr[j]; e < indptr[j + 1]; e++) {
             REAL *word = word_topic + (ptrdiff_t)indices[e] * n;
             const int64_t end = t + (int64_t)counts[e];
+            if (e + 1 < indptr[n_docs])
+                SPARSEMIX_NAME(fetch)(word_topic + (ptrdiff_t)indices[e + 1] * n, n);
             for (; t < end; t++) {
                 const ptrdiff_t old = topics[t];
                 SPARSEMIX_NAME(weigh_token)(&c, word, totals, old, copy);

@@ -53,19 +53,38 @@ TARGET static inline void SPARSEMIX_NAME(store)(REAL *p, ptrdiff_t n, VECTOR x)
 #endif
 }
 
-/* The sum of all lanes, pairs first: the same order for every width of register that divides the padding. */
+/* The sum of all lanes, halves first. */
 TARGET static inline REAL SPARSEMIX_NAME(lane_sum)(VECTOR x)
 {
 #if SPARSEMIX_VECTORS
-    REAL lanes[VECTOR_BYTES / sizeof(REAL)];
-    ptrdiff_t half, i;
-    memcpy(lanes, &x, sizeof x);
-    for (half = LANES / 2; half > 0; half /= 2)
-        for (i = 0; i < half; i++)
-            lanes[i] += lanes[i + half];
-    return lanes[0];
+    typedef REAL quarter __attribute__((vector_size(16), may_alias));
+    const quarter *parts = (const quarter *)&x;
+    quarter sum = parts[0];
+#if VECTOR_BYTES == 64
+    sum = (parts[0] + parts[2]) + (parts[1] + parts[3]);
+#elif VECTOR_BYTES == 32
+    sum = parts[0] + parts[1];
+#endif
+#if defined(REAL_IS_DOUBLE)
+    return sum[0] + sum[1];
+#else
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+#endif
 #else
     return x;
+#endif
+}
+
+/* Ask for a row of n numbers that will be read soon. */
+TARGET static inline void SPARSEMIX_NAME(fetch)(const REAL *row, ptrdiff_t n)
+{
+#if SPARSEMIX_VECTORS
+    ptrdiff_t k;
+    for (k = 0; k < n; k += (ptrdiff_t)(64 / sizeof(REAL)))
+        __builtin_prefetch(row + k, 1);
+#else
+    (void)row;
+    (void)n;
 #endif
 }
 

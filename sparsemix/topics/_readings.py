@@ -15,13 +15,15 @@ from sparsemix.topics._inference import infer_doc_topic
 DOCUMENTS = 1 << 13
 
 
-class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class BaseTopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
+
+    n_jobs = None  # of estimators that have no such parameter
 
     # -- documents
 
     def transform(self, X):
-        """Topic proportions of documents, by dense variational inference from a fixed start.
+        """Topic proportions of documents, by dense inference from a fixed start with the topics held fixed.
 
         A document's row depends on that document alone: not on the other rows, their order, or chance.
 
@@ -43,13 +45,13 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
         theta = np.empty((X.shape[0], self._n_features_out))
-        table = self._fitted.exp_log_word
+        table, linear = self._fitted.table, self._fitted.linear
         with Workers(self.n_jobs) as workers:
             for start, stop in spans(X.shape[0], DOCUMENTS):
                 block = canonical(X[start:stop])
                 theta[start:stop] = infer_doc_topic(
                     block, table, self.doc_topic_prior_, max_iter=self.max_doc_update_iter, tol=TRANSFORM_TOL,
-                    workers=workers,
+                    linear=linear, workers=workers,
                 )  # fmt: skip
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
@@ -58,8 +60,8 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Held-out log likelihood a token, by document completion.
 
         A fifth of each document's word types is hidden; proportions come from the others, and the hidden tokens are
-        scored. It means the same for every number of topics, every ``n_nonzero`` and every topic model, so it is what
-        ``GridSearchCV`` should choose by.
+        scored. It means the same for every number of topics and every topic model, so it is what ``GridSearchCV``
+        should choose by.
 
         Parameters
         ----------
@@ -102,11 +104,6 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._fitted_part("word_topic").T
 
     @property
-    def exp_dirichlet_component_(self):
-        """exp E[log phi] up to one factor a word, (n_components, n_features); a view."""
-        return self._fitted_part("exp_log_word").T
-
-    @property
     def doc_topic_prior_(self):
         """Dirichlet prior of the documents, (n_components,); learned with ``optimize_priors``."""
         return self._fitted_part("model").doc_topic_prior
@@ -121,12 +118,6 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Share of all tokens in each topic, (n_components,)."""
         counts = self._fitted_part("stats")["count"]
         return counts / counts.sum()
-
-    @property
-    def restart_acceptance_(self):
-        """Share of restart proposals accepted in the last pass; NaN without any."""
-        proposed, accepted = self._fitted_part("stats")["restarts"]
-        return float(accepted / proposed) if proposed else float("nan")
 
     def topic_table(self, feature_names=None, n_top_words=10):
         """The topics as rows of a table, the one with the most tokens first.
@@ -180,6 +171,21 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+class TopicReadings(BaseTopicReadings):
+    """What variational models say besides: what they infer documents from, and how restarts went."""
+
+    @property
+    def exp_dirichlet_component_(self):
+        """exp E[log phi] up to one factor a word, (n_components, n_features); a view."""
+        return self._fitted_part("exp_log_word").T
+
+    @property
+    def restart_acceptance_(self):
+        """Share of restart proposals accepted in the last pass; NaN without any."""
+        proposed, accepted = self._fitted_part("stats")["restarts"]
+        return float(accepted / proposed) if proposed else float("nan")
 
 
 # Tokens; proportions of papers and abstracts are then right to 2e-3 in total variation, on average.
