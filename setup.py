@@ -18,8 +18,10 @@ DOCUMENT_HEADERS = [*VECTOR_HEADERS, "document.h", "document_loops.h", "document
 KERNELS = {
     "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
     "_alias": ["alias.h"],
+    "_cvb": [*VECTOR_HEADERS, "collapsed.h", "collapsed_loops.h", "own_token.h", "vector_rows.h"],
     "_docstep": DOCUMENT_HEADERS,
     "_factor": [],
+    "_gibbs": [*VECTOR_HEADERS, "gibbs.h", "gibbs_loops.h", "random.h", "vector_rows.h"],
     "_mhw": ["alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],

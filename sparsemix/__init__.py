@@ -2,6 +2,6 @@
 
 from sparsemix._version import __version__
 from sparsemix.mixture import SparseGaussianMixture
-from sparsemix.topics import SparseLDA, SparseSCVB0LDA
+from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
-__all__ = ["SparseGaussianMixture", "SparseLDA", "SparseSCVB0LDA", "__version__"]
+__all__ = ["CollapsedLDA", "SparseGaussianMixture", "SparseLDA", "SparseSCVB0LDA", "__version__"]

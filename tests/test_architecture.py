@@ -21,6 +21,7 @@ FLOORS = {
     "sparsemix._kernels": 0,
     "sparsemix._stats": 1,
     "sparsemix.mixture._model": 2,
+    "sparsemix.topics._collapsed": 2,
     "sparsemix.topics._model": 2,
     "sparsemix.topics._scvb": 2,
     "sparsemix.topics._dense_sampler": 2,

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from sparsemix._kernels._docstep import Room
+from sparsemix._kernels._simd import aligned_empty
 
 from sparsemix._engine.schedules import learning_rates
 from sparsemix._kernels import _scvb, _simd
-from sparsemix._kernels._docstep import Room
-from sparsemix._kernels._simd import aligned_empty
 
 EXCLUDE = ("none", "document", "both")
 
@@ -177,7 +177,9 @@ def test_documents_without_words():
     problem.indptr = np.zeros(5, dtype=np.int64)
     problem.indices, problem.counts = problem.indices[:0], problem.counts[:0]
     doc_topic, resp, total = problem.run()
-    assert not doc_topic.any() and not total.any() and len(resp) == 0
+    assert not doc_topic.any()
+    assert not total.any()
+    assert len(resp) == 0
 
 
 def test_wrong_shapes_are_refused():

@@ -14,7 +14,8 @@ class Monitor:
     max_iter : int
         Laps over the data.
     tol : float
-        The fit has converged when a lap gains less than this per row, or per token (and loses nothing).
+        The fit has converged when a lap gains less than this per row, or per token (and loses nothing); without a
+        bound, when what a model tells as its change is less than this per token.
     schedule : object
         Says whether there is a bound, and from which lap on laps compare.
     verbose : int
@@ -37,7 +38,7 @@ class Monitor:
         self.name = name
         self.observer = observer
         self.max_seconds = np.inf if max_seconds is None else max_seconds
-        self.stats = None
+        self.stats = self.model = None
         self._views = []
         self.converged = False
         self.history = []
@@ -69,8 +70,9 @@ class Monitor:
                 viewer.keep(stats.copy())
         self._views = []
 
-    def step(self, stats):
-        """A step is complete: these statistics are what an interrupted fit leaves."""
+    def step(self, stats, model=None):
+        """A step is complete: these statistics (and the model, if it changes with them) an interrupted fit leaves."""
+        self.model = self.model if model is None else model
         self.stats = stats
 
     def view(self, fitted):
@@ -80,21 +82,23 @@ class Monitor:
 
     def lap(self, lap, model, stats):
         """Record a lap; returns whether the fit ends."""
-        size = model.size(stats)
-        bound = model.lower_bound(stats)
+        size, name = model.size(stats), getattr(model, "objective", "lower_bound")
+        value = getattr(model, name)(stats)
         self.history.append(
             {
                 "n_iter": lap,
                 "seconds": time.perf_counter() - self._start,
-                "lower_bound": float(bound),
-                f"lower_bound_per_{model.unit}": float(bound / size),
+                name: float(value),
+                f"{name}_per_{model.unit}": float(value / size),
             }
         )
         bounds = self.lower_bounds
         if len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
+        elif name == "change":
+            self.converged = bool(value / size < self.tol)
         if self.verbose and lap % self.verbose == 0:
-            value = "" if np.isnan(bound) else f"  lower bound per {model.unit} {bound / size:.4f}"
+            value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
             print(
                 f"{self.name} pass {lap:3d}/{self.max_iter}  {self.history[-1]['seconds']:7.1f} s" + value
                 + ("  converged" * self.converged),

@@ -26,6 +26,9 @@
          |  proposals, frozen                                           |
          +------------------------------------------------------->  _words.group_by_word, sum_sparse
 
+    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): both follow one another with
+                         word_topic and totals, in place; add_up makes these from the responsibilities or topics anew
+
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
 Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
 Callers allocate; outputs come last.
@@ -35,11 +38,14 @@ try:
     from sparsemix._kernels import (
         _accumulate,
         _alias,
+        _cvb,
         _docstep,
         _factor,
+        _gibbs,
         _mhw,
         _quadratic,
         _random,
+        _scvb,
         _simd,
         _special,
         _topl,
@@ -54,11 +60,14 @@ except ImportError as error:  # pragma: no cover
 __all__ = [
     "_accumulate",
     "_alias",
+    "_cvb",
     "_docstep",
     "_factor",
+    "_gibbs",
     "_mhw",
     "_quadratic",
     "_random",
+    "_scvb",
     "_simd",
     "_special",
     "_topl",

@@ -1,4 +1,4 @@
-/* log Gamma and digamma of positive numbers: shifted up by a product, then Stirling's series. */
+/* log Gamma and its derivatives at positive numbers: shifted up by a recurrence, then Stirling's series. */
 #ifndef SPARSEMIX_SPECIAL_H
 #define SPARSEMIX_SPECIAL_H
 
@@ -33,6 +33,19 @@ static inline double sparsemix_digamma(double x)
     r2 = 1.0 / (x * x);
     return log(x) - 0.5 / x
            - r2 * (1.0 / 12 - r2 * (1.0 / 120 - r2 * (1.0 / 252 - r2 * (1.0 / 240 - r2 * (1.0 / 132))))) - sum;
+}
+
+static inline double sparsemix_trigamma(double x)
+{
+    double sum = 0.0, r, r2;
+    while (x < SPARSEMIX_SHIFT_BELOW) {
+        sum += 1.0 / (x * x);
+        x += 1.0;
+    }
+    r = 1.0 / x;
+    r2 = r * r;
+    return sum + r + 0.5 * r2
+           + r * r2 * (1.0 / 6 - r2 * (1.0 / 30 - r2 * (1.0 / 42 - r2 * (1.0 / 30 - r2 * (5.0 / 66)))));
 }
 
 #endif

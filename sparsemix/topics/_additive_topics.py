@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._additive import AdditiveEstimator
-from sparsemix._base import check_counts, check_weights, seeded
+from sparsemix._base import check_counts, seeded
 from sparsemix._compat import FitObserver, _fit_context, with_callbacks
-from sparsemix._engine.documents import Documents
 from sparsemix._engine.loop import collect, run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.threads import Workers
+from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._readings import TopicReadings
 
@@ -20,7 +20,8 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
     """Learns topics by steps from statistics; what it learns with is the estimator's.
 
     An estimator has the parameters ``n_components``, ``max_iter``, ``tol``, ``total_samples``, ``learning_decay``,
-    ``learning_offset``, ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, and defines
+    ``learning_offset``, ``max_doc_update_iter``, ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, and
+    defines
 
     - ``_make_model(n_words)``: a model, whose ``continued`` makes a start of what was learned before;
     - ``_make_start(model, documents, rng, workers)``: statistics to start from, as of all documents;
@@ -67,7 +68,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
             warm = self.warm_start and hasattr(self, "_fitted")
             X = check_counts(self, X, reset=not warm)
-            documents = self._weighted(X, sample_weight)
+            documents = weighted_documents(X, sample_weight, self._table_dtype)
             documents.memory = self._make_memory()
             rng = seeded(self.random_state)
             observer = FitObserver(self, self.max_iter, self._attributes, X)
@@ -112,7 +113,8 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         """
         with self._all_or_nothing(), Workers(self.n_jobs) as workers:
             first = not hasattr(self, "_fitted")
-            documents = self._weighted(check_counts(self, X, reset=first), sample_weight, may_be_empty=not first)
+            X = check_counts(self, X, reset=first)
+            documents = weighted_documents(X, sample_weight, self._table_dtype, may_be_empty=not first)
             if first:
                 self._start_stream(documents, workers)
             if documents.has_tokens:  # documents without any teach nothing, and should not make others forgotten
@@ -141,20 +143,9 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
         with Workers(self.n_jobs) as workers:
-            return self._collect(self._weighted(X, sample_weight, may_be_empty=True), workers)
+            return self._collect(weighted_documents(X, sample_weight, self._table_dtype, may_be_empty=True), workers)
 
     # -- inside a fit
-
-    def _weighted(self, X, sample_weight, may_be_empty=False):
-        """Documents of positive weight."""
-        sample_weight = check_weights(sample_weight, X.shape[0])
-        if sample_weight is not None and not sample_weight.all():
-            kept = sample_weight > 0
-            X, sample_weight = X[kept], sample_weight[kept]
-        documents = Documents(X, sample_weight, self._table_dtype)
-        if not may_be_empty and not documents.has_tokens:
-            raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
-        return documents
 
     def _begin(self, documents, rng, workers, warm):
         """Model and initial statistics."""

@@ -59,7 +59,7 @@ def make_start(params, model, documents, rng, workers):
     return stats_of(model, topics, documents, totals.sum())
 
 
-def make_memory(params):
+def make_memory():
     """Where documents are remembered."""
     return DocumentMemory(REMEMBERED_SHARE)
 

@@ -107,10 +107,11 @@ class DenseSampler:
         rates = None
         if self.local_rate is not None:
             rates = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0)))
+        inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
         _scvb.local_step(
-            x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior,
-            (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype), self.n_sweeps, _scvb.EXCLUDE[self.exclude_own],
-            rates, doc_topic, resp.values, resp.total, scratch.room,
+            x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
+            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, doc_topic, resp.values, resp.total,
+            scratch.room,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)

@@ -12,6 +12,7 @@ class FittedTopics:
     """Model and statistics of a completed step; tables are made on first use and not pickled."""
 
     shared = False  # whether others may hold the same statistics
+    linear = False  # how documents are inferred from ``table``
 
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may go on learning
@@ -44,9 +45,27 @@ class FittedTopics:
         table -= table.max(axis=1, keepdims=True)
         return np.ascontiguousarray(np.exp(table), dtype=self.word_topic.dtype)
 
+    @property
+    def table(self):
+        """What documents are inferred from, (V, K)."""
+        return self.exp_log_word
 
-class FittedCounts(FittedTopics):
-    """The same of collapsed inference, whose counts are expected counts of tokens."""
+
+class FittedCollapsedTopics(FittedTopics):
+    """The same for topics whose distributions were integrated out: documents see their posterior means."""
+
+    linear = True
+
+    @cached_property
+    def table(self):
+        """Posterior means of phi (V, K), each row over its largest entry."""
+        table = self.word_topic / self.totals
+        table /= table.max(axis=1, keepdims=True)
+        return np.ascontiguousarray(table, dtype=self.word_topic.dtype)
+
+
+class FittedCounts(FittedCollapsedTopics):
+    """The same with a background that all words and topics share."""
 
     @cached_property
     def word_topic(self):

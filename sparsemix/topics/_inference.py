@@ -8,8 +8,8 @@ from sparsemix._kernels import _docstep
 ENTRIES = 1 << 15
 
 
-def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, workers=None):
-    """Posterior Dirichlet parameters of documents by dense variational inference ([HS16] Algorithm 3).
+def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, linear=False, workers=None):
+    """Posterior Dirichlet parameters of documents by dense variational inference ([HS16] Algorithm 3), or by CVB0.
 
     Parameters
     ----------
@@ -21,6 +21,9 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, w
     max_iter : int
     tol : float
         Converged when no N_dk changes by this much, in tokens.
+    linear : bool
+        Weights are word_topic times alpha_k + N_dk, and not times exp digamma of that: the update of CVB0 (Asuncion et
+        al. 2009) with the topics held fixed.
     workers : Workers or None
         Threads.
 
@@ -43,7 +46,7 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, w
             doc_topic = np.empty((b - a, n_components), dtype=dtype)
             _docstep.local_step(
                 indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, None, alpha, max_iter,
-                tol, 0, 1, 1, 0, 1, 0.0, False, False, 0.0, None, None, None, doc_topic, np.empty(b - a),
+                tol, 0, 1, 1, 0, 1, 0.0, linear, False, 0.0, None, None, None, doc_topic, np.empty(b - a),
                 np.empty(b - a), np.empty((b - a, 3), dtype=np.int64), room, True,
             )  # fmt: skip
             theta[a:b] = prior + doc_topic

@@ -304,32 +304,17 @@ class TopicModel:
         self._version = next(_versions)
         if self.learn_priors and float(stats["visited"]) > 0.999 * float(stats["mass"]):
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
-            self._learn_topic_word_prior(stats)
+            self.topic_word_prior = maximize_topic_word_prior(self.topic_word_prior, stats)
         totals = stats["count"] + self.n_words * self.topic_word_prior
         self._inverse = inverse_totals(totals, self.posterior_means, self.dtype)
-
-    def _learn_topic_word_prior(self, stats):
-        old, shape = self.topic_word_prior, (self.n_words, self.n_components)
-        totals = psi(self.n_words * old + stats["count"])
-        expected_log = self._over_words(_special.digamma_sum, stats) + shape[0] * (shape[1] * psi(old) - totals.sum())
-        self.topic_word_prior = maximize_symmetric_prior(old, self.n_words, expected_log, self.n_components)
-
-    def _over_words(self, function, stats):
-        """Sum of a function over the table of counts, piece by piece in order."""
-        counts, factor = stats.unfolded("word_topic")
-        counts = counts.toarray() if sparse.issparse(counts) else counts
-        bounds = [*range(0, self.n_words, WORDS), self.n_words]
-        return sum(function(counts, factor, self.topic_word_prior, a, b) for a, b in pairwise(bounds))
 
     def lower_bound(self, stats):
         """Evidence lower bound of all documents ([HS16] Section 5), natural logarithm."""
         if self.posterior_means:
             return np.nan
-        total = self.n_words * self.topic_word_prior
         documents = float(stats["mass"]) * log_normalizer(self.doc_topic_prior)
         documents += float(self.doc_topic_prior @ stats["log_pi"]) if self.learn_priors else 0.0
-        topics = float(np.sum(gammaln(total) - gammaln(total + stats["count"])))
-        topics += self._over_words(_special.log_gamma_sum, stats)
+        topics = log_evidence_of_words(stats, self.topic_word_prior)
         return documents + float(stats["alloc"]) + float(stats["entropy"]) + topics
 
     def permute(self, order):
@@ -341,3 +326,26 @@ def inverse_totals(totals, posterior_means, dtype):
     """exp -digamma(totals), or 1 / totals, up to a factor; a topic without tokens must not drown the others in it."""
     log_inverse = -np.log(totals) if posterior_means else -psi(totals)
     return np.exp(np.minimum(log_inverse - log_inverse.min(), EXP_RANGE * np.dtype(dtype).itemsize)).astype(dtype)
+
+
+def over_words(function, stats, prior):
+    """Sum of a function over the table of counts by word and topic, piece by piece in order."""
+    counts, factor = stats.unfolded("word_topic")
+    counts = counts.toarray() if sparse.issparse(counts) else counts
+    bounds = [*range(0, len(counts), WORDS), len(counts)]
+    return sum(function(counts, factor, prior, a, b) for a, b in pairwise(bounds))
+
+
+def maximize_topic_word_prior(prior, stats):
+    """The next prior of the words, given the expected counts under the old one."""
+    n_words, n_components = stats.unfolded("word_topic")[0].shape
+    totals = psi(n_words * prior + stats["count"])
+    expected_log = over_words(_special.digamma_sum, stats, prior) + n_words * (n_components * psi(prior) - totals.sum())
+    return maximize_symmetric_prior(prior, n_words, expected_log, n_components)
+
+
+def log_evidence_of_words(stats, prior):
+    """Log probability of the words given their topics, with the topics' distributions integrated out."""
+    total = stats.unfolded("word_topic")[0].shape[0] * prior
+    totals = float(np.sum(gammaln(total) - gammaln(total + stats["count"])))
+    return totals + over_words(_special.log_gamma_sum, stats, prior)

@@ -18,10 +18,12 @@ DOCUMENTS = 1 << 13
 class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
 
+    n_jobs = None  # of estimators that have no such parameter
+
     # -- documents
 
     def transform(self, X):
-        """Topic proportions of documents, by dense variational inference from a fixed start.
+        """Topic proportions of documents, by dense inference from a fixed start with the topics held fixed.
 
         A document's row depends on that document alone: not on the other rows, their order, or chance.
 
@@ -43,13 +45,13 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
         theta = np.empty((X.shape[0], self._n_features_out))
-        table = self._fitted.exp_log_word
+        table, linear = self._fitted.table, self._fitted.linear
         with Workers(self.n_jobs) as workers:
             for start, stop in spans(X.shape[0], DOCUMENTS):
                 block = canonical(X[start:stop])
                 theta[start:stop] = infer_doc_topic(
                     block, table, self.doc_topic_prior_, max_iter=self.max_doc_update_iter, tol=TRANSFORM_TOL,
-                    workers=workers,
+                    linear=linear, workers=workers,
                 )  # fmt: skip
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
@@ -58,8 +60,8 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Held-out log likelihood a token, by document completion.
 
         A fifth of each document's word types is hidden; proportions come from the others, and the hidden tokens are
-        scored. It means the same for every number of topics, every ``n_nonzero`` and every topic model, so it is what
-        ``GridSearchCV`` should choose by.
+        scored. It means the same for every number of topics and every topic model, so it is what ``GridSearchCV``
+        should choose by.
 
         Parameters
         ----------
@@ -100,11 +102,6 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def components_(self):
         """Posterior Dirichlet parameters of the topics, (n_components, n_features); a view."""
         return self._fitted_part("word_topic").T
-
-    @property
-    def exp_dirichlet_component_(self):
-        """exp E[log phi] up to one factor a word, (n_components, n_features); a view."""
-        return self._fitted_part("exp_log_word").T
 
     @property
     def doc_topic_prior_(self):

@@ -221,6 +221,11 @@ class SparseLDA(AdditiveTopics):
         self.random_state = random_state
 
     @property
+    def exp_dirichlet_component_(self):
+        """exp E[log phi] up to one factor a word, (n_components, n_features); a view."""
+        return self._fitted_part("exp_log_word").T
+
+    @property
     def restart_acceptance_(self):
         """Share of restart proposals accepted in the last pass; NaN without any."""
         proposed, accepted = self._fitted_part("stats")["restarts"]

@@ -15,9 +15,9 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     Use it where likelihood and coherence of the topics count most, and for thousands of topics. Collapsed inference
     integrates topics and proportions out and keeps expected counts alone, which makes it more accurate than
-    variational inference of their distributions ([1]_). With few topics each visit of a word computes its responsibilities
-    for all of them; with many, a few are sampled by Metropolis-Hastings chains whose proposals come from alias tables
-    ([2]_), at a cost that hardly follows the number of topics.
+    variational inference of their distributions ([1]_). With few topics each visit of a word computes its
+    responsibilities for all of them; with many, a few are sampled by Metropolis-Hastings chains whose proposals come
+    from alias tables ([2]_), at a cost that hardly follows the number of topics.
 
     Parameters
     ----------
@@ -58,9 +58,11 @@ class SparseSCVB0LDA(AdditiveTopics):
         changes more than a tenth or proposals are rejected too often. None means 10.
     max_iter : int, default=20
         Passes over the documents.
+    max_doc_update_iter : int, default=100
+        Most iterations of one document in ``transform``.
     batch_size : int, default=None
-        Documents of a batch. None means for "memoized" a fortieth of the corpus and at least 250, for "online" between 100
-        and 500.
+        Documents of a batch. None means for "memoized" a 32nd of the corpus and at least 250, for "online" between
+        100 and 500.
     mini_epoch_size : int, default=None
         For "online": documents that are visited ``mini_epoch_passes`` times in a row, each time going on from the last,
         before they are forgotten. None means that all documents are remembered from pass to pass.
@@ -120,8 +122,8 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     Notes
     -----
-    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each non-zero count of the
-    words in use. Memoized learning keeps the sums of every batch sparse, and both methods the topics of every document
+    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each non-zero count
+    of the words in use. Memoized learning keeps the sums of every batch sparse, and both methods the topics of every document
     that hold more than a thousandth of it. "dense" needs 16 MB for the responsibilities at hand.
 
     References
@@ -157,6 +159,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         "n_dense_samples": [Interval(numbers.Integral, 0, None, closed="left")],
         "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+        "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "mini_epoch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -171,7 +174,6 @@ class SparseSCVB0LDA(AdditiveTopics):
         "random_state": ["random_state"],
     }
     tol = 0.0  # there is no bound to converge: a fit makes max_iter passes
-    max_doc_update_iter = 100  # of transform
     _fitted_class = FittedCounts
 
     def __init__(
@@ -192,6 +194,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         n_dense_samples=0,
         max_table_age=None,
         max_iter=20,
+        max_doc_update_iter=100,
         batch_size=None,
         mini_epoch_size=None,
         mini_epoch_passes=5,
@@ -220,6 +223,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         self.n_dense_samples = n_dense_samples
         self.max_table_age = max_table_age
         self.max_iter = max_iter
+        self.max_doc_update_iter = max_doc_update_iter
         self.batch_size = batch_size
         self.mini_epoch_size = mini_epoch_size
         self.mini_epoch_passes = mini_epoch_passes
@@ -253,7 +257,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         return _assemble_scvb0.make_start(self, model, documents, rng, workers)
 
     def _make_memory(self):
-        return _assemble_scvb0.make_memory(self)
+        return _assemble_scvb0.make_memory()
 
     def _make_schedule(self, documents, rng, initial):
         return _assemble_scvb0.make_schedule(self, documents, rng, initial)

@@ -1,0 +1,123 @@
+"""The loop of sequential models: documents one after the other, and sums that follow each of them at once.
+
+Beside the additive protocol of ``loop.py`` this is the other one: ``sweep`` changes the state of rows and the
+statistics in place, in the order of rows, so there is one thread, and the order of documents is part of the result.
+"""
+
+import zlib
+from copy import copy
+
+import numpy as np
+
+from sparsemix._engine.blocks import spans
+
+# Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up.
+RECOUNT_EVERY = 10
+
+
+class Sweeps:
+    """What a monitor asks of a schedule: one sweep a lap."""
+
+    first_comparable_lap = 1
+
+    def __init__(self, has_bound):
+        self.has_bound = has_bound
+
+
+class RowState:
+    """What a sequential model keeps of rows, block by block: responsibilities, or topics of tokens.
+
+    It belongs to the engine and to one fit; an estimator that may go on with the same rows keeps it.
+
+    Parameters
+    ----------
+    rows : Documents
+    model : object
+        Its ``n_components`` says how many rows a block has.
+
+    Attributes
+    ----------
+    parts : list
+        State of each block, by number; None until it is made.
+    n_sweeps : int
+        Completed so far, over all fits.
+    whole : bool
+        False while a sweep is under way, and after one that was interrupted.
+    """
+
+    def __init__(self, rows, model):
+        size = rows.chunk_size(model.n_components, model.n_components)
+        self.spans = list(spans(len(rows), size))
+        self.parts = [None] * len(self.spans)
+        self.n_components = model.n_components
+        self.n_sweeps = 0
+        self.whole = True
+        self._key = None
+
+    def visits(self, rows):
+        """Every block in order: its documents, their weights, its state, the number of its first row."""
+        for part, (start, stop) in zip(self.parts, self.spans, strict=True):
+            selection = slice(start, stop)
+            yield rows.buffer(selection), rows.weight(selection), part, start
+
+    def fill(self, rows, make):
+        """State of every block as ``make(x)`` has it."""
+        self.parts = [make(x) for x, _, _, _ in self.visits(rows)]
+        self._key = self._key_of(rows)
+
+    def fits(self, rows, model):
+        """Whether this is the state of these very rows under a model of this kind, and whole."""
+        same = self.parts[0].dtype == model.state_dtype and self.n_components == model.n_components
+        return self.whole and same and self._key == self._key_of(rows)
+
+    def _key_of(self, rows):
+        """A checksum of the rows and weights."""
+        key = 0
+        for x, weight, _, _ in self.visits(rows):
+            for array in (x.indptr, x.indices, x.counts, weight):
+                key = zlib.crc32(b"" if array is None else np.ascontiguousarray(array), key)
+        return key
+
+
+class Mean:
+    """The statistics that a chain publishes: the mean over its samples, and before the first the last sweep's.
+
+    Parameters
+    ----------
+    burn_in : int
+        Sweeps before the first sample may be taken.
+    thin : int
+        Sweeps from sample to sample.
+    """
+
+    def __init__(self, burn_in, thin):
+        self.burn_in = burn_in
+        self.thin = thin
+        self.n_samples = 0
+        self._sum = None
+
+    def __call__(self, lap, stats):
+        """Statistics to publish after a lap that left ``stats``."""
+        if lap > self.burn_in and (lap - self.burn_in) % self.thin == 0:
+            self._sum = stats.copy() if self._sum is None else self._sum.add(stats)
+            self.n_samples += 1
+        return stats if self._sum is None else self._sum.copy().scale(1.0 / self.n_samples)
+
+
+def run(model, rows, state, monitor, stats, mean=None):
+    """Sweep until the monitor says stop; ``stats`` and ``state`` change in place, and the monitor gets copies."""
+    for lap in range(1, monitor.max_iter + 1):
+        monitor.begin(lap)
+        model.begin(stats)
+        state.whole = False
+        for x, weight, part, start in state.visits(rows):
+            model.sweep(x, weight, part, stats, start, state.n_sweeps)
+        state.whole = True
+        state.n_sweeps += 1
+        if lap == 1 or lap % RECOUNT_EVERY == 0:
+            model.recount(state.visits(rows), stats)
+        model.global_step(stats, lap)
+        summary = model.summary(stats)
+        monitor.step(summary if mean is None else mean(lap, summary), copy(model))
+        if monitor.lap(lap, model, stats):
+            break

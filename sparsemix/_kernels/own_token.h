@@ -1,0 +1,28 @@
+/* A token's responsibilities are made from sums that do not contain it: one copy of it leaves them, with the
+ * responsibilities that it had so far. No include guard: behind vector_math.h it defines the vector form too. */
+
+#ifndef SPARSEMIX_OWN_TOKEN
+#define SPARSEMIX_OWN_TOKEN
+
+/* The copy that leaves: one token, or all of a count below one. */
+static inline double sparsemix_own_copy(double count)
+{
+    return count < 1.0 ? count : 1.0;
+}
+
+/* sum - copy own, not below zero, + prior */
+static inline double sparsemix_without_token(double sum, double own, double copy, double prior)
+{
+    const double rest = sum - copy * own;
+    return (rest > 0.0 ? rest : 0.0) + prior;
+}
+
+#endif
+
+#if defined(VECTOR)
+TARGET static inline VECTOR SPARSEMIX_NAME(without_token)(VECTOR sum, VECTOR own, REAL copy, VECTOR prior)
+{
+    const VECTOR rest = sum - own * copy;
+    return LARGER(rest, FILL(0)) + prior;
+}
+#endif
