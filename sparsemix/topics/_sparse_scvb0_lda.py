@@ -123,8 +123,8 @@ class SparseSCVB0LDA(AdditiveTopics):
     Notes
     -----
     Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each non-zero count
-    of the words in use. Memoized learning keeps the sums of every batch sparse, and both methods the topics of every document
-    that hold more than a thousandth of it. "dense" needs 16 MB for the responsibilities at hand.
+    of the words in use. Memoized learning keeps the sums of every batch sparse, and both methods the topics of every
+    document that hold more than a thousandth of it. "dense" needs 16 MB for the responsibilities at hand.
 
     References
     ----------
