@@ -20,7 +20,7 @@ KERNELS = {
     "_alias": ["alias.h"],
     "_docstep": DOCUMENT_HEADERS,
     "_factor": [],
-    "_mhw": ["alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
+    "_mhw": ["simd.h", "alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
     "_simd": ["simd.h"],
