@@ -406,6 +406,8 @@ def sample_documents(
     cdef sparsemix_counts c
     cdef int64_t used
     s.n_components, s.n_samples, s.n_sweeps = table.shape[1], n_samples, n_sweeps
+    if exclude not in EXCLUDE:
+        raise ValueError(f"exclude must be one of {EXCLUDE}, got {exclude!r}")
     s.exclude = EXCLUDE.index(exclude)
     s.check = not fresh or exclude == "both"
     s.seed, s.visit, s.sparsity, s.share = seed, visit, sparsity, share
