@@ -22,7 +22,7 @@ KERNELS = {
     "_docstep": DOCUMENT_HEADERS,
     "_factor": [],
     "_gibbs": [*VECTOR_HEADERS, "gibbs.h", "gibbs_loops.h", "random.h", "vector_rows.h"],
-    "_mhw": ["alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
+    "_mhw": ["simd.h", "alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
     "_scvb": [*VECTOR_HEADERS, "scvb.h", "scvb_loops.h"],

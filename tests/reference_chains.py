@@ -207,7 +207,8 @@ def sample_type(counts, topics, proposals, word, key, z, settings, own):
 def sample_document(types, tokens, number, start, topics, proposals, states, settings):
     """Sweeps over the types of a document.
 
-    Returns the states of each type in the last sweep, counts, chains, the tally, and the counts after each type.
+    Returns the states of each type in the last sweep, counts, chains, the tally, and what each visit of a type left:
+    counts (K,) and its states.
     """
     s, S = settings, settings.n_samples
     counts = Counts(length=float(np.sum(tokens, dtype=np.float64)))
@@ -250,11 +251,10 @@ def sample_document(types, tokens, number, start, topics, proposals, states, set
                     counts.drop_below(1e-12 * counts.length)
             seen += m
             counts.fade = 1.0 - seen / counts.length if s.rho is None and seen < counts.length else 0.0
-            history.append(counts.dense(len(topics.alpha)))
+            history.append((counts.dense(len(topics.alpha)), drawn[i]))
         if s.rho is None and sweep == 0:
             counts.drop_below(1e-12 * counts.length)
         if s.rho is not None and sweep == s.n_sweeps - 2:
             counts.drop_below(s.sparsity * rho * counts.length)
-            history[-1] = counts.dense(len(topics.alpha))
     counts.drop_below(s.share * counts.length)
     return drawn, counts, states, tally, history

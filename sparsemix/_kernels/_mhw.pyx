@@ -15,8 +15,8 @@ ctypedef fused real:
 
 
 cdef extern from "word_tables.h" nogil:
-    uint64_t sparsemix_occupied_float(const float*, int)
-    uint64_t sparsemix_occupied_double(const double*, int)
+    void sparsemix_occupied_float(const float*, int, uint64_t*)
+    void sparsemix_occupied_double(const double*, int, uint64_t*)
     int sparsemix_word_table_float(
         const float*, int, double, const double*, const uint64_t*, double*, int*, float*, float*, int*, int*, double*)
     int sparsemix_word_table_double(
@@ -75,8 +75,8 @@ cdef extern from "chain.h" nogil:
 
 # What of a word's own last responsibilities its target leaves out.
 EXCLUDE = ("none", "document", "both")
-# Topics that a bit of an occupancy map stands for, and topics of one of its numbers.
-BLOCK, BLOCKS = 16, 1024
+# Topics of one number of an occupancy map: 64 bits of 16 topics each.
+BLOCKS = 1024
 
 
 def acceptance(double target_new, double target_old, double density_new, double density_old, double temperature=1.0):
@@ -89,18 +89,16 @@ def acceptance(double target_new, double target_old, double density_new, double 
 
 def occupancy(const real[:, ::1] table):
     """(V, ceil(K / 1024)) bits, one for each 16 topics of a word that are not all zero."""
-    cdef int n_components = <int> table.shape[1], k
+    cdef int n_components = <int> table.shape[1]
     out = np.empty((table.shape[0], -(-n_components // BLOCKS)), dtype=np.uint64)
     cdef uint64_t[:, ::1] bits = out
-    cdef Py_ssize_t v, g
+    cdef Py_ssize_t v
     with nogil:
         for v in range(table.shape[0]):
-            for g in range(bits.shape[1]):
-                k = 1024 * <int> g
-                if real is float:
-                    bits[v, g] = sparsemix_occupied_float(&table[v, k], n_components - k)
-                else:
-                    bits[v, g] = sparsemix_occupied_double(&table[v, k], n_components - k)
+            if real is float:
+                sparsemix_occupied_float(&table[v, 0], n_components, &bits[v, 0])
+            else:
+                sparsemix_occupied_double(&table[v, 0], n_components, &bits[v, 0])
     return out
 
 
@@ -408,6 +406,8 @@ def sample_documents(
     cdef sparsemix_counts c
     cdef int64_t used
     s.n_components, s.n_samples, s.n_sweeps = table.shape[1], n_samples, n_sweeps
+    if exclude not in EXCLUDE:
+        raise ValueError(f"exclude must be one of {EXCLUDE}, got {exclude!r}")
     s.exclude = EXCLUDE.index(exclude)
     s.check = not fresh or exclude == "both"
     s.seed, s.visit, s.sparsity, s.share = seed, visit, sparsity, share

@@ -16,18 +16,18 @@ cdef extern from "random.h" nogil:
 
 def bits(uint64_t seed, rows=0, visits=0, types=0, sweeps=0, draws=0):
     """64 random bits for each key, uint64; integers or arrays of them that broadcast."""
-    keys = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (rows, visits, types, sweeps, draws)))
+    keys = np.broadcast_arrays(rows, visits, types, sweeps, draws)
     shape = keys[0].shape
-    cdef const int64_t[::1] row = keys[0].reshape(-1), visit = keys[1].reshape(-1), kind = keys[2].reshape(-1)
-    cdef const int64_t[::1] sweep = keys[3].reshape(-1), draw = keys[4].reshape(-1)
-    out = np.empty(len(row), dtype=np.uint64)
+    cdef const int64_t[:, ::1] key_parts = np.array(keys, dtype=np.int64).reshape(5, -1)
+    out = np.empty(key_parts.shape[1], dtype=np.uint64)
     cdef uint64_t[::1] target = out
     cdef Py_ssize_t i
     cdef uint64_t key
     with nogil:
-        for i in range(row.shape[0]):
-            key = sparsemix_document_key(seed, row[i], visit[i])
-            target[i] = sparsemix_bits(sparsemix_type_key(key, kind[i], sweep[i]), <uint64_t> draw[i])
+        for i in range(key_parts.shape[1]):
+            key = sparsemix_document_key(seed, key_parts[0, i], key_parts[1, i])
+            key = sparsemix_type_key(key, key_parts[2, i], key_parts[3, i])
+            target[i] = sparsemix_bits(key, <uint64_t> key_parts[4, i])
     return out.reshape(shape)
 
 

@@ -95,16 +95,38 @@ static inline int sparsemix_search(const double *prefix, int n, double u)
     return first;
 }
 
-/* Position of k among increasing topics, or -1. */
-static inline int sparsemix_find(const int *topics, int n, int k)
+/* Where k would stand among n increasing topics if they were spread evenly. */
+static inline int sparsemix_guess(int n, int k, int n_components)
 {
-    int first = 0;
-    while (n > 1) {
-        const int half = n / 2;
-        first = topics[first + half] <= k ? first + half : first;
-        n -= half;
+    return (int)((double)n / n_components * k);
+}
+
+/* Position of k among increasing topics, or -1. The search doubles its steps from the guess, and then halves them: a
+ * row of evenly spread topics costs one or two cache lines, and no row costs more than twice a plain bisection. */
+static inline int sparsemix_find(const int *topics, int n, int k, int n_components)
+{
+    int low = sparsemix_guess(n, k, n_components), high = low, step = 4;
+    if (n == 0)
+        return -1;
+    if (topics[low] <= k) {
+        for (high = low + step; high < n && topics[high] <= k; high += step) {
+            low = high;
+            step *= 2;
+        }
+        high = high < n ? high : n;
+    } else {
+        for (low = high - step; low > 0 && topics[low] > k; low -= step) {
+            high = low;
+            step *= 2;
+        }
+        low = low > 0 ? low : 0;
     }
-    return n == 1 && topics[first] == k ? first : -1;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        low = topics[middle] <= k ? middle : low;
+        high = topics[middle] <= k ? high : middle;
+    }
+    return topics[low] == k ? low : -1;
 }
 
 static inline int sparsemix_slot(sparsemix_counts *c, const sparsemix_chain_settings *s, int k)

@@ -7,7 +7,7 @@
 static inline double CHAIN_NAME(frozen)(const sparsemix_word_tables *t, int w, int k)
 {
     const int64_t begin = t->begin[w];
-    const int at = sparsemix_find(t->topics + begin, t->length[w], k);
+    const int at = sparsemix_find(t->topics + begin, t->length[w], k, t->n_components);
     return (double)((const REAL *)t->shared_density)[k] + (at < 0 ? 0.0 : (double)((const REAL *)t->density)[begin + at]);
 }
 
@@ -87,14 +87,18 @@ static inline void CHAIN_NAME(sample_type)(sparsemix_counts *c, const sparsemix_
     *state = z;
 }
 
-/* The entries of a row that a type will want. */
-static inline void CHAIN_NAME(fetch)(const sparsemix_counts *c, const sparsemix_word_tables *t, int w,
-                                     const REAL *row)
+/* What a type will want of its word: entries of the row, and where its proposal's density at z stands. */
+static inline void CHAIN_NAME(fetch)(const sparsemix_counts *c, const sparsemix_chain_settings *s,
+                                     const sparsemix_word_tables *t, int w, const REAL *row, int z)
 {
-    SPARSEMIX_PREFETCH(t->begin + w);
-    SPARSEMIX_PREFETCH(t->total + w);
     for (int j = 0; j < c->n; j++)
         SPARSEMIX_PREFETCH(row + c->topic[j]);
+    if (s->check && z >= 0) {
+        const int64_t at = t->begin[w] + sparsemix_guess(t->length[w], z, t->n_components);
+        SPARSEMIX_PREFETCH(row + z);
+        SPARSEMIX_PREFETCH(t->topics + at);
+        SPARSEMIX_PREFETCH((const REAL *)t->density + at);
+    }
 }
 
 /* One visit of one type with exact sums, its own last responsibilities left out if so wished. */
@@ -137,13 +141,17 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
     double seen = 0.0, rho = 1.0;
     for (int sweep = 0; sweep < s->n_sweeps; sweep++) {
         for (int i = 0; i < n_types; i++) {
-            const int w = types[i], next = types[i + 1 < n_types ? i + 1 : 0];
+            const int w = types[i], next = i + 1 < n_types ? i + 1 : 0, later = i + 2 < n_types ? i + 2 : 0;
             const double m = counts[i];
             const uint64_t key = sparsemix_type_key(document_key, i, sweep);
             const REAL *row = table + w * K;
             int *drawn = topics + i * S;
-            if (far)
-                CHAIN_NAME(fetch)(c, t, next, table + next * K);
+            if (far) {
+                SPARSEMIX_PREFETCH(t->begin + types[later]);
+                SPARSEMIX_PREFETCH(t->length + types[later]);
+                SPARSEMIX_PREFETCH(t->total + types[later]);
+                CHAIN_NAME(fetch)(c, s, t, types[next], table + types[next] * K, states[next]);
+            }
             if (s->rho) {
                 rho = s->rho[seen < s->n_rho ? (int64_t)seen : s->n_rho - 1];
                 CHAIN_NAME(sample_type)(c, s, t, w, row, NULL, key, states + i, drawn, tally);
