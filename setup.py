@@ -25,11 +25,11 @@ KERNELS = {
     "_mhw": ["simd.h", "alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
-    "_scvb": [*VECTOR_HEADERS, "scvb.h", "scvb_loops.h"],
+    "_scvb": [*VECTOR_HEADERS, "scvb.h", "scvb_loops.h", "vector_rows.h"],
     "_simd": ["simd.h"],
     "_special": [*VECTOR_HEADERS, "tables.h", "special_loops.h", "topl.h"],
     "_topl": ["topl.h"],
-    "_words": [],
+    "_words": [*VECTOR_HEADERS, "rows.h", "rows_loops.h", "vector_rows.h"],
 }
 FOLDER = "sparsemix/_kernels"
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"

@@ -9,6 +9,8 @@ import numpy as np
 from libc.math cimport log
 from libc.stdint cimport int64_t, uint64_t
 
+from sparsemix._kernels._simd cimport instruction_level
+
 ctypedef fused real:
     float
     double
@@ -24,6 +26,19 @@ cdef extern from *:
     #endif
     """
     int sparsemix_lowest_bit(uint64_t x) noexcept nogil
+
+
+cdef extern from "rows.h" nogil:
+    enum:
+        SPARSEMIX_PADDING
+    void sparsemix_sum_rows_float(
+        int, const int64_t*, const int*, const float*, const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
+        Py_ssize_t, float*)
+    void sparsemix_sum_rows_double(
+        int, const int64_t*, const int*, const double*, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
+        Py_ssize_t, double*)
+    void sparsemix_add_whole_rows_float(int, const int*, Py_ssize_t, const float*, float, Py_ssize_t, float*)
+    void sparsemix_add_whole_rows_double(int, const int*, Py_ssize_t, const double*, double, Py_ssize_t, double*)
 
 
 def group_by_word(
@@ -173,20 +188,19 @@ def sum_rows(
     real[:, ::1] out,            # INOUT (n, K) += sum of c gamma by word
 ):
     """Rows of S_vk for responsibilities that are there in full, in the order of documents."""
-    cdef Py_ssize_t i, v, at, k, n_components = out.shape[1]
-    cdef const real* source
-    cdef real* row
-    cdef real count
-    if resp.shape[1] < n_components or words.shape[0] != out.shape[0]:
-        raise ValueError(f"resp must have at least {n_components} columns, and every row of the sums a word")
+    cdef int level = instruction_level()
+    cdef Py_ssize_t n_components = out.shape[1], stride = resp.shape[1]
+    if stride < n_components or stride % SPARSEMIX_PADDING or words.shape[0] != out.shape[0]:
+        raise ValueError(f"resp must have {n_components} columns and padding, and every row of the sums a word")
+    if first >= last or counts.shape[0] == 0 or n_components == 0:
+        return
     with nogil:
-        for i in range(first, last):
-            v = words[i]
-            row = &out[i, 0]
-            for at in range(starts[v], starts[v + 1]):
-                source, count = &resp[entries[at], 0], counts[entries[at]]
-                for k in range(n_components):
-                    row[k] += count * source[k]
+        if real is float:
+            sparsemix_sum_rows_float(level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first,
+                                     last, n_components, &out[0, 0])
+        else:
+            sparsemix_sum_rows_double(level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first,
+                                      last, n_components, &out[0, 0])
 
 
 def add_whole_rows(
@@ -196,19 +210,22 @@ def add_whole_rows(
     real[:, ::1] out,            # INOUT (V, K) += factor rows, not below zero
 ):
     """Add factor times the rows of some words to a dense table; round-off does not leave negative counts."""
-    cdef Py_ssize_t i, v, k
-    cdef double value
+    cdef int level = instruction_level()
+    cdef Py_ssize_t i
     if rows.shape[0] != words.shape[0] or rows.shape[1] != out.shape[1]:
         raise ValueError("rows must be one for each word, of the table's width")
     for i in range(words.shape[0]):
         if not 0 <= words[i] < out.shape[0]:
             raise ValueError(f"word {words[i]} has no row in the table")
+    if words.shape[0] == 0 or out.shape[1] == 0:
+        return
     with nogil:
-        for i in range(words.shape[0]):
-            v = words[i]
-            for k in range(out.shape[1]):
-                value = out[v, k] + factor * rows[i, k]
-                out[v, k] = <real> (value if value > 0.0 else 0.0)
+        if real is float:
+            sparsemix_add_whole_rows_float(level, &words[0], words.shape[0], &rows[0, 0], <float> factor, out.shape[1],
+                                           &out[0, 0])
+        else:
+            sparsemix_add_whole_rows_double(level, &words[0], words.shape[0], &rows[0, 0], factor, out.shape[1],
+                                            &out[0, 0])
 
 
 def compress_rows(

@@ -4,35 +4,13 @@
  * own vectors are padded to whole registers, with inverse = 0 there, so that no weight falls on the padding. */
 
 #include "vector_math.h"
+#include "vector_rows.h"
 
 #if defined(REAL_IS_DOUBLE)
 #define SCVB scvb_double
 #else
 #define SCVB scvb_float
 #endif
-
-/* The last n < LANES numbers of a row. */
-TARGET static inline VECTOR SPARSEMIX_NAME(load_part)(const REAL *x, ptrdiff_t n)
-{
-#if SPARSEMIX_X86 && LEVEL == 2 && defined(REAL_IS_DOUBLE)
-    return (VECTOR)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), x);
-#elif SPARSEMIX_X86 && LEVEL == 2
-    return (VECTOR)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), x);
-#else
-    VECTOR out = FILL(0);
-    ptrdiff_t i;
-    for (i = 0; i < n; i++)
-        ((REAL *)&out)[i] = x[i];
-    return out;
-#endif
-}
-
-TARGET static inline VECTOR SPARSEMIX_NAME(load)(const REAL *x)
-{
-    VECTOR out;
-    memcpy(&out, x, sizeof out);
-    return out;
-}
 
 /* (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) for one vector of topics; ``own`` tokens of gamma are left out. */
 TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_vector)(
@@ -56,28 +34,23 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_
 TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_fixed)(
     const SCVB *d, const REAL *row, const REAL *gamma, REAL own, const int exclude)
 {
-    const ptrdiff_t n = d->s.n_components, whole = n / LANES * LANES;
+    const ptrdiff_t n = d->s.n_components;
     VECTOR sum = FILL(0), other = FILL(0), w;
-    ptrdiff_t k = 0, half, v;
-    for (; k + 2 * LANES <= whole; k += 2 * LANES) { /* two sums: additions wait for each other */
-        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k), k, gamma, own, exclude);
+    ptrdiff_t k = 0;
+    for (; k + 2 * LANES <= n; k += 2 * LANES) { /* two sums: additions wait for each other */
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k, LANES), k, gamma, own, exclude);
         *(VECTOR *)(d->weights + k) = w;
         sum += w;
-        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k + LANES), k + LANES, gamma, own, exclude);
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k + LANES, LANES), k + LANES, gamma, own, exclude);
         *(VECTOR *)(d->weights + k + LANES) = w;
         other += w;
     }
     for (; k < n; k += LANES) {
-        const VECTOR count = k < whole ? SPARSEMIX_NAME(load)(row + k) : SPARSEMIX_NAME(load_part)(row + k, n - k);
-        w = SPARSEMIX_NAME(weigh_vector)(d, count, k, gamma, own, exclude);
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k, n - k), k, gamma, own, exclude);
         *(VECTOR *)(d->weights + k) = w;
         other += w;
     }
-    sum += other;
-    for (half = LANES / 2; half > 0; half /= 2)
-        for (v = 0; v < half; v++)
-            ((REAL *)&sum)[v] += ((REAL *)&sum)[v + half];
-    return ((REAL *)&sum)[0];
+    return SPARSEMIX_NAME(lane_sum)(sum + other);
 }
 
 TARGET static REAL SPARSEMIX_NAME(weigh)(const SCVB *d, const REAL *row, const REAL *gamma, REAL own)
@@ -113,6 +86,18 @@ TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
         d->now[k] = d->now[k] > 0 ? d->now[k] : 0;
 }
 
+/* gamma of a type as it is summed. */
+TARGET static void SPARSEMIX_NAME(hand_over)(SCVB *d, ptrdiff_t u, REAL scale)
+{
+    const REAL c = d->counts[u];
+    ptrdiff_t k;
+    for (k = 0; k < d->s.width; k += LANES) {
+        const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
+        *(VECTOR *)(d->resp + u * d->s.width + k) = value;
+        *(VECTOR *)(d->total + k) += value * c;
+    }
+}
+
 /* One sweep of steps: N_j <- (1 - rho)^c N_j + (1 - (1 - rho)^c) C_j gamma, rho by the tokens seen so far. */
 TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 {
@@ -125,13 +110,11 @@ TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
         const double keep = c == 1.0 ? 1.0 - d->s.rates[at] : pow(1.0 - d->s.rates[at], c);
         const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
         const REAL scale = 1 / SPARSEMIX_NAME(weigh)(d, row, NULL, 0), add = (REAL)((1.0 - keep) * d->length);
-        REAL *gamma = d->resp + u * d->s.width;
-        for (k = 0; k < d->s.width; k += LANES) {
-            const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
-            *(VECTOR *)(d->now + k) = *(VECTOR *)(d->now + k) * (REAL)keep + value * add;
-            *(VECTOR *)(d->total + k) += value * (REAL)c;
-            *(VECTOR *)(gamma + k) = value;
-        }
+        for (k = 0; k < d->s.width; k += LANES)
+            *(VECTOR *)(d->now + k) = *(VECTOR *)(d->now + k) * (REAL)keep
+                                      + *(const VECTOR *)(d->weights + k) * (add * scale);
+        if (sweep == d->s.n_sweeps - 1)
+            SPARSEMIX_NAME(hand_over)(d, u, scale);
         seen += c;
     }
 }

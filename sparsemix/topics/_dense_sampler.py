@@ -67,6 +67,10 @@ class DenseSampler:
         self.n_sweeps = n_sweeps
         self.exclude_own = exclude_own
         self.local_rate = local_rate
+        self._room = None
+
+    def __getstate__(self):
+        return {**vars(self), "_room": None}
 
     def sums(self, model, rows, selection):
         """Zeros for each word of the chosen documents."""
@@ -80,7 +84,8 @@ class DenseSampler:
         return tile, TILES * tile
 
     def forget(self):
-        """Nothing is kept between chunks."""
+        """Give the room of the responsibilities back."""
+        self._room = None
 
     def begin(self, model):
         """Nothing: counts are read as they are."""
@@ -91,9 +96,11 @@ class DenseSampler:
     def empty_responsibilities(self, model, x, n_rows):
         """Room for gamma."""
         width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
-        values = aligned_empty(len(x.indices) * width, model.dtype)
+        size = len(x.indices) * width
+        if self._room is None or len(self._room) < size or self._room.dtype != model.dtype:
+            self._room = aligned_empty(size, model.dtype)  # kept: fresh pages cost as much as what is written to them
         total = np.empty((n_rows, model.n_components), dtype=model.dtype)
-        return DenseGamma(x.indptr, values.reshape(-1, width), total)
+        return DenseGamma(x.indptr, self._room[:size].reshape(-1, width), total)
 
     def scratch(self, model, n_rows):
         """Room of one thread for a tile."""
