@@ -205,27 +205,18 @@ def test_densities_wherever_a_rows_topics_stand(topics, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n_components", [5, 16, 1024, 2100])
-def test_a_map_of_what_is_not_zero_changes_nothing(n_components, dtype):
+@pytest.mark.parametrize("n_components", [5, 16, 63, 64, 65, 1024, 2100])
+def test_tables_have_the_topics_of_their_rows(n_components, dtype):
     rng = np.random.default_rng(n_components)
-    before = np.where(rng.random((30, n_components)) < 0.01, 1.0, 0.0).astype(dtype)
-    occupied = _mhw.occupancy(before)
-    blocks = np.add.reduceat(before, np.arange(0, n_components, 16), axis=1) > 0
-    bits = (occupied[:, np.arange(blocks.shape[1]) // 64] >> (np.arange(blocks.shape[1]) % 64).astype(np.uint64)) & 1
-    np.testing.assert_array_equal(bits.astype(bool), blocks)
-    added = sparse.random_array((30, n_components), density=0.02, format="csr", rng=rng, dtype=dtype)
-    table = before + added.toarray()
-    _mhw.occupy(added.indptr.astype(np.int64), added.indices.astype(np.int32), occupied)
-    np.testing.assert_array_equal(occupied, _mhw.occupancy(table))
-    pools = []
-    for given in (None, occupied):
-        tables = _mhw.WordTables(30, n_components, dtype)
-        tables.clear(np.ones(n_components), np.ones(n_components), 0.1)
-        tables.build(np.arange(30, dtype=np.int32), table, 1.0, given)
-        pools.append([array[: tables.used] for array in tables.pool])
-    for one, other in zip(*pools, strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(pools[0][0], np.nonzero(table)[1])
+    table = sparse.random_array((300, n_components), density=0.05, rng=rng, dtype=dtype).toarray()
+    table[7], table[8], table[9] = 0.0, 1.0, -0.0
+    tables = _mhw.WordTables(300, n_components, dtype)
+    tables.clear(np.ones(n_components), np.ones(n_components), 0.1)
+    tables.build(np.arange(300, dtype=np.int32), table, 1.0)
+    rows, topics = np.nonzero(table)
+    np.testing.assert_array_equal(tables.pool[0][: tables.used], topics)
+    np.testing.assert_array_equal(tables.pool[1][: tables.used], table[rows, topics])
+    np.testing.assert_array_equal(tables.length, np.count_nonzero(table, axis=1))
 
 
 class Threads:
@@ -728,6 +719,5 @@ def test_tables_of_another_kind_are_refused():
         sample(setting, twin.Settings(), Setting(27, np.float32).tables())
     with pytest.raises(ValueError, match="scratch must be"):
         sample(setting, twin.Settings(), scratch=_mhw.ChainRoom(K, 2))
-    occupied = np.zeros((40, 2), dtype=np.uint64)
-    with pytest.raises(ValueError, match="occupied must be"):
-        _mhw.WordTables(40, K, np.float64).build(np.zeros(1, dtype=np.int32), setting.now.table, 1.0, occupied)
+    with pytest.raises(ValueError, match="weight must be"):
+        _mhw.WordTables(40, K, np.float64).build(np.zeros(1, dtype=np.int32), np.ones((40, 3)), 1.0)

@@ -15,13 +15,10 @@ ctypedef fused real:
 
 
 cdef extern from "word_tables.h" nogil:
-    void sparsemix_occupied_float(const float*, int, uint64_t*)
-    void sparsemix_occupied_double(const double*, int, uint64_t*)
     int sparsemix_word_table_float(
-        const float*, int, double, const double*, const uint64_t*, double*, int*, float*, float*, int*, int*, double*)
+        const float*, int, double, const double*, double*, int*, float*, float*, int*, uint64_t*, int*, double*)
     int sparsemix_word_table_double(
-        const double*, int, double, const double*, const uint64_t*, double*, int*, double*, double*, int*, int*,
-        double*)
+        const double*, int, double, const double*, double*, int*, double*, double*, int*, uint64_t*, int*, double*)
 
 
 cdef extern from "chain.h" nogil:
@@ -75,44 +72,11 @@ cdef extern from "chain.h" nogil:
 
 # What of a word's own last responsibilities its target leaves out.
 EXCLUDE = ("none", "document", "both")
-# Topics of one number of an occupancy map: 64 bits of 16 topics each.
-BLOCKS = 1024
 
 
 def acceptance(double target_new, double target_old, double density_new, double density_old, double temperature=1.0):
     """Probability of going from old to new: target pi before tempering, density of the whole proposal."""
     return min(1.0, sparsemix_acceptance(target_new, target_old, density_new, density_old, temperature))
-
-
-# -- which parts of a table are not zero
-
-
-def occupancy(const real[:, ::1] table):
-    """(V, ceil(K / 1024)) bits, one for each 16 topics of a word that are not all zero."""
-    cdef int n_components = <int> table.shape[1]
-    out = np.empty((table.shape[0], -(-n_components // BLOCKS)), dtype=np.uint64)
-    cdef uint64_t[:, ::1] bits = out
-    cdef Py_ssize_t v
-    with nogil:
-        for v in range(table.shape[0]):
-            if real is float:
-                sparsemix_occupied_float(&table[v, 0], n_components, &bits[v, 0])
-            else:
-                sparsemix_occupied_double(&table[v, 0], n_components, &bits[v, 0])
-    return out
-
-
-def occupy(
-    const int64_t[::1] indptr,   # IN  (V + 1,)
-    const int[::1] topics,       # IN  (nnz,) topics of each word that are no longer zero
-    uint64_t[:, ::1] occupied,   # INOUT (V, ceil(K / 1024))
-):
-    """Follow an addition of a sparse table."""
-    cdef Py_ssize_t v, at
-    with nogil:
-        for v in range(indptr.shape[0] - 1):
-            for at in range(indptr[v], indptr[v + 1]):
-                occupied[v, topics[at] >> 10] |= (<uint64_t> 1) << ((topics[at] >> 4) & 63)
 
 
 # -- frozen proposals
@@ -171,7 +135,7 @@ class WordTables:
         self.shared_total = float(self.shared_density.sum(dtype=np.float64))
         _alias.build(self.shared_density, self.shared_prob, self.shared_alias)
 
-    def build(self, words, table, scale, occupied=None, workers=None):
+    def build(self, words, table, scale, workers=None):
         """Make the tables of those ``words`` (int32) that have none; ``workers`` may share them out."""
         missing = np.zeros(self.n_words, dtype=bool)
         missing[words] = True
@@ -179,7 +143,7 @@ class WordTables:
         parts = {}
 
         def share(first, last):
-            parts[first] = self._rows(words[first:last], table, scale, occupied)
+            parts[first] = self._rows(words[first:last], table, scale)
 
         if workers is None:
             share(0, len(words))
@@ -188,15 +152,16 @@ class WordTables:
         for first in sorted(parts):
             self._append(words[first:first + len(parts[first][0])], *parts[first])
 
-    def _rows(self, words, table, scale, occupied):
+    def _rows(self, words, table, scale):
         """Lengths, totals and entries of some words."""
         lengths, totals = np.empty(len(words), dtype=np.intc), np.empty(len(words))
         room = self._empty(self.n_components + 16 * len(words))
+        masks = np.empty(self.n_components // 64 + 1, dtype=np.uint64)
         stack, excess = np.empty(self.n_components, dtype=np.intc), np.empty(self.n_components)
         done = used = 0
         while True:
             done, used = word_tables(
-                words, table, scale, self.weight, occupied, done, used, lengths, totals, *room, stack, excess)
+                words, table, scale, self.weight, done, used, lengths, totals, *room, masks, stack, excess)
             if done == len(words):
                 return lengths, totals, [array[:used] for array in room]
             room = _grown(room, used, 2 * len(room[0]) + self.n_components)
@@ -238,7 +203,6 @@ def word_tables(
     const real[:, ::1] table,           # IN  (V, K) G
     double scale,                       # IN  its pending factor s
     const double[::1] weight,           # IN  (K,) alpha_k / (N_k + V beta)
-    const uint64_t[:, ::1] occupied,    # IN  (V, ceil(K / 1024)) as ``occupancy`` has it, or None
     Py_ssize_t done,                    # IN  words already made
     int64_t used,                       # IN  entries already there
     int[::1] lengths,                   # OUT (n,) entries of each word
@@ -247,34 +211,30 @@ def word_tables(
     real[::1] density,                  # OUT
     real[::1] prob,                     # OUT
     int[::1] alias,                     # OUT
+    uint64_t[::1] masks,                # TMP (K / 64 + 1,)
     int[::1] stack,                     # TMP (K,)
     double[::1] excess,                 # TMP (K,)
 ):
     """Tables of words while there is room for the longest row; returns how many are made, and their entries."""
     cdef int n_components = <int> table.shape[1]
     cdef Py_ssize_t v
-    cdef const uint64_t* bits = NULL
-    if weight.shape[0] != n_components or stack.shape[0] < n_components or excess.shape[0] < n_components:
-        raise ValueError(f"weight, stack and excess must be ({n_components},)")
+    if masks.shape[0] < n_components // 64 + 1 or table.shape[1] != weight.shape[0]:
+        raise ValueError(f"weight must be ({n_components},) and masks ({n_components // 64 + 1},)")
+    if stack.shape[0] < n_components or excess.shape[0] < n_components:
+        raise ValueError(f"stack and excess must be ({n_components},)")
     if density.shape[0] != topics.shape[0] or prob.shape[0] != topics.shape[0] or alias.shape[0] != topics.shape[0]:
         raise ValueError("topics, density, prob and alias must be of one length")
-    if occupied is not None and (
-        occupied.shape[0] != table.shape[0] or occupied.shape[1] != (n_components + 1023) // 1024
-    ):
-        raise ValueError(f"occupied must be ({table.shape[0]}, {(n_components + 1023) // 1024})")
     with nogil:
         while done < words.shape[0] and used + n_components <= topics.shape[0]:
             v = words[done]
-            if occupied is not None:
-                bits = &occupied[v, 0]
             if real is float:
                 lengths[done] = sparsemix_word_table_float(
-                    &table[v, 0], n_components, scale, &weight[0], bits, &totals[done], &topics[used], &density[used],
-                    &prob[used], &alias[used], &stack[0], &excess[0])
+                    &table[v, 0], n_components, scale, &weight[0], &totals[done], &topics[used], &density[used],
+                    &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
             else:
                 lengths[done] = sparsemix_word_table_double(
-                    &table[v, 0], n_components, scale, &weight[0], bits, &totals[done], &topics[used], &density[used],
-                    &prob[used], &alias[used], &stack[0], &excess[0])
+                    &table[v, 0], n_components, scale, &weight[0], &totals[done], &topics[used], &density[used],
+                    &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
             used += lengths[done]
             done += 1
     return done, used

@@ -15,28 +15,31 @@
     }
 
 /* Columns of non-negative weights with a positive finite sum. Columns below the average take what they lack from one
- * above it; `stack` has room for n, `excess` for n. What round-off leaves on a stack is of average height. */
+ * above it; `stack` has room for n, `excess` for n. What round-off leaves on a stack is of average height. Whether a
+ * column is below is as good as a coin, so nothing branches on it. */
 #define SPARSEMIX_ALIAS_BUILD(REAL)                                                                                    \
     static inline void sparsemix_alias_build_##REAL(const REAL *weights, int n, double total, REAL *prob, int *alias,  \
                                                     int *stack, double *excess)                                        \
     {                                                                                                                  \
-        int small = 0, large = n; /* the stack of small ones grows up, that of large ones down */                     \
+        const double factor = n / total;                                                                               \
+        int small = 0, large = n; /* the stack of small ones grows up, that of large ones down */                      \
         for (int i = 0; i < n; i++) {                                                                                  \
-            excess[i] = weights[i] * (n / total);                                                                      \
-            if (excess[i] < 1.0)                                                                                       \
-                stack[small++] = i;                                                                                    \
-            else                                                                                                       \
-                stack[--large] = i;                                                                                    \
+            excess[i] = weights[i] * factor;                                                                           \
+            const int below = excess[i] < 1.0;                                                                         \
+            stack[small] = stack[large - 1] = i;                                                                       \
+            small += below;                                                                                            \
+            large -= 1 - below;                                                                                        \
         }                                                                                                              \
         while (small > 0 && large < n) {                                                                               \
             const int i = stack[--small], j = stack[large];                                                            \
+            const double left = excess[j] - (1.0 - excess[i]);                                                         \
+            const int below = left < 1.0;                                                                              \
             prob[i] = (REAL)excess[i];                                                                                 \
             alias[i] = j;                                                                                              \
-            excess[j] -= 1.0 - excess[i];                                                                              \
-            if (excess[j] < 1.0) {                                                                                     \
-                large++;                                                                                               \
-                stack[small++] = j;                                                                                    \
-            }                                                                                                          \
+            excess[j] = left;                                                                                          \
+            stack[small] = j;                                                                                          \
+            small += below;                                                                                            \
+            large += below;                                                                                            \
         }                                                                                                              \
         while (small > 0 || large < n) {                                                                               \
             const int i = small > 0 ? stack[--small] : stack[large++];                                                 \

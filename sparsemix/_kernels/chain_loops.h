@@ -8,7 +8,8 @@ static inline double CHAIN_NAME(frozen)(const sparsemix_word_tables *t, int w, i
 {
     const int64_t begin = t->begin[w];
     const int at = sparsemix_find(t->topics + begin, t->length[w], k, t->n_components);
-    return (double)((const REAL *)t->shared_density)[k] + (at < 0 ? 0.0 : (double)((const REAL *)t->density)[begin + at]);
+    const double own = at < 0 ? 0.0 : ((const REAL *)t->density)[begin + at];
+    return own + ((const REAL *)t->shared_density)[k];
 }
 
 /* The topic at y in [0, sum of q_w). */

@@ -1,4 +1,4 @@
-/* Non-zeros of long rows: a row is a sequence of blocks of 16 numbers, most of them zero. */
+/* Non-zeros of long rows, most of which is zero, and the alias tables of words. */
 #ifndef SPARSEMIX_WORD_TABLES_H
 #define SPARSEMIX_WORD_TABLES_H
 
@@ -56,54 +56,37 @@ static inline uint32_t sparsemix_nonzeros_double(const double *x)
 #endif
 }
 
-/* The same for block b of a row, which may end within it. */
-#define SPARSEMIX_BLOCK(REAL)                                                                                          \
-    static inline uint32_t sparsemix_block_##REAL(const REAL *row, int n_components, int block)                        \
+/* Bit b of element g of `masks`: whether row[64 g + b] is not zero. */
+#define SPARSEMIX_MASKS(REAL)                                                                                          \
+    static inline void sparsemix_masks_##REAL(const REAL *row, int n, uint64_t *masks)                                 \
     {                                                                                                                  \
-        const int first = 16 * block;                                                                                  \
-        uint32_t found = 0;                                                                                            \
-        if (first + 16 <= n_components)                                                                                \
-            return sparsemix_nonzeros_##REAL(row + first);                                                             \
-        for (int k = first; k < n_components; k++)                                                                     \
-            found |= (uint32_t)(row[k] != 0) << (k - first);                                                           \
-        return found;                                                                                                  \
+        for (; n >= 64; n -= 64, row += 64, masks++)                                                                   \
+            *masks = (uint64_t)sparsemix_nonzeros_##REAL(row) | (uint64_t)sparsemix_nonzeros_##REAL(row + 16) << 16    \
+                     | (uint64_t)sparsemix_nonzeros_##REAL(row + 32) << 32                                             \
+                     | (uint64_t)sparsemix_nonzeros_##REAL(row + 48) << 48;                                            \
+        if (n > 0)                                                                                                     \
+            *masks = 0;                                                                                                \
+        for (int i = 0; i < n; i++)                                                                                    \
+            *masks |= (uint64_t)(row[i] != 0) << i;                                                                    \
     }
 
-SPARSEMIX_BLOCK(float)
-SPARSEMIX_BLOCK(double)
+SPARSEMIX_MASKS(float)
+SPARSEMIX_MASKS(double)
 
-/* Bit b of element g: whether numbers 16 (64 g + b) and the next 15 are not all zero. */
-#define SPARSEMIX_OCCUPIED(REAL)                                                                                       \
-    static inline void sparsemix_occupied_##REAL(const REAL *row, int n_components, uint64_t *occupied)                \
-    {                                                                                                                  \
-        const int n_blocks = (n_components + 15) / 16;                                                                 \
-        memset(occupied, 0, (size_t)((n_blocks + 63) / 64) * sizeof *occupied);                                        \
-        for (int b = 0; b < n_blocks; b++)                                                                             \
-            occupied[b / 64] |= (uint64_t)(sparsemix_block_##REAL(row, n_components, b) != 0) << (b % 64);             \
-    }
-
-SPARSEMIX_OCCUPIED(float)
-SPARSEMIX_OCCUPIED(double)
-
-/* The table of one word: topics with weight_k scale G_wk above zero, their densities and alias table. `occupied` has a
- * bit for each block that may hold non-zeros, or is NULL. Non-zeros are taken from masks of bits, since a branch for
- * each number would be mispredicted once a non-zero. Returns how many topics there are. */
+/* The table of one word: topics with weight_k scale G_wk above zero, their densities and alias table. The row is read
+ * once from end to end, as fast as memory is, and non-zeros are then taken from the masks (K / 64 of them): a branch for
+ * each number would stop the stream at every non-zero. Returns how many topics there are. */
 #define SPARSEMIX_WORD_TABLE(REAL)                                                                                     \
     static inline int sparsemix_word_table_##REAL(const REAL *row, int n_components, double scale,                     \
-                                                  const double *weight, const uint64_t *occupied, double *total,       \
-                                                  int *topics, REAL *density, REAL *prob, int *alias, int *stack,      \
-                                                  double *excess)                                                      \
+                                                  const double *weight, double *total, int *topics, REAL *density,     \
+                                                  REAL *prob, int *alias, uint64_t *masks, int *stack, double *excess) \
     {                                                                                                                  \
-        const int n_blocks = (n_components + 15) / 16;                                                                 \
         int n = 0;                                                                                                     \
         double sum = 0.0;                                                                                              \
-        for (int first = 0; first < n_blocks; first += 4) {                                                            \
-            uint64_t bits = 0, four = occupied ? occupied[first / 64] >> (first % 64) & 15 : 15;                       \
-            for (int b = 0; four && b < 4 && first + b < n_blocks; b++)                                                \
-                if (!occupied || (four >> b & 1))                                                                      \
-                    bits |= (uint64_t)sparsemix_block_##REAL(row, n_components, first + b) << (16 * b);                \
-            for (; bits; bits &= bits - 1) {                                                                           \
-                const int k = 16 * first + sparsemix_first_bit(bits);                                                  \
+        sparsemix_masks_##REAL(row, n_components, masks);                                                              \
+        for (int first = 0; first < n_components; first += 64) {                                                       \
+            for (uint64_t bits = masks[first / 64]; bits; bits &= bits - 1) {                                          \
+                const int k = first + sparsemix_first_bit(bits);                                                       \
                 const REAL q = (REAL)(weight[k] * (scale * row[k]));                                                   \
                 topics[n] = k;                                                                                         \
                 density[n] = q;                                                                                        \

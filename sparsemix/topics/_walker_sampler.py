@@ -102,7 +102,7 @@ class WalkerSampler:
         if self._age >= self.max_age:
             self._tables.clear(model.doc_topic_prior, model.inverse, model.offset + model.topic_word_prior)
             self._age = self._draws = self._accepted = 0
-        self._tables.build(np.unique(x.indices), model.table, model.factor, None, workers)
+        self._tables.build(np.unique(x.indices), model.table, model.factor, workers)
 
     def empty_responsibilities(self, model, x, n_rows):
         """Room for the samples."""
