@@ -193,25 +193,31 @@ class DocumentMemory:
         out[np.repeat(np.arange(len(out)), np.diff(indptr)), topics] = values
         return True
 
-    def remember(self, numbers, doc_topic):
-        """Keep N_dk (n, K), when the next visit will want it."""
+    def remember(self, numbers, doc_topic, states=None):
+        """Keep N_dk (n, K) and the states that belong to it, when the next visit will want it."""
         lowest = self.share * doc_topic.sum(axis=1, keepdims=True)
         rows, topics = np.nonzero((doc_topic > lowest) & (doc_topic > 0.0))
         indptr = np.searchsorted(rows, np.arange(len(doc_topic) + 1))
-        self.remember_sparse(numbers, indptr, topics, doc_topic[rows, topics])
+        self.remember_sparse(numbers, indptr, topics, doc_topic[rows, topics], states)
 
     def recall_sparse(self, numbers):
         """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
         return self._tiles.get(tile_key(numbers))
 
     def remember_sparse(self, numbers, indptr, topics, values, states=None):
-        """Keep N_dk given sparse, and whatever else belongs to the documents."""
+        """Keep N_dk given sparse, and the states that belong to it (nnz,) or (nnz, S)."""
         key = tile_key(numbers)
         self._visits[key] = self._visits.get(key, 0) + 1
         if self._visits[key] < self.cold_visits:
             return
         small = np.int32 if topics.max(initial=0) > np.iinfo(np.int16).max else np.int16
+        states = None if states is None else states.astype(np.int32 if states.max(initial=0) > 32767 else np.int16)
         self._tiles[key] = indptr.astype(np.int32), topics.astype(small), values.copy(), states
+
+    def states(self, numbers):
+        """The states kept of a tile, or None."""
+        kept = self._tiles.get(tile_key(numbers))
+        return None if kept is None else kept[3]
 
     def forget(self):
         """Start anew."""

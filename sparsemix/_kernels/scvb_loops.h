@@ -50,7 +50,9 @@ TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_fi
         *(VECTOR *)(d->weights + k) = w;
         other += w;
     }
-    return SPARSEMIX_NAME(lane_sum)(sum + other);
+    sum += other;
+    *(VECTOR *)d->lanes = sum;
+    return SPARSEMIX_NAME(lane_sum)(sum);
 }
 
 TARGET static REAL SPARSEMIX_NAME(weigh)(const SCVB *d, const REAL *row, const REAL *gamma, REAL own)
@@ -98,12 +100,88 @@ TARGET static void SPARSEMIX_NAME(hand_over)(SCVB *d, ptrdiff_t u, REAL scale)
     }
 }
 
+/* The topic at the share ``u`` of all weights: its lane first, then its place in the lane. */
+TARGET static int SPARSEMIX_NAME(choose)(const SCVB *d, double u)
+{
+    const REAL *lanes = d->lanes, *weights = d->weights;
+    double sum = 0.0, rest;
+    ptrdiff_t lane = 0, k;
+    for (k = 0; k < LANES; k++)
+        sum += lanes[k];
+    rest = u * sum;
+    while (lane < LANES - 1 && rest >= lanes[lane])
+        rest -= lanes[lane++];
+    for (k = lane; k < d->s.width; k += LANES) {
+        if (rest < weights[k])
+            return (int)k;
+        rest -= weights[k];
+    }
+    for (k = d->s.n_components - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
+        ;
+    return (int)k;
+}
+
+/* Change N_j at the samples of a type. */
+TARGET static inline void SPARSEMIX_NAME(move)(SCVB *d, const int *states, int n_samples, REAL amount)
+{
+    int s;
+    for (s = 0; s < n_samples; s++)
+        d->now[states[s]] += amount;
+}
+
+/* One sweep in which N_j is the sum of samples, a topic for each token, and the sums by word have gamma itself: what a
+ * sample says of its document is kept, what it says of topics is averaged over all that it might have been. Without
+ * samples yet, the counts that the document came with make room for them as it is read. */
+TARGET static void SPARSEMIX_NAME(sweep_samples)(SCVB *d, int sweep)
+{
+    const int fresh = sweep == 0 && d->states[0] < 0;
+    int *states = d->states;
+    ptrdiff_t u, k;
+    int s;
+    for (u = 0; u < d->n_types; u++) {
+        const int n_samples = sparsemix_n_samples(d->counts[u]);
+        const REAL c = d->counts[u], share = c / (REAL)n_samples, own = d->s.exclude ? (c < 1 ? c : 1) / (REAL)n_samples : 0;
+        const uint64_t key = sparsemix_type_key(d->key, u, sweep);
+        REAL total;
+        if (!fresh)
+            SPARSEMIX_NAME(move)(d, states, n_samples, -own);
+        total = SPARSEMIX_NAME(weigh)(d, d->table + (ptrdiff_t)d->types[u] * d->s.n_components, NULL, 0);
+        if (!fresh)
+            SPARSEMIX_NAME(move)(d, states, n_samples, own - share);
+        else
+            for (k = 0; k < d->s.width; k += LANES)
+                *(VECTOR *)(d->now + k) -= *(const VECTOR *)(d->start + k) * (REAL)(c / d->length);
+        for (s = 0; s < n_samples; s++)
+            states[s] = SPARSEMIX_NAME(choose)(d, sparsemix_uniform(sparsemix_bits(key, s)));
+        SPARSEMIX_NAME(move)(d, states, n_samples, share);
+        if (sweep == d->s.n_sweeps - 1)
+            SPARSEMIX_NAME(hand_over)(d, u, 1 / total);
+        states += n_samples;
+    }
+}
+
+/* N_j of the samples; returns how many there are. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(add_samples)(SCVB *d)
+{
+    const int *states = d->states;
+    const int known = d->n_types > 0 && states[0] >= 0;
+    ptrdiff_t u;
+    if (known)
+        memset(d->now, 0, d->s.width * sizeof(REAL));
+    for (u = 0; u < d->n_types; u++) {
+        const int n_samples = sparsemix_n_samples(d->counts[u]);
+        if (known)
+            SPARSEMIX_NAME(move)(d, states, n_samples, d->counts[u] / (REAL)n_samples);
+        states += n_samples;
+    }
+    return states - d->states;
+}
+
 /* One sweep of steps: N_j <- (1 - rho)^c N_j + (1 - (1 - rho)^c) C_j gamma, rho by the tokens seen so far. */
 TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 {
     double seen = sweep * d->length;
     ptrdiff_t u, k;
-    memset(d->total, 0, d->s.width * sizeof(REAL));
     for (u = 0; u < d->n_types; u++) {
         const double c = d->counts[u];
         const ptrdiff_t at = (ptrdiff_t)seen < d->s.n_rates ? (ptrdiff_t)seen : d->s.n_rates - 1;
@@ -121,17 +199,18 @@ TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 
 TARGET static void SPARSEMIX_NAME(scvb_documents)(
     const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
-    const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,
-    REAL *resp, REAL *total)
+    const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room,
+    int *states, REAL *doc_topic, REAL *resp, REAL *total)
 {
     const ptrdiff_t n = settings->n_components, width = settings->width;
     const size_t bytes = n * sizeof(REAL);
     SCVB d;
-    ptrdiff_t i, u;
+    ptrdiff_t i, u, n_states = 0;
     int sweep;
     d.s = *settings;
+    d.states = states;
     d.table = table;
-    memset(room, 0, 6 * width * sizeof(REAL));
+    memset(room, 0, (6 * width + SPARSEMIX_PADDING) * sizeof(REAL));
     memcpy(room, alpha, bytes);
     memcpy(room + width, inverse, bytes);
     d.alpha = room;
@@ -139,7 +218,8 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
     d.now = room + 2 * width;
     d.start = room + 3 * width;
     d.weights = room + 4 * width;
-    d.total = settings->exact ? d.now : room + 5 * width;
+    d.total = settings->exact && !settings->sampled ? d.now : room + 5 * width;
+    d.lanes = room + 6 * width;
     for (i = 0; i < n_docs; i++) {
         const int64_t first = indptr[i];
         d.n_types = indptr[i + 1] - first;
@@ -151,11 +231,22 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
             d.length += d.counts[u];
         memcpy(d.now, doc_topic + i * n, bytes);
         memcpy(d.start, doc_topic + i * n, bytes);
-        for (sweep = 0; sweep < d.s.n_sweeps; sweep++)
-            if (d.s.exact)
+        memset(d.total, 0, d.total == d.now ? 0 : width * sizeof(REAL));
+        if (d.s.sampled) {
+            d.key = sparsemix_document_key(settings->seed, numbers[i], settings->visit);
+            n_states = SPARSEMIX_NAME(add_samples)(&d);
+        }
+        for (sweep = 0; sweep < d.s.n_sweeps && d.n_types > 0; sweep++)
+            if (d.s.sampled)
+                SPARSEMIX_NAME(sweep_samples)(&d, sweep);
+            else if (d.s.exact)
                 SPARSEMIX_NAME(sweep_exact)(&d, sweep);
             else
                 SPARSEMIX_NAME(sweep_steps)(&d, sweep);
+        if (d.s.sampled) { /* without the round-off of differences */
+            SPARSEMIX_NAME(add_samples)(&d);
+            d.states += n_states;
+        }
         memcpy(doc_topic + i * n, d.now, bytes);
         memcpy(total + i * n, d.total, bytes);
     }

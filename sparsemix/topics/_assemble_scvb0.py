@@ -15,48 +15,56 @@ from sparsemix.topics._walker_sampler import WalkerSampler
 
 # Up to so many topics all responsibilities of a word cost no more than the samples.
 DENSE_COMPONENTS = 500
-# Documents of a batch by default: of a memoized one at least, and a fortieth of the corpus; of a minibatch.
+# Documents of a batch by default: of a memoized one at least, and a 32nd of the corpus; of a minibatch.
 MEMOIZED_BATCHES = 32
 LEAST_BATCH = 250
 MINIBATCH = 100, 500
+# Minibatches by default that are visited densely in steps: enough for topics to differ.
+START_BATCHES = 25
 TABLE_AGE = 10
 
 
 def make_model(params, n_words):
-    """A model with the sampler that ``sampler`` names."""
-    n_components = params.n_components
+    """A model with the samplers that ``sampler`` and ``n_start_samples`` name."""
+    n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
+    rates = partial(learning_rates, decay=params.local_decay, offset=params.local_offset)
+    first, later_rates = DenseSampler(n_sweeps, "none", rates), None if exclude_own != "none" else rates
     kind = params.sampler
     if kind == "auto":
-        kind = "dense" if n_components <= DENSE_COMPONENTS else "mhw"
-    dense = DenseSampler(params.burn_in + 1, params.exclude_own, local_rates(params))
-    later = dense
+        kind = "gibbs" if n_components <= DENSE_COMPONENTS else "mhw"
     if kind == "mhw":
         sparsity = 1.0 / n_components if params.sparsity is None else params.sparsity
         age = TABLE_AGE if params.max_table_age is None else params.max_table_age
-        later = WalkerSampler(
-            params.n_samples, params.burn_in + 1, params.exclude_own, local_rates(params), sparsity, age
-        )
+        sampler = WalkerSampler(params.n_samples, n_sweeps, exclude_own, later_rates, sparsity, age)
+    elif kind == "gibbs":
+        if exclude_own == "both":
+            raise ValueError('exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="gibbs"')
+        sampler = DenseSampler(n_sweeps, exclude_own, sampled=True)
+    else:
+        sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
+    topic_word_prior = 0.01 if params.topic_word_prior is None else params.topic_word_prior
     return CollapsedModel(
-        n_words, doc_topic_prior(params), 0.01 if params.topic_word_prior is None else params.topic_word_prior, later,
-        dense, params.n_dense_samples, dtype=params._table_dtype,
+        n_words, doc_topic_prior(params), topic_word_prior, sampler, first, params.n_start_samples or 0,
+        dtype=params._table_dtype,
     )  # fmt: skip
-
-
-def local_rates(params):
-    """Steps of a document's counts, or None where they are exact sums."""
-    if params.exclude_own != "none":
-        return None
-    return partial(learning_rates, decay=params.local_decay, offset=params.local_offset)
 
 
 def make_start(params, model, documents, rng, workers):
     """Statistics that learning starts from, in the shape of those of all documents."""
     model.seed = int(rng.integers(2**63))
     totals = documents.word_totals()
+    alike = isinstance(params.init_params, str) and params.init_params in ("random", "uniform")
+    if params.n_start_samples is None and alike and params.learning_method == "online":
+        model.n_first = START_BATCHES * minibatch_size(params, len(documents))
     if isinstance(params.init_params, str) and params.init_params == "uniform":
         return model.same_topics(documents.mass, totals.sum())
     topics = start_topics(params, model, documents, totals, rng, workers)
     return stats_of(model, topics, documents, totals.sum())
+
+
+def minibatch_size(params, n_documents):
+    """Documents of an online minibatch."""
+    return int(np.clip(n_documents // 32, *MINIBATCH)) if params.batch_size is None else params.batch_size
 
 
 def make_memory():
@@ -73,8 +81,7 @@ def make_schedule(params, documents, rng, initial):
         schedule = Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT))
         schedule.has_bound = False
         return schedule
-    size = int(np.clip(n // MEMOIZED_BATCHES, *MINIBATCH)) if size is None else size
     return MiniEpochs(
-        n, size, rng, params.learning_decay, params.learning_offset, float(initial["mass"]),
+        n, minibatch_size(params, n), rng, params.learning_decay, params.learning_offset, float(initial["mass"]),
         params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
     )  # fmt: skip

@@ -57,17 +57,23 @@ class DenseSampler:
     exclude_own : {"none", "document", "both"}
         Counts that a token's own responsibility is left out of.
     local_rate : callable or None
-        Of n: steps rho, at least n of them, by which N_j follows the tokens of a visit ([IF19] Eq. 9). None: N_j is the
-        exact sum of the responsibilities; own tokens can be left out of that alone.
+        Of n: steps rho, at least n of them, by which N_j follows the tokens of a visit ([IF19] Eq. 9). None: N_j is an
+        exact sum; own tokens can be left out of that alone.
+    sampled : bool
+        N_j is the sum of one sample for each token, and not of the responsibilities themselves.
     """
 
-    name = "dense"
-
-    def __init__(self, n_sweeps, exclude_own, local_rate=None):
+    def __init__(self, n_sweeps, exclude_own, local_rate=None, sampled=False):
         self.n_sweeps = n_sweeps
         self.exclude_own = exclude_own
         self.local_rate = local_rate
+        self.sampled = sampled
         self._room = None
+
+    @property
+    def name(self):
+        """As in ``sampler``."""
+        return "gibbs" if self.sampled else "dense"
 
     def __getstate__(self):
         return {**vars(self), "_room": None}
@@ -109,19 +115,30 @@ class DenseSampler:
     def visit(self, model, x, resp, scratch, numbers, memory):
         """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics."""
         doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
-        if memory is None or not memory.recall(numbers, doc_topic):
+        known = memory is not None and memory.recall(numbers, doc_topic)
+        states = self._states(x, numbers, memory)
+        if not known and states is None:
             doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
+        elif not known:
+            doc_topic[...] = 0.0
         rates = None
         if self.local_rate is not None:
             rates = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0)))
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
         _scvb.local_step(
             x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
-            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, doc_topic, resp.values, resp.total,
-            scratch.room,
+            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, numbers + model.first_row, model.seed,
+            model.n_steps, states, doc_topic, resp.values, resp.total, scratch.room,
         )  # fmt: skip
         if memory is not None:
-            memory.remember(numbers, doc_topic)
+            memory.remember(numbers, doc_topic, states)
+
+    def _states(self, x, numbers, memory):
+        """Samples of the tile's tokens: those of the last visit, none yet (-1), or None where nothing is sampled."""
+        if not self.sampled:
+            return None
+        states = None if memory is None else memory.states(numbers)
+        return np.full(_scvb.n_samples(x.counts), -1, dtype=np.int32) if states is None else states.astype(np.int32)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the rows of their words."""

@@ -51,11 +51,11 @@ class CollapsedModel:
         self.random_documents = False
         self.first_row = 0  # number of the first row of the data, where calls follow each other
         self.n_visited = self.n_steps = 0
+        self._choose_sampler()
 
-    @property
-    def sampler(self):
-        """The one that visits documents now."""
-        return self.first_sampler if self.n_visited < self.n_first else self.later_sampler
+    def _choose_sampler(self):
+        """The one that visits documents until the next step."""
+        self.sampler = self.first_sampler if self.n_visited < self.n_first else self.later_sampler
 
     # -- statistics
 
@@ -137,6 +137,7 @@ class CollapsedModel:
         self.table, self.factor = stats.unfolded("word_topic")
         self.offset = float(stats["offset"])
         self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
+        self._choose_sampler()
         self.sampler.begin(self)
 
     def renewed(self, n_samples_seen):
@@ -145,6 +146,7 @@ class CollapsedModel:
         out.first_row = out.n_visited = n_samples_seen
         out.later_sampler = copy(self.later_sampler)
         out.later_sampler.forget()
+        out._choose_sampler()
         return out
 
     def lower_bound(self, stats):  # noqa: ARG002

@@ -15,9 +15,11 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     Use it where likelihood and coherence of the topics count most, and for thousands of topics. Collapsed inference
     integrates topics and proportions out and keeps expected counts alone, which makes it more accurate than
-    variational inference of their distributions ([1]_). With few topics each visit of a word computes its
-    responsibilities for all of them; with many, a few are sampled by Metropolis-Hastings chains whose proposals come
-    from alias tables ([2]_), at a cost that hardly follows the number of topics.
+    variational inference of their distributions ([1]_). Documents are visited in minibatches, and each minibatch moves
+    the topics' counts by a step. While a document is visited, its words' topics are chosen one after the other: as
+    responsibilities for all topics, as one sampled topic for each token, or, where topics are many, as a few samples
+    of Metropolis-Hastings chains whose proposals come from alias tables ([2]_), at a cost that hardly follows the
+    number of topics.
 
     Parameters
     ----------
@@ -27,32 +29,37 @@ class SparseSCVB0LDA(AdditiveTopics):
         Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
-    sampler : {"auto", "dense", "mhw"}, default="auto"
-        "dense" computes all K responsibilities of a word, "mhw" samples ``n_samples`` of them with
-        Metropolis-Hastings-Walker chains. "auto" is "dense" up to 500 topics.
+    sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
+        What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
+        each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
+        of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, for both
+        counts. "auto" is "gibbs" up to 500 topics, and "mhw" beyond.
     n_samples : int, default=5
         Samples S of a word in a sweep, for "mhw".
     burn_in : int, default=1
         Sweeps over a document's words before the one that adds to the topics, at every visit.
-    exclude_own : {"none", "document", "both"}, default="document"
-        What a token's own responsibility is left out of when it is computed anew: nothing (SCVB0, where a document's
-        counts follow its words in steps), the document's counts, or the topics' counts as well (CVB0).
+    exclude_own : {"document", "none", "both"}, default="document"
+        What a token's own responsibility is left out of when its topic is chosen anew: the document's counts, nothing
+        (as in SCVB0, where counts follow the words in steps), or also the topics' counts (as in CVB0).
     sparsity : float, default=None
         Counts of a document that are smaller than this share of what its last token added become zero after the
         burn-in, for "mhw" without exclusion. None means 1 / K.
-    learning_method : {"online", "memoized"}, default="memoized"
+    learning_method : {"online", "memoized"}, default="online"
         "online" takes steps of decreasing size on random minibatches; "memoized" remembers what each batch
         contributed and replaces it at the next visit.
-    init_params : {"em", "random", "uniform", "bregman"} or array-like of shape (n_components, n_features), default="em"
-        Start: a few passes of dense smoothed EM over a random subset; the corpus' word frequencies with noise; topics
-        that are all the same, where documents begin with random counts; documents chosen by Bregman k-means++; or
-        topics, such as ``components_`` of another model.
+    init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
+            default="random"
+        Start: the corpus' word frequencies with noise; topics that are all the same, where documents begin with random
+        counts; a few passes of dense smoothed EM over a random subset; documents chosen by Bregman k-means++; or
+        topics, such as ``components_`` of another model. Memoized learning needs "em" or better.
     init_size : int, default=None
         Documents of the subset for "em". None means what a few passes can afford.
     n_init_iter : int, default=None
         Passes of "em". None means 5, or 6 where the subset is not the whole corpus.
-    n_dense_samples : int, default=0
-        The first so many documents are visited densely, whatever ``sampler`` says: a start for many topics.
+    n_start_samples : int, default=None
+        The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
+        come apart soonest so. None means those of 25 minibatches when online learning starts at "random" or "uniform",
+        else 0.
     max_table_age : int, default=None
         Steps for which alias tables are used before they are made anew; they are made anew earlier when a step
         changes more than a tenth or proposals are rejected too often. None means 10.
@@ -99,7 +106,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     sampler_ : str
-        "dense" or "mhw": what "auto" chose.
+        "dense", "gibbs" or "mhw": what "auto" chose.
     acceptance_rate_ : float
         Share of proposals accepted in the last pass or block; NaN without any.
     n_iter_ : int
@@ -124,7 +131,8 @@ class SparseSCVB0LDA(AdditiveTopics):
     -----
     Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each non-zero count
     of the words in use. Memoized learning keeps the sums of every batch sparse, and both methods the topics of every
-    document that hold more than a thousandth of it. "dense" needs 16 MB for the responsibilities at hand.
+    document that hold more than a thousandth of it; "gibbs" adds 2 bytes a token. "dense" and "gibbs" need 16 MB for
+    the responsibilities at hand.
 
     References
     ----------
@@ -147,7 +155,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
         "doc_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
         "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "sampler": [StrOptions({"auto", "dense", "mhw"})],
+        "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left")],
         "exclude_own": [StrOptions({"none", "document", "both"})],
@@ -156,7 +164,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
         "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "n_dense_samples": [Interval(numbers.Integral, 0, None, closed="left")],
+        "n_start_samples": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -187,11 +195,11 @@ class SparseSCVB0LDA(AdditiveTopics):
         burn_in=1,
         exclude_own="document",
         sparsity=None,
-        learning_method="memoized",
-        init_params="em",
+        learning_method="online",
+        init_params="random",
         init_size=None,
         n_init_iter=None,
-        n_dense_samples=0,
+        n_start_samples=None,
         max_table_age=None,
         max_iter=20,
         max_doc_update_iter=100,
@@ -220,7 +228,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         self.init_params = init_params
         self.init_size = init_size
         self.n_init_iter = n_init_iter
-        self.n_dense_samples = n_dense_samples
+        self.n_start_samples = n_start_samples
         self.max_table_age = max_table_age
         self.max_iter = max_iter
         self.max_doc_update_iter = max_doc_update_iter

@@ -121,7 +121,7 @@ class WalkerSampler:
         if kept is not None:
             indptr, topics, values, states = kept
             start = indptr.astype(np.int64), topics.astype(np.int32), values
-        states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states
+        states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
         room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(room, dtype=np.int32)
         values = np.empty(room, dtype=model.dtype)
