@@ -67,7 +67,7 @@ def expected_log(mean, variance, prior):
 
 
 def expected_log_gamma(mean, variance, prior):
-    """E[log Gamma(prior + n)] - log Gamma(prior): n = 0 by itself, as under a binomial distribution, the rest Taylor."""
+    """E[log Gamma(prior + n)] - log Gamma(prior): n = 0 by itself, as of a binomial distribution, the rest Taylor."""
     if mean <= 0:
         return 0.0
     success = 1 - variance / mean
@@ -178,12 +178,12 @@ def flat(documents):
 
 # -- Gibbs
 
-MASK = (1 << 64) - 1
+MASK, GOLDEN = (1 << 64) - 1, 0x9E3779B97F4A7C15
 
 
-def random_bits(key, counter):
-    """splitmix64 at a counter."""
-    x = (key + (counter + 1) * 0x9E3779B97F4A7C15) & MASK
+def mix(x):
+    """The finaliser of splitmix64."""
+    x &= MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
     return x ^ (x >> 31)
@@ -191,8 +191,10 @@ def random_bits(key, counter):
 
 def uniform(seed, row, sweep, token):
     """The number in [0, 1) that a token of a document is drawn with."""
-    key = random_bits(random_bits(seed, row), sweep)
-    return (random_bits(key, token) >> 11) * 2.0**-53
+    key = mix(seed + GOLDEN)
+    for part in (row, sweep):
+        key = mix(key ^ mix(part + GOLDEN))
+    return (mix(key + GOLDEN * (token + 1)) >> 11) * 2.0**-53
 
 
 def gibbs_sweep(corpus, alpha, beta, topics, word_topic, seed=0, first_row=0, sweep=0, weight=None):

@@ -87,7 +87,8 @@ def entry(words, counts, gamma, *, n_words, alpha, beta=0.1, others=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("second_order", ORDERS)
 @pytest.mark.parametrize("n_components", SIZES)
-def test_sweeps_equal_plain_numpy(n_components, second_order, weighted, dtype, instruction_set):
+@pytest.mark.usefixtures("instruction_set")
+def test_sweeps_equal_plain_numpy(n_components, second_order, weighted, dtype):
     state = State(n_components, dtype=dtype, weighted=weighted, seed=n_components)
     gamma, means = state.gamma.astype(np.float64), state.means.astype(np.float64)
     variances = state.variances.astype(np.float64) if second_order else None
@@ -207,7 +208,8 @@ def test_second_order_expectation_of_the_logarithm(alpha, largest):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("second_order", ORDERS)
-def test_types_without_responsibilities_are_read_from_the_beginning(second_order, dtype, instruction_set):
+@pytest.mark.usefixtures("instruction_set")
+def test_types_without_responsibilities_are_read_from_the_beginning(second_order, dtype):
     """Rows of zeros contribute nothing and have nothing to take away: the first sweep over given topics."""
     state = State(5, dtype=dtype)
     state.gamma[...] = 0.0
@@ -225,7 +227,8 @@ def test_types_without_responsibilities_are_read_from_the_beginning(second_order
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("second_order", ORDERS)
 @pytest.mark.parametrize("prior", [1e-2, 1e-6, 1e-12])
-def test_tiny_priors_give_distributions(prior, second_order, dtype, instruction_set):
+@pytest.mark.usefixtures("instruction_set")
+def test_tiny_priors_give_distributions(prior, second_order, dtype):
     state = State(9, dtype=dtype, seed=4)
     state.alpha[...], state.beta = prior, prior
     for _ in range(5):
@@ -337,7 +340,8 @@ class Chain(State):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_components", SIZES)
-def test_draws_equal_plain_numpy(n_components, weighted, dtype, instruction_set):
+@pytest.mark.usefixtures("instruction_set")
+def test_draws_equal_plain_numpy(n_components, weighted, dtype):
     chain = Chain(n_components, dtype=dtype, weighted=weighted, seed=n_components)
     topics, table = chain.topics.copy(), chain.table.astype(np.float64)
     for number in range(4):
@@ -356,7 +360,8 @@ def test_draws_equal_plain_numpy(n_components, weighted, dtype, instruction_set)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_tokens_without_a_topic_are_in_no_count(weighted, instruction_set):
+@pytest.mark.usefixtures("instruction_set")
+def test_tokens_without_a_topic_are_in_no_count(weighted):
     chain = Chain(6, weighted=weighted)
     chain.topics[...] = -1
     topics = np.random.default_rng(1).gamma(1.0, size=chain.table.shape)
@@ -369,7 +374,8 @@ def test_tokens_without_a_topic_are_in_no_count(weighted, instruction_set):
 
 
 @pytest.mark.parametrize("n_components", SIZES)
-def test_conditional_is_a_ratio_of_joint_probabilities(n_components, instruction_set):
+@pytest.mark.usefixtures("instruction_set")
+def test_conditional_is_a_ratio_of_joint_probabilities(n_components):
     chain = Chain(n_components, n_documents=4, n_words=6, seed=n_components)
     documents, position = chain.documents(), 0
     for row in documents:

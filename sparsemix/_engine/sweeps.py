@@ -68,7 +68,12 @@ class RowState:
     def fits(self, rows, model):
         """Whether this is the state of these very rows under a model of this kind, and whole."""
         same = self.parts[0].dtype == model.state_dtype and self.n_components == model.n_components
-        return self.whole and same and self._key == self._key_of(rows)
+        if not (self.whole and same and self._key == self._key_of(rows)):
+            return False
+        self.parts = [
+            part if part.flags.writeable else part.copy() for part in self.parts
+        ]  # of a file that is read only
+        return True
 
     def _key_of(self, rows):
         """A checksum of the rows and weights."""
