@@ -7,6 +7,7 @@ distribution of a sum of Bernoulli variables, or by enumeration of all assignmen
 from itertools import product
 
 import numpy as np
+from reference_chains import GOLDEN, MASK, child, mix
 from scipy.special import gammaln, logsumexp, polygamma
 
 # -- CVB and CVB0
@@ -178,23 +179,11 @@ def flat(documents):
 
 # -- Gibbs
 
-MASK, GOLDEN = (1 << 64) - 1, 0x9E3779B97F4A7C15
-
-
-def mix(x):
-    """The finaliser of splitmix64."""
-    x &= MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-
 
 def uniform(seed, row, sweep, token):
     """The number in [0, 1) that a token of a document is drawn with."""
-    key = mix(seed + GOLDEN)
-    for part in (row, sweep):
-        key = mix(key ^ mix(part + GOLDEN))
-    return (mix(key + GOLDEN * (token + 1)) >> 11) * 2.0**-53
+    key = child(child(mix((seed + GOLDEN) & MASK), row), sweep)
+    return (mix((key + GOLDEN * (token + 1)) & MASK) >> 11) * 2.0**-53
 
 
 def gibbs_sweep(corpus, alpha, beta, topics, word_topic, seed=0, first_row=0, sweep=0, weight=None):

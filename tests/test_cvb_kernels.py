@@ -471,7 +471,9 @@ def test_every_topic_is_drawn_as_often_as_it_should():
 
 
 def test_random_numbers_differ_by_seed_row_sweep_and_token():
-    numbers = {reference.uniform(s, r, w, t) for s in range(4) for r in range(4) for w in range(4) for t in range(4)}
+    numbers = {
+        reference.uniform(s, r, w, t) for s in range(90, 94) for r in range(4) for w in range(4) for t in range(4)
+    }
     assert len(numbers) == 256
     chain, other = Chain(8).draw(seed=1), Chain(8).draw(seed=2)
     assert not np.array_equal(chain.topics, other.topics)
