@@ -558,15 +558,16 @@ def test_convergence_is_reported_and_its_absence_warned_of(method, tol):
         warnings.simplefilter("error")
         est = lda(method, max_iter=2000, tol=tol).fit(X)
     assert est.converged_
-    assert 2 < est.n_iter_ < 2000
+    assert 12 <= est.n_iter_ < 2000  # in the first sweeps topics are nearly alike and change little
     limit = {"cvb0": 5e-3, "cvb": 1e-3}[method] if tol is None else tol
     if method == "cvb":
-        gain = np.diff(est.lower_bounds_) / X.sum()
-        assert 0 <= gain[-1] < limit
-        assert not ((gain[:-1] >= 0) & (gain[:-1] < limit)).any()
+        gain = np.diff(est.lower_bounds_)[10:] / X.sum()
+        settled = (gain >= 0) & (gain < limit)
     else:
-        changes = [record["change_per_token"] for record in est.history_]
-        assert changes[-1] < limit <= min(changes[:-1])
+        changes = np.array([record["change_per_token"] for record in est.history_])
+        settled = ((changes[1:] < limit) & (changes[1:] <= changes[:-1]))[10:]
+    assert settled[-1]
+    assert not settled[:-1].any()
     with pytest.warns(ConvergenceWarning, match="max_iter=2 sweeps"):
         assert not est.set_params(max_iter=2, tol=1e-9).fit(X).converged_
     with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from scipy.special import gammaln, psi
 
 from sparsemix import CollapsedLDA, SparseLDA
 from sparsemix._engine import sweeps
+from sparsemix._engine.monitor import Monitor
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
 from sparsemix.topics._collapsed import CollapsedModel
@@ -422,3 +423,28 @@ def test_collapsed_topics_are_at_least_as_good_as_mean_field():
     collapsed = CollapsedLDA(10, random_state=0).fit(train).score(new)
     plain = SparseLDA(10, n_nonzero=None, init_params="random", random_state=0).fit(train).score(new)
     assert collapsed > plain - 0.02
+
+
+class Told:
+    """A model that tells given changes."""
+
+    objective, unit = "change", "token"
+
+    def __init__(self, changes):
+        self.changes = iter(changes)
+
+    def size(self, stats):  # noqa: ARG002
+        return 10.0
+
+    def change(self, stats):  # noqa: ARG002
+        return next(self.changes)
+
+
+def test_fit_does_not_stop_before_topics_part():
+    """From a random start all topics are nearly alike: responsibilities change little, then more, then less again."""
+    changes = [7.0, 0.04, 0.01, *np.linspace(0.02, 0.045, 9), 0.048, 0.5, 4.0, 2.0, 0.06, 0.049, 0.04]
+    monitor, model = Monitor(100, 5e-3, sweeps.Sweeps(has_bound=False)), Told(changes)
+    stops = [monitor.lap(lap, model, None) for lap in range(1, 20)]
+    assert stops == [False] * 17 + [True] * 2
+    assert monitor.history[-1]["change_per_token"] == pytest.approx(0.004)
+    assert len(monitor.lower_bounds) == 0

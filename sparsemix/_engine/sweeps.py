@@ -15,10 +15,15 @@ from sparsemix._engine.blocks import spans
 RECOUNT_EVERY = 10
 
 
+# No fit converges before: from a random start all topics are nearly alike, and change little until they part.
+LEAST_SWEEPS = 12
+
+
 class Sweeps:
     """What a monitor asks of a schedule: one sweep a lap."""
 
     first_comparable_lap = 1
+    least_laps = LEAST_SWEEPS
 
     def __init__(self, has_bound):
         self.has_bound = has_bound
