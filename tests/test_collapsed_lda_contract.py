@@ -525,6 +525,8 @@ def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(metho
         est.set_params(max_iter=2, method=name).fit(other)
         assert est.score(many) > cold + 0.8 * (score - cold)
         assert_valid(est, other)
+    for rows in (many[:200], sparse.vstack([many, many], format="csr"), 2 * many, many):
+        assert_valid(est.fit(rows), rows)
 
 
 def test_warm_start_with_other_topics_is_refused():

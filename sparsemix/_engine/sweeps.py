@@ -13,8 +13,6 @@ from sparsemix._engine.blocks import spans
 
 # Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up.
 RECOUNT_EVERY = 10
-
-
 # No fit converges before: from a random start all topics are nearly alike, and change little until they part.
 LEAST_SWEEPS = 12
 
@@ -73,11 +71,10 @@ class RowState:
     def fits(self, rows, model):
         """Whether this is the state of these very rows under a model of this kind, and whole."""
         same = self.parts[0].dtype == model.state_dtype and self.n_components == model.n_components
-        if not (self.whole and same and self._key == self._key_of(rows)):
+        if not (self.whole and same and len(rows) == self.spans[-1][1] and self._key == self._key_of(rows)):
             return False
-        self.parts = [
-            part if part.flags.writeable else part.copy() for part in self.parts
-        ]  # of a file that is read only
+        # those of a file that was loaded as a read-only map cannot change in place
+        self.parts = [part if part.flags.writeable else part.copy() for part in self.parts]
         return True
 
     def _key_of(self, rows):
