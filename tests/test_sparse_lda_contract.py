@@ -6,19 +6,30 @@ import signal
 import threading
 import warnings
 
-import joblib
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
+from topic_cases import (
+    COOKING,
+    COPIES,
+    SPACE,
+    Recorder,
+    by_deepcopy,
+    by_pickle,
+    by_read_only_memmap,
+    counter,
+    fail_at,
+    texts,
+)
 
 from sparsemix import SparseLDA, __version__
 from sparsemix._engine import documents as documents_module
@@ -269,20 +280,6 @@ def test_topic_table_refuses_other_numbers_of_names(names):
 
 
 # -- meta-estimators
-
-COOKING = ["oven", "butter", "flour", "sugar", "dough", "bake", "yeast", "salt", "pan", "cake"]
-SPACE = ["orbit", "planet", "rocket", "star", "moon", "comet", "galaxy", "launch", "probe", "telescope"]
-
-
-def texts(n=60, length=12, seed=0):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice((COOKING, SPACE)[i % 2], size=length)) for i in range(n)]
-
-
-def counter():
-    """Text to a pipeline of counts."""
-    return CountVectorizer(token_pattern=r"\w+")
-
 
 @pytest.mark.parametrize("init_params", STARTS)
 @pytest.mark.parametrize("weigh", [False, True])
@@ -803,19 +800,6 @@ STEPS = {"batch": 1, "memoized": 3, "online": 3}  # a pass, at batch_size=80
 ABSORB = {"batch": Batch, "memoized": Memoized, "online": Stochastic}
 
 
-def fail_at(monkeypatch, owner, name, call, error=KeyboardInterrupt):
-    """From now on the given call of a method raises, before it does anything."""
-    original, calls = getattr(owner, name), []
-
-    def failing(*args, **kwargs):
-        calls.append(name)
-        if len(calls) == call:
-            raise error
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, failing)
-
-
 @few_passes
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize(
@@ -980,35 +964,11 @@ def test_interrupted_block_of_a_stream_leaves_the_stream(name, monkeypatch):
 # -- callbacks, from scikit-learn 1.9 on
 
 
-class Recorder:
-    """Writes down what happens; may stop the fit after some passes, or fail after them."""
-
-    def __init__(self, stop_after=None, fail_after=None):
-        self.stop_after, self.fail_after = stop_after, fail_after
-        self.calls, self.scores, self.seen = [], [], []
-
-    def setup(self, estimator, context):  # noqa: ARG002
-        self.calls.append("setup")
-
-    def teardown(self, estimator, context):  # noqa: ARG002
-        self.calls.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        self.calls.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):  # noqa: ARG002
-        self.calls.append(f"end {context.task_name}")
-        self.scores.append(fitted_estimator.score(X))
-        self.seen.append((fitted_estimator, fitted_estimator.transform(X)))
-        if self.calls.count("end pass") == self.fail_after:
-            raise RuntimeError("the callback fails")
-        return self.stop_after is not None and self.calls.count("end pass") >= self.stop_after
-
-
 @pytest.fixture
 def recorder():
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     return Recorder()
+
 
 
 @few_passes
@@ -1068,26 +1028,6 @@ def test_progress_bar_of_sklearn_runs_along(recorder):
 
 
 # -- pickles
-
-
-def by_pickle(est, tmp_path):  # noqa: ARG001
-    return pickle.loads(pickle.dumps(est))
-
-
-def by_old_pickle(est, tmp_path):  # noqa: ARG001
-    return pickle.loads(pickle.dumps(est, protocol=2))
-
-
-def by_read_only_memmap(est, tmp_path):
-    joblib.dump(est, tmp_path / "topics.joblib")
-    return joblib.load(tmp_path / "topics.joblib", mmap_mode="r")
-
-
-def by_deepcopy(est, tmp_path):  # noqa: ARG001
-    return copy.deepcopy(est)
-
-
-COPIES = [by_pickle, by_old_pickle, by_read_only_memmap, by_deepcopy]
 
 
 @few_passes

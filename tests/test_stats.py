@@ -346,3 +346,15 @@ def test_packed_outer_products_and_identity(n_features):
 @pytest.mark.parametrize("n_features", [1, 2, 44, 45, 128, 1000])
 def test_number_of_features_follows_from_the_packed_size(n_features):
     assert symmetric.n_features_of(symmetric.packed_size(n_features)) == n_features
+
+
+def test_pending_factor_reaches_arrays_that_are_read_only():
+    """As those of a model that was loaded as a memory map."""
+    stats = SufficientStatistics({"count": np.ones(2)}, {"mass": np.ones(())}, by_word={"word_topic": np.ones((3, 2))})
+    kept = stats["count"]
+    for name in ("count", "mass", "word_topic"):
+        stats[name].flags.writeable = False
+    stats.scale(0.5)
+    np.testing.assert_array_equal(stats["word_topic"], 0.5)
+    np.testing.assert_array_equal(stats["count"], 0.5)
+    np.testing.assert_array_equal(kept, 1.0)

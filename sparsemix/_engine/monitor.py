@@ -15,7 +15,7 @@ class Monitor:
         Laps over the data.
     tol : float
         The fit has converged when a lap gains less than this per row, or per token (and loses nothing); without a
-        bound, when what a model tells as its change is less than this per token.
+        bound, when what a model tells as its change is less than this per token, and not growing.
     schedule : object
         Says whether there is a bound, and from which lap on laps compare.
     verbose : int
@@ -93,10 +93,12 @@ class Monitor:
             }
         )
         bounds = self.lower_bounds
-        if len(bounds) > 1:
+        if lap < getattr(self.schedule, "least_laps", 2):
+            self.converged = False
+        elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
         elif name == "change":
-            self.converged = bool(value / size < self.tol)
+            self.converged = bool(value / size < self.tol and value <= self.history[-2][name])
         if self.verbose and lap % self.verbose == 0:
             value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
             print(

@@ -13,12 +13,15 @@ from sparsemix._engine.blocks import spans
 
 # Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up.
 RECOUNT_EVERY = 10
+# No fit converges before: from a random start all topics are nearly alike, and change little until they part.
+LEAST_SWEEPS = 12
 
 
 class Sweeps:
     """What a monitor asks of a schedule: one sweep a lap."""
 
     first_comparable_lap = 1
+    least_laps = LEAST_SWEEPS
 
     def __init__(self, has_bound):
         self.has_bound = has_bound
@@ -68,7 +71,11 @@ class RowState:
     def fits(self, rows, model):
         """Whether this is the state of these very rows under a model of this kind, and whole."""
         same = self.parts[0].dtype == model.state_dtype and self.n_components == model.n_components
-        return self.whole and same and self._key == self._key_of(rows)
+        if not (self.whole and same and len(rows) == self.spans[-1][1] and self._key == self._key_of(rows)):
+            return False
+        # those of a file that was loaded as a read-only map cannot change in place
+        self.parts = [part if part.flags.writeable else part.copy() for part in self.parts]
+        return True
 
     def _key_of(self, rows):
         """A checksum of the rows and weights."""

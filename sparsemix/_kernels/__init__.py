@@ -26,8 +26,8 @@
          |  proposals, frozen                                           |
          +------------------------------------------------------->  _words.group_by_word, sum_sparse
 
-    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): both follow one another with
-                         word_topic and totals, in place; add_up makes these from the responsibilities or topics anew
+    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
+                         once, in place; add_up makes them anew from the responsibilities or topics
 
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
 Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.

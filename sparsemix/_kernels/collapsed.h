@@ -18,12 +18,12 @@ typedef struct {
 } sparsemix_collapsed_settings;
 
 /* Vectors of K numbers that ``cvb_documents`` needs. */
-#define SPARSEMIX_COLLAPSED_ROOM 10
+#define SPARSEMIX_COLLAPSED_ROOM 9
 
-/* E[log Gamma(prior + n)] - log Gamma(prior) for a count n with this mean and variance. Nothing but n = 0 is special where
- * the prior is small, so it is taken by itself, with the probability that a binomial distribution of this mean and
- * variance gives it; given n > 0 the expansion is of second order. (Plain Taylor about the mean, as in [TNW07], would be
- * off by 1 / (8 prior) for every topic that a word hardly has.) */
+/* E[log Gamma(prior + n)] - log Gamma(prior) for a count n with this mean and variance. Nothing but n = 0 is special
+ * where the prior is small, so it is taken by itself, with the probability that a binomial distribution of this mean
+ * and variance gives it; given n > 0 the expansion is of second order. (The expansion about the mean alone would be off
+ * by 1 / (8 prior) for every topic that a word hardly has.) */
 static inline double sparsemix_expected_log_gamma(double mean, double variance, double prior, double log_gamma_prior)
 {
     double success, positive, mean_positive, variance_positive;
@@ -48,7 +48,7 @@ static inline double sparsemix_expected_log_gamma(double mean, double variance, 
 #define SPARSEMIX_CVB(REAL)                                                                                            \
     static void sparsemix_cvb_##REAL(                                                                                  \
         int isa, const sparsemix_collapsed_settings *s, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,   \
-        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *room,            \
+        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *room,        \
         REAL *gamma, REAL *word_topic, REAL *word_variance, double *totals, double *total_variances, REAL *doc_topic,  \
         double *sums)                                                                                                  \
     {                                                                                                                  \

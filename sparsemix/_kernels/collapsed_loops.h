@@ -1,7 +1,8 @@
 /* The loops of collapsed.h for one REAL and one instruction set: no include guard, included several times.
  *
- * Topics stand in the lanes of the registers. A word type of a document reads and writes one row of the responsibilities
- * and one row of each table by word; what belongs to the document or to all documents is a padded vector of K numbers. */
+ * Topics stand in the lanes of the registers. A word type of a document reads and writes one row of the
+ * responsibilities and one row of each table by word; what belongs to the document or to all documents is a padded
+ * vector of K numbers. */
 
 #include "vector_math.h"
 
@@ -14,15 +15,16 @@
  * the few tokens that move are not lost beside millions. */
 typedef struct {
     const sparsemix_collapsed_settings *s;
-    REAL *alpha, *now, *spread;                        /* N_jk and its variances, with alpha */
-    REAL *base, *moved, *base_spread, *moved_spread;   /* of all documents */
-    REAL *weights, *power;                             /* of one type */
-    VECTOR change, entropy;                            /* of one document, by lanes */
+    REAL *alpha, *now, *spread;                      /* N_jk and its variances */
+    REAL *base, *moved, *base_spread, *moved_spread; /* of all documents */
+    REAL *weights, *power;                           /* of one type */
+    VECTOR change, entropy;                          /* of one document, by lanes */
 } SPARSEMIX_NAME(visit);
 #define VISIT SPARSEMIX_NAME(visit)
 
 /* Unnormalised responsibilities of one type in ``weights``, from sums without one copy of its tokens; their sum. */
-TARGET static inline REAL SPARSEMIX_NAME(weigh)(VISIT *d, const REAL *gamma, const REAL *word, REAL copy, REAL word_copy)
+TARGET static inline REAL SPARSEMIX_NAME(weigh)(VISIT *d, const REAL *gamma, const REAL *word, REAL copy,
+                                                REAL word_copy)
 {
     const ptrdiff_t n = d->s->n_components;
     const VECTOR beta = FILL(d->s->word_prior), total = FILL(d->s->total_prior);
@@ -41,8 +43,8 @@ TARGET static inline REAL SPARSEMIX_NAME(weigh)(VISIT *d, const REAL *gamma, con
 }
 
 /* The same times exp of the second-order terms ([TNW07] Eq. 18). The largest exponent is taken out of all of them. */
-TARGET static inline REAL SPARSEMIX_NAME(weigh_twice)(VISIT *d, const REAL *gamma, const REAL *word,
-                                                      const REAL *word_spread, REAL copy, REAL word_copy)
+TARGET static inline REAL SPARSEMIX_NAME(weigh_second_order)(VISIT *d, const REAL *gamma, const REAL *word,
+                                                             const REAL *word_spread, REAL copy, REAL word_copy)
 {
     const ptrdiff_t n = d->s->n_components;
     const VECTOR beta = FILL(d->s->word_prior), total = FILL(d->s->total_prior), none = FILL(0);
@@ -90,8 +92,7 @@ TARGET static inline void SPARSEMIX_NAME(replace)(VISIT *d, REAL sum, REAL count
         SPARSEMIX_NAME(store)(gamma + k, n - k, r);
         AT(d->now, k) = LARGER(AT(d->now, k) + move, FILL(0));
         AT(d->moved, k) += moved;
-        SPARSEMIX_NAME(store)
-        (word + k, n - k, LARGER(SPARSEMIX_NAME(load)(word + k, n - k) + moved, FILL(0)));
+        SPARSEMIX_NAME(store)(word + k, n - k, LARGER(SPARSEMIX_NAME(load)(word + k, n - k) + moved, FILL(0)));
         change += LARGER(difference, -difference);
     }
     d->change += change * count;
@@ -110,8 +111,8 @@ TARGET static inline void SPARSEMIX_NAME(replace_spread)(VISIT *d, REAL sum, REA
         const VECTOR move = ((r - r * r) - (old - old * old)) * count, moved = move * weight;
         AT(d->spread, k) = LARGER(AT(d->spread, k) + move, FILL(0));
         AT(d->moved_spread, k) += moved;
-        SPARSEMIX_NAME(store)
-        (word_spread + k, n - k, LARGER(SPARSEMIX_NAME(load)(word_spread + k, n - k) + moved, FILL(0)));
+        SPARSEMIX_NAME(store)(word_spread + k, n - k,
+                              LARGER(SPARSEMIX_NAME(load)(word_spread + k, n - k) + moved, FILL(0)));
         entropy -= r * SPARSEMIX_NAME(log)(LARGER(r, FILL(SMALLEST)));
     }
     d->entropy += entropy * count;
@@ -197,7 +198,7 @@ TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_setti
                 SPARSEMIX_NAME(fetch)(word_topic + (ptrdiff_t)indices[e + 1] * n, n);
             if (s->second_order) {
                 spread = word_variance + (ptrdiff_t)indices[e] * n;
-                sum = SPARSEMIX_NAME(weigh_twice)(&visit, own, word, spread, copy, word_copy);
+                sum = SPARSEMIX_NAME(weigh_second_order)(&visit, own, word, spread, copy, word_copy);
             }
             else
                 sum = SPARSEMIX_NAME(weigh)(&visit, own, word, copy, word_copy);

@@ -10,8 +10,8 @@
 #define AT(array, k) (*(VECTOR *)((array) + (k)))
 #define PARTS (SPARSEMIX_COLUMNS / LANES)
 
-static const REAL SPARSEMIX_NAME(numbers)[SPARSEMIX_COLUMNS] __attribute__((aligned(64))) = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                                                            8, 9, 10, 11, 12, 13, 14, 15};
+static const REAL SPARSEMIX_NAME(numbers)[SPARSEMIX_COLUMNS]
+    __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* What is read of a document, of all documents, and left of a token. */
 typedef struct {

@@ -86,15 +86,16 @@ class SufficientStatistics:
     def _fold(self):
         """Let the pending factor reach the arrays, but for those by word."""
         if self._factor != 1.0:
-            for value in (*self._by_component.values(), *self._shared.values()):
-                value *= self._factor
+            for arrays in (self._by_component, self._shared):
+                for name, value in arrays.items():
+                    arrays[name] = scaled(value, self._factor)
             self._factor = 1.0
 
     def _fold_words(self):
         """The same for those by word."""
         if self._word_factor != 1.0:
-            for value in self._by_word.values():
-                value *= self._word_factor
+            for name, value in self._by_word.items():
+                self._by_word[name] = scaled(value, self._word_factor)
             self._word_factor = 1.0
 
     @property
@@ -258,6 +259,14 @@ def zeros(value):
     if isinstance(value, WordRows):
         return value.zeros_like()
     return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
+
+
+def scaled(value, factor):
+    """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
+    numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
+    value = value if numbers.flags.writeable else copied(value)
+    value *= factor
+    return value
 
 
 def added(value, other, factor):

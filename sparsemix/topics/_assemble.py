@@ -176,7 +176,7 @@ def make_row_state(params, model, documents, rng, topics=None, state=None):
         state = RowState(documents, model)
         state.fill(documents, lambda x: model.random_state(x, rng))
     stats = model.empty_stats()
-    stats["mass"] += documents.mass
-    stats["tokens"] += tokens
+    for name, total in model.totals_of(documents.mass, tokens).items():
+        stats[name] += total
     model.recount(state.visits(documents), stats)
     return state, stats

@@ -62,6 +62,10 @@ class CollapsedModel:
             by_word={name: np.zeros(shape, dtype=self.dtype) for name in self.by_word},
         )
 
+    def totals_of(self, n_documents, n_tokens):
+        """Shared sums of so many documents and tokens."""
+        return {"mass": n_documents, "tokens": n_tokens}
+
     def size(self, stats):
         """What the objective is told per unit of: tokens."""
         return float(stats["tokens"])

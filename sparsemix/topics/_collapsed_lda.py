@@ -25,9 +25,9 @@ OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state")
 class CollapsedLDA(TopicReadings, SparsemixEstimator):
     """Latent Dirichlet allocation by collapsed inference, sweep by sweep over documents in memory.
 
-    Use it for small and medium corpora, where it gives better topics than mean-field inference for the same K: the
-    distributions of documents and topics are integrated out, and only the topics of the tokens are inferred. "cvb0" is
-    the method to begin with. "gibbs" needs far less memory and more sweeps. "cvb" is the second-order method from which
+    Use it for small and medium corpora: the distributions of documents and topics are integrated out, only the topics
+    of the tokens are inferred, and what mean-field inference loses where counts are small is not lost. "cvb0" is the
+    method to begin with. "gibbs" needs far less memory and more sweeps. "cvb" is the second-order method from which
     "cvb0" came; take it for its bound, and with priors of 0.1 or so: its correction is wrong where priors are small.
 
     A token's responsibilities are made from all counts but its own,
@@ -59,7 +59,8 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
     tol : float, default=None
         Convergence. "cvb": a sweep gains less than this per token, in nats; None means 1e-3. "cvb0", which has no
         bound: in a sweep the responsibilities of a token change by less than this, as the mean over tokens of the sum
-        of absolute changes over topics, which is from 0 to 2; None means 5e-3. "gibbs" makes all its sweeps.
+        of absolute changes over topics, which is from 0 to 2; None means 5e-3. Both make twelve sweeps at least, since
+        topics that are nearly alike in the beginning change little. "gibbs" makes all its sweeps.
     burn_in : int, default=None
         Sweeps of "gibbs" before samples are taken. None means half of ``max_iter``.
     thin : int, default=5
