@@ -32,9 +32,7 @@ class Estimator:
     """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks."""
 
     def __init__(self, X, setting, path, **parameters):
-        module, name = path.split(":")
-        parameters = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0} | vars(setting) | parameters
-        self.model = getattr(importlib.import_module(module), name)(**parameters)
+        self.model = estimator(path, {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0} | vars(setting), parameters)
         self.X = X
 
     def learn(self, clock):
@@ -51,6 +49,14 @@ class Estimator:
 
     def proportions(self, documents):
         return self.model.transform(documents)
+
+
+def estimator(path, wishes, parameters):
+    """One of our estimators with these parameters, and with those wishes that it knows: not all have n_jobs, or tol."""
+    module, name = path.split(":")
+    kind = getattr(importlib.import_module(module), name)
+    known = kind().get_params()
+    return kind(**({key: value for key, value in wishes.items() if key in known} | parameters))
 
 
 class Passes:

@@ -2,6 +2,7 @@
 
 python benchmarks/topics.py                                    docstrings of numpy, scipy and scikit-learn
 python benchmarks/topics.py --data docword.nips.txt.gz --K 200 --seconds 60
+python benchmarks/topics.py --estimators SparseSCVB0LDA,CollapsedLDA --sampler mhw --method cvb0,gibbs --peers none
 python benchmarks/topics.py --transform
 
 Every contestant has a process of its own, pinned to one core (as many as --n-jobs says), the same documents, the same
@@ -15,6 +16,7 @@ import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import product
 
 from _measure import CORES, MeasurementError, run
 from _report import number, print_table, seconds_until, write_line
@@ -22,8 +24,8 @@ from _report import number, print_table, seconds_until, write_line
 TOPIC_WORD_PRIOR = 0.01
 GAPS = (0.1, 0.05, 0.02, 0.01)
 
-# Ours: what is called with n_nonzero, and may be given parameters by --params.
-ESTIMATORS = {"SparseLDA": "sparsemix:SparseLDA"}
+# Ours: the parameter whose values are contestants of their own, each named after its value.
+ESTIMATORS = {"SparseLDA": "n_nonzero", "SparseSCVB0LDA": "sampler", "CollapsedLDA": "method"}
 # Others: package to import, adapter, its arguments.
 PEERS = {
     "sklearn-batch": ("sklearn.decomposition", "ScikitLearn", {"learning_method": "batch"}),
@@ -43,16 +45,36 @@ def contestants(options):
     """Labels, and what a child needs to make each contestant."""
     out = {}
     for name in options.estimators:
-        for n_nonzero in options.n_nonzero:
-            label = f"{name}, {'dense' if n_nonzero is None else f'L={n_nonzero}'}"
-            out[label] = {
-                "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": ESTIMATORS[name],
-                "n_nonzero": n_nonzero, **options.params,
+        for value, parameters in product(getattr(options, ESTIMATORS[name]), own_parameters(name, options.params)):
+            parameters = {ESTIMATORS[name]: value} | parameters
+            out[label_of(name, parameters)] = {
+                "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": f"sparsemix:{name}",
+                **shared_parameters(options.params), **parameters,
             }  # fmt: skip
     for name in options.peers:
         package, adapter, arguments = PEERS[name]
         out[name] = {"package": package, "adapter": f"_topics_peers:{adapter}", **arguments}
     return out
+
+
+def shared_parameters(params):
+    """What --params gives to all of ours."""
+    return {key: value for key, value in params.items() if key not in ESTIMATORS}
+
+
+def own_parameters(name, params):
+    """What --params gives to one of ours under its name: parameters, or a list of them, a contestant each."""
+    own = params.get(name, {})
+    return own if isinstance(own, list) else [own]
+
+
+def label_of(name, parameters):
+    """The estimator, its variant, and what else was given to it alone."""
+    rest = dict(parameters)
+    variant = rest.pop(ESTIMATORS[name])
+    if ESTIMATORS[name] == "n_nonzero":
+        variant = "dense" if variant is None else f"L={variant}"
+    return ", ".join([name, str(variant), *(f"{key}={value}" for key, value in rest.items())])
 
 
 class Contest:
@@ -216,8 +238,10 @@ def parse(arguments=None):
     add("--K", type=numbers(int), default=[50], help="numbers of topics, by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
     add("--estimators", type=names(ESTIMATORS), default=list(ESTIMATORS), help=listed("ours", ESTIMATORS))
-    add("--n-nonzero", type=numbers(sparsity), default=[8, 1, None], help="L of ours (default: 8,1,dense)")
-    add("--params", type=json.loads, default={}, metavar="JSON", help="further parameters of ours")
+    add("--n-nonzero", type=numbers(sparsity), default=[8, 1, None], help="L of SparseLDA (default: 8,1,dense)")
+    add("--sampler", type=numbers(str), default=["dense", "mhw"], help="of SparseSCVB0LDA (default: dense,mhw)")
+    add("--method", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
+    add("--params", type=json.loads, default={}, metavar="JSON", help="of all of ours; under a name, of that one")
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
     add("--targets", type=numbers(float), help="scores to reach, as --targets=-7.7,-7.6 (default: below the best)")
     add("--transform", action="store_true", help="time new documents instead")

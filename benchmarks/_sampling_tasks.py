@@ -1,0 +1,73 @@
+"""What ``sampling.py`` measures, in a child process: passes of a topic estimator, and their phases.
+
+Phases are the methods of the model protocol, the same for every estimator.
+"""
+
+import hashlib
+import time
+import warnings
+
+import numpy as np
+from _measure import peak_resident_bytes, resident_bytes
+from _tasks import timed
+from _topics_ours import Passes, estimator
+from _topics_tasks import load
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsemix._engine import schedules
+from sparsemix.topics._model import TopicModel
+from sparsemix.topics._scvb import CollapsedModel
+
+PHASES = {
+    "tables": ["prepare"], "documents": ["local_step"], "sums": ["accumulate"], "steps": ["global_step", "absorb"],
+}  # fmt: skip
+OWNERS = (TopicModel, CollapsedModel, schedules.Memoized, schedules.Stochastic)
+
+
+def passes(folder, path, n_passes, n_components, n_jobs, parameters):
+    """Median seconds of the later passes, what of them goes to each phase (of one thread), and a fingerprint."""
+    X = load(folder, "train")
+    spent = dict.fromkeys(PHASES, 0.0)
+    if n_jobs == 1:
+        observe(spent)
+    laps = Laps(spent)
+    wishes = {"n_components": n_components, "n_jobs": n_jobs, "max_iter": n_passes, "tol": 0.0, "random_state": 0}
+    model = estimator(path, wishes, parameters)
+    before = resident_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_callbacks(Passes(laps)).fit(X)
+    used = peak_resident_bytes() - before
+    later = np.diff(laps.kept, axis=0)[n_passes // 2 :]
+    seconds, cpu_seconds, *phases = np.median(later, axis=0)
+    sampled = getattr(model, "sampler_", None) == "mhw"
+    return {
+        "seconds": seconds,
+        "cpu_share": cpu_seconds / seconds,
+        "phases": dict(zip(PHASES, phases, strict=True)),
+        "draws": X.nnz * model.n_samples * (model.burn_in + 1) if sampled else None,
+        "acceptance": model.acceptance_rate_ if sampled else None,
+        "bytes": used,
+        "digest": hashlib.sha256(np.ascontiguousarray(model.components_).tobytes()).hexdigest(),
+    }
+
+
+def observe(spent):
+    """Add up the seconds of each phase from now on."""
+    for phase, names in PHASES.items():
+        for owner in OWNERS:
+            for name in names:
+                if name in vars(owner):
+                    setattr(owner, name, timed(getattr(owner, name), phase, spent))
+
+
+class Laps:
+    """In the place of a clock: seconds so far, of all and of each phase, after the start and after each pass."""
+
+    def __init__(self, spent):
+        self.spent, self.kept = spent, []
+
+    def lap(self, passes, topics=None):  # noqa: ARG002
+        """Note the time; nobody is to stop."""
+        self.kept.append([time.perf_counter(), time.process_time(), *self.spent.values()])
+        return False
