@@ -20,7 +20,7 @@ cdef extern from "scvb.h" nogil:
     ctypedef struct sparsemix_scvb_settings:
         Py_ssize_t n_components, width
         int n_sweeps, exclude, exact
-        double base, prior, own
+        double base, prior, own, floor
         Py_ssize_t n_rates
         const double* rates
     void sparsemix_scvb_documents_float(
@@ -67,6 +67,7 @@ def local_step(
     s.width = (s.n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     s.n_sweeps, s.exclude, s.exact = n_sweeps, exclude, rates is None
     s.base, s.prior, s.own = (offset + topic_word_prior) / factor, topic_word_prior / factor, 1.0 / factor
+    s.floor = table.shape[0] * s.prior
     s.n_rates, s.rates = 0, NULL
     if inverse.shape[0] != s.n_components or alpha.shape[0] != s.n_components:
         raise ValueError(f"inverse and alpha must be ({s.n_components},)")
