@@ -22,7 +22,7 @@ def child(key, part):
 
 
 def bits(seed, row=0, visit=0, kind=0, sweep=0, draw=0):
-    key = child(child(mix((seed + GOLDEN) & MASK), row & MASK), visit & MASK)
+    key = child(child(mix(mix((seed + GOLDEN) & MASK)), row & MASK), visit & MASK)
     key = child(key, (kind << 32) | sweep)
     return mix((key + GOLDEN * (draw + 1)) & MASK)
 

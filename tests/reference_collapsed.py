@@ -182,7 +182,7 @@ def flat(documents):
 
 def uniform(seed, row, sweep, token):
     """The number in [0, 1) that a token of a document is drawn with."""
-    key = child(child(mix((seed + GOLDEN) & MASK), row), sweep)
+    key = child(child(mix(mix((seed + GOLDEN) & MASK)), row), sweep)
     return (mix((key + GOLDEN * (token + 1)) & MASK) >> 11) * 2.0**-53
 
 

@@ -25,7 +25,9 @@ static inline uint64_t sparsemix_key(uint64_t key, uint64_t part)
 
 static inline uint64_t sparsemix_document_key(uint64_t seed, int64_t row, int64_t visit)
 {
-    return sparsemix_key(sparsemix_key(sparsemix_mix(seed + SPARSEMIX_GOLDEN), (uint64_t)row), (uint64_t)visit);
+    /* mixed twice, so that seed and row do not change places */
+    const uint64_t key = sparsemix_mix(sparsemix_mix(seed + SPARSEMIX_GOLDEN));
+    return sparsemix_key(sparsemix_key(key, (uint64_t)row), (uint64_t)visit);
 }
 
 static inline uint64_t sparsemix_type_key(uint64_t document_key, int64_t type, int64_t sweep)
