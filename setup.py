@@ -13,17 +13,20 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 VECTOR_HEADERS = ["simd.h", "for_each_simd.h", "vector_math.h", "vector_math_end.h", "special.h"]
-DOCUMENT_HEADERS = [*VECTOR_HEADERS, "document.h", "document_loops.h", "document_steps.h", "document_dense.h"]
+DOCUMENT_HEADERS = [
+    *VECTOR_HEADERS, "packed.h", "document.h", "document_loops.h", "document_steps.h", "document_dense.h"
+]  # fmt: skip
 # kernel: headers of our own that it includes
 KERNELS = {
     "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
     "_docstep": DOCUMENT_HEADERS,
     "_factor": [],
+    "_memory": [],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_simd": ["simd.h"],
-    "_special": [*VECTOR_HEADERS, "tables.h", "special_loops.h", "topl.h"],
+    "_special": [*VECTOR_HEADERS, "packed.h", "tables.h", "special_loops.h", "topl.h"],
     "_topl": ["topl.h"],
-    "_words": [],
+    "_words": ["packed.h"],
 }
 FOLDER = "sparsemix/_kernels"
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"

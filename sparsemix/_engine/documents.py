@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.blocks import spans, tile_size
+from sparsemix._kernels import _memory
 
 # Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
 # so a chunk should hold every frequent word many times.
@@ -175,9 +176,7 @@ class DocumentMemory:
         kept = self._tiles.get(tile_key(numbers))
         if kept is None:
             return False
-        out[...] = 0.0
-        rows, topics, values = kept
-        out[rows, topics] = values
+        _memory.fill_rows(*kept, out)
         return True
 
     def remember(self, numbers, doc_topic):
@@ -186,10 +185,12 @@ class DocumentMemory:
         self._visits[key] = self._visits.get(key, 0) + 1
         if self._visits[key] < self.cold_visits:
             return
-        lowest = self.share * doc_topic.sum(axis=1, keepdims=True)
-        rows, topics = np.nonzero((doc_topic > lowest) & (doc_topic > 0.0))
-        small = np.int32 if max(doc_topic.shape) > np.iinfo(np.int16).max else np.int16
-        self._tiles[key] = rows.astype(small), topics.astype(small), doc_topic[rows, topics]
+        n, n_topics = doc_topic.shape
+        small = np.uint16 if n_topics <= 1 << 16 else np.int32
+        lengths, topics = np.empty(n, dtype=np.int32), np.empty(n * n_topics, dtype=small)
+        values = np.empty(n * n_topics, dtype=doc_topic.dtype)
+        n_kept = _memory.keep_large(doc_topic, self.share, lengths, topics, values)
+        self._tiles[key] = lengths, topics[:n_kept].copy(), values[:n_kept].copy()
 
 
 def tile_key(numbers):

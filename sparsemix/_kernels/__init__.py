@@ -15,7 +15,7 @@
     words of a chunk                                              chunk of documents
          |                                                              |
     _special.exp_log_word    exp E[log phi], L best topics a word  _docstep.local_step  -> topics, values (nnz, L)
-         |  table (V, K), lists (V, L)                                  |
+         |  table (V, K) or PackedTable, lists (V, L)                   |
          +------------------------------------------------------->  _words.group_by_word, sum_sparse or sum_dense
                                                                         |
                                                                    rows of word_topic -> statistics
@@ -26,11 +26,11 @@ Callers allocate; outputs come last.
 """
 
 try:
-    from sparsemix._kernels import _accumulate, _docstep, _factor, _quadratic, _simd, _special, _topl, _words
+    from sparsemix._kernels import _accumulate, _docstep, _factor, _memory, _quadratic, _simd, _special, _topl, _words
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         f"the compiled kernels of sparsemix cannot be loaded ({error}); install the package with 'pip install .' "
         "and a C compiler, and import it from outside its source folder"
     ) from error
 
-__all__ = ["_accumulate", "_docstep", "_factor", "_quadratic", "_simd", "_special", "_topl", "_words"]
+__all__ = ["_accumulate", "_docstep", "_factor", "_memory", "_quadratic", "_simd", "_special", "_topl", "_words"]
