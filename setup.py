@@ -13,7 +13,9 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 VECTOR_HEADERS = ["simd.h", "for_each_simd.h", "vector_math.h", "vector_math_end.h", "special.h"]
-DOCUMENT_HEADERS = [*VECTOR_HEADERS, "document.h", "document_loops.h", "document_steps.h", "document_dense.h"]
+DOCUMENT_HEADERS = [
+    *VECTOR_HEADERS, "packed.h", "document.h", "document_loops.h", "document_steps.h", "document_dense.h"
+]  # fmt: skip
 # kernel: headers of our own that it includes
 KERNELS = {
     "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
@@ -22,14 +24,15 @@ KERNELS = {
     "_docstep": DOCUMENT_HEADERS,
     "_factor": [],
     "_gibbs": [*VECTOR_HEADERS, "gibbs.h", "gibbs_loops.h", "random.h", "vector_rows.h"],
+    "_memory": [],
     "_mhw": ["simd.h", "alias.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
     "_scvb": [*VECTOR_HEADERS, "scvb.h", "scvb_loops.h", "vector_rows.h"],
     "_simd": ["simd.h"],
-    "_special": [*VECTOR_HEADERS, "tables.h", "special_loops.h", "topl.h"],
+    "_special": [*VECTOR_HEADERS, "packed.h", "tables.h", "special_loops.h", "topl.h"],
     "_topl": ["topl.h"],
-    "_words": [*VECTOR_HEADERS, "rows.h", "rows_loops.h", "vector_rows.h"],
+    "_words": [*VECTOR_HEADERS, "packed.h", "rows.h", "rows_loops.h", "vector_rows.h"],
 }
 FOLDER = "sparsemix/_kernels"
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"

@@ -332,6 +332,7 @@ def test_error_within_a_step_restores_the_model(learning_method, inference, wher
     assert_unchanged(est, before)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("learning_method", ["memoized", "online"])
 def test_ctrl_c_within_a_step_waits_for_its_end(learning_method, monkeypatch):
     est = mixture(learning_method=learning_method, batch_size=20, max_iter=5)

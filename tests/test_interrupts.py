@@ -7,6 +7,8 @@ import pytest
 
 from sparsemix._engine.interrupts import interrupts_wait
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 
 def test_interrupt_waits_for_the_end_of_the_block():
     done, handler = [], signal.getsignal(signal.SIGINT)

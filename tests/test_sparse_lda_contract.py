@@ -896,6 +896,7 @@ def with_ctrl_c(monkeypatch, owner, name, call):
 
 
 @few_passes
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize(("n_nonzero", "optimize_priors"), [(2, False), (None, True)])
 @pytest.mark.parametrize("where", WITHIN)
 @pytest.mark.parametrize("learning_method", METHODS)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.blocks import spans, tile_size
+from sparsemix._kernels import _memory
 
 # Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
 # so a chunk should hold every frequent word many times.
@@ -185,34 +186,46 @@ class DocumentMemory:
 
     def recall(self, numbers, out):
         """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
-        kept = self.recall_sparse(numbers)
+        kept = self._tiles.get(tile_key(numbers))
         if kept is None:
             return False
-        indptr, topics, values, _ = kept
-        out[...] = 0.0
-        out[np.repeat(np.arange(len(out)), np.diff(indptr)), topics] = values
+        _memory.fill_rows(*kept[:3], out)
         return True
 
     def remember(self, numbers, doc_topic, states=None):
         """Keep N_dk (n, K) and the states that belong to it, when the next visit will want it."""
-        lowest = self.share * doc_topic.sum(axis=1, keepdims=True)
-        rows, topics = np.nonzero((doc_topic > lowest) & (doc_topic > 0.0))
-        indptr = np.searchsorted(rows, np.arange(len(doc_topic) + 1))
-        self.remember_sparse(numbers, indptr, topics, doc_topic[rows, topics], states)
+        if self._cold(numbers):
+            return
+        n, n_topics = doc_topic.shape
+        lengths, topics = np.empty(n, dtype=np.int32), np.empty(n * n_topics, dtype=topic_dtype(n_topics))
+        values = np.empty(n * n_topics, dtype=doc_topic.dtype)
+        n_kept = _memory.keep_large(doc_topic, self.share, lengths, topics, values)
+        self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), states)
 
     def recall_sparse(self, numbers):
         """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
-        return self._tiles.get(tile_key(numbers))
+        kept = self._tiles.get(tile_key(numbers))
+        if kept is None:
+            return None
+        lengths, topics, values, states = kept
+        return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values, states
 
     def remember_sparse(self, numbers, indptr, topics, values, states=None):
-        """Keep N_dk given sparse, and the states that belong to it (nnz,) or (nnz, S)."""
+        """Keep N_dk given sparse, and the states that belong to it."""
+        if not self._cold(numbers):
+            topics = topics.astype(topic_dtype(topics.max(initial=0) + 1))
+            self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
+
+    def _cold(self, numbers):
+        """Whether the next visit of a tile is to start from nothing."""
         key = tile_key(numbers)
         self._visits[key] = self._visits.get(key, 0) + 1
-        if self._visits[key] < self.cold_visits:
-            return
-        small = np.int32 if topics.max(initial=0) > np.iinfo(np.int16).max else np.int16
-        states = None if states is None else states.astype(np.int32 if states.max(initial=0) > 32767 else np.int16)
-        self._tiles[key] = indptr.astype(np.int32), topics.astype(small), values.copy(), states
+        return self._visits[key] < self.cold_visits
+
+    def _keep(self, numbers, lengths, topics, values, states):
+        if states is not None:
+            states = states.astype(np.int16 if states.max(initial=0) <= np.iinfo(np.int16).max else np.int32)
+        self._tiles[tile_key(numbers)] = lengths, topics, values, states
 
     def states(self, numbers):
         """The states kept of a tile, or None."""
@@ -223,6 +236,11 @@ class DocumentMemory:
         """Start anew."""
         self._visits.clear()
         self._tiles.clear()
+
+
+def topic_dtype(n_topics):
+    """The smallest type that the kernels of the memory read topics in."""
+    return np.uint16 if n_topics <= 1 << 16 else np.int32
 
 
 def tile_key(numbers):

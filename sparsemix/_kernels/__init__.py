@@ -15,7 +15,7 @@
     words of a chunk                                              chunk of documents
          |                                                              |
     _special.exp_log_word    exp E[log phi], L best topics a word  _docstep.local_step  -> topics, values (nnz, L)
-         |  table (V, K), lists (V, L)                                  |
+         |  table (V, K) or PackedTable, lists (V, L)                   |
          +------------------------------------------------------->  _words.group_by_word, sum_sparse or sum_dense
                                                                         |
                                                                    rows of word_topic -> statistics
@@ -42,6 +42,7 @@ try:
         _docstep,
         _factor,
         _gibbs,
+        _memory,
         _mhw,
         _quadratic,
         _random,
@@ -64,6 +65,7 @@ __all__ = [
     "_docstep",
     "_factor",
     "_gibbs",
+    "_memory",
     "_mhw",
     "_quadratic",
     "_random",

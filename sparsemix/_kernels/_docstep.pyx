@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from sparsemix._kernels._packed cimport point_to, sparsemix_packed_double, sparsemix_packed_float
 from sparsemix._kernels._simd cimport instruction_level
 
 from sparsemix._kernels._simd import aligned_empty
@@ -27,11 +28,13 @@ cdef extern from "document.h" nogil:
     Py_ssize_t sparsemix_room(const sparsemix_settings* s)
     Py_ssize_t sparsemix_int_room(const sparsemix_settings* s)
     void sparsemix_documents_float(
-        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*, const int*,
-        const float*, float*, int*, int*, float*, float*, float*, double*, double*, int64_t*)
+        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
+        const sparsemix_packed_float*, const int*, const float*, const float*, float*, int*, int*, float*, float*,
+        float*, double*, double*, int64_t*)
     void sparsemix_documents_double(
         int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
-        const int*, const double*, double*, int*, int*, double*, double*, double*, double*, double*, int64_t*)
+        const sparsemix_packed_double*, const int*, const double*, const double*, double*, int*, int*, double*,
+        double*, double*, double*, double*, int64_t*)
 
 
 MAX_SELECT = SPARSEMIX_MAX_SELECT
@@ -57,7 +60,7 @@ def local_step(
     const int64_t[::1] indptr,     # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
     const int[::1] indices,        # IN  (nnz,) rows of the table
     const real[::1] counts,        # IN  (nnz,) positive
-    const real[:, ::1] table,      # IN  (V, K) exp E[log phi], any positive factor a row
+    const real[:, ::1] table,      # IN  (V, K) exp E[log phi], any positive factor a row; None if it is packed
     const int[:, ::1] lists,       # IN  (V, L) topics of the L largest entries of each row; None for dense inference
     const real[::1] alpha,         # IN  (K,) Dirichlet prior of the documents' topics
     int max_iter,                  # IN
@@ -80,6 +83,7 @@ def local_step(
     int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
     scratch,                       # TMP Room of the table's dtype
     bint screen=False,             # IN  dense: topics of little mass stand still between full updates
+    packed=None,                   # IN  PackedTable in the place of table, not for dense inference
 ):
     """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on the others."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, longest = 0, d
@@ -95,7 +99,8 @@ def local_step(
         return
     for d in range(n):
         longest = max(longest, indptr[d + 1] - indptr[d])
-    s.n_components = table.shape[1]
+    cdef Py_ssize_t n_words
+    n_words, s.n_components = (table.shape[0], table.shape[1]) if packed is None else packed.shape
     s.n_nonzero = s.n_components if lists is None else lists.shape[1]
     s.width = (longest + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     s.max_topics = s.n_components
@@ -104,8 +109,8 @@ def local_step(
     s.screen = screen
     s.tol, s.active, s.enter = tol, active, enter
     if lists is not None:
-        if lists.shape[0] != table.shape[0] or not 1 <= s.n_nonzero <= min(SPARSEMIX_MAX_SELECT, s.n_components):
-            raise ValueError(f"lists must be ({table.shape[0]}, L) with L at most {SPARSEMIX_MAX_SELECT} and K")
+        if lists.shape[0] != n_words or not 1 <= s.n_nonzero <= min(SPARSEMIX_MAX_SELECT, s.n_components):
+            raise ValueError(f"lists must be ({n_words}, L) with L at most {SPARSEMIX_MAX_SELECT} and K")
         if not warm:
             s.max_topics = min(s.n_components, longest * s.n_nonzero)
     if alpha.shape[0] != s.n_components or doc_topic.shape[0] != n or doc_topic.shape[1] != s.n_components:
@@ -124,18 +129,34 @@ def local_step(
     reals, ints = scratch.of(sparsemix_room(&s), sparsemix_int_room(&s))
     cdef real[::1] room = reals
     cdef int[::1] int_room = ints
+    cdef const real* table_start = NULL if table is None else &table[0, 0]
+    cdef const real* best_start = NULL
+    cdef const real[:, ::1] best
+    cdef sparsemix_packed_float packed_float
+    cdef sparsemix_packed_double packed_double
+    if packed is not None:
+        if lists is None or table is not None:
+            raise ValueError("a packed table stands in the place of a table, with lists")
+        if real is float:
+            point_to(packed, &packed_float)
+        else:
+            point_to(packed, &packed_double)
+        best = packed.best
+        best_start = &best[0, 0]
     cdef int* list_start = NULL if lists is None else <int*> &lists[0, 0]
     cdef real* p_start = NULL if p is None else &p[0, 0]
     cdef int* topics_start = NULL if lists is None or values is None else &topics[0, 0]
     cdef real* values_start = NULL if values is None else &values[0, 0]
+    cdef const sparsemix_packed_float* float_start = NULL if packed is None else &packed_float
+    cdef const sparsemix_packed_double* double_start = NULL if packed is None else &packed_double
     with nogil:
         if real is float:
             sparsemix_documents_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], list_start, &alpha[0], &room[0],
-                &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0], &energy[0],
-                &tally[0, 0])
+                level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, float_start, list_start, best_start,
+                &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
+                &energy[0], &tally[0, 0])
         else:
             sparsemix_documents_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], list_start, &alpha[0], &room[0],
-                &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0], &energy[0],
-                &tally[0, 0])
+                level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, double_start, list_start, best_start,
+                &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
+                &energy[0], &tally[0, 0])

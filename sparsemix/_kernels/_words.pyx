@@ -9,6 +9,13 @@ import numpy as np
 from libc.math cimport log
 from libc.stdint cimport int64_t, uint64_t
 
+from sparsemix._kernels._packed cimport (
+    point_to,
+    sparsemix_entry_double,
+    sparsemix_entry_float,
+    sparsemix_packed_double,
+    sparsemix_packed_float,
+)
 from sparsemix._kernels._simd cimport instruction_level
 
 ctypedef fused real:
@@ -16,16 +23,8 @@ ctypedef fused real:
     double
 
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static __inline int sparsemix_lowest_bit(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
-    #else
-    static inline int sparsemix_lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
-    #endif
-    """
-    int sparsemix_lowest_bit(uint64_t x) noexcept nogil
+cdef extern from "packed.h" nogil:
+    int sparsemix_lowest_bit(uint64_t x)
 
 
 cdef extern from "rows.h" nogil:
@@ -70,7 +69,7 @@ def sum_sparse(
     const int[::1] entries,       # IN  (nnz,)
     const int[:, ::1] topics,     # IN  (nnz, L)
     const real[:, ::1] values,    # IN  (nnz, L)
-    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor; or None
+    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor; None if it is packed, or without energies
     double smallest,              # IN  smaller sums (and shares, of rows below one) are dropped, their mass divided
     Py_ssize_t n_components,      # IN  K
     Py_ssize_t first,             # IN  words first to last only
@@ -79,6 +78,7 @@ def sum_sparse(
     int[::1] out_topics,          # OUT those of the words first to last, one row after the other, increasing
     real[::1] out_values,         # OUT
     double[::1] energies,         # OUT (V,) sum_k S_vk log table_vk, before anything is dropped
+    packed=None,                  # IN  PackedTable in the place of table
 ):
     """Rows of S_vk = sum of values by word and topic, sparse; returns the number of entries."""
     cdef Py_ssize_t v, at, e, j, k, block, n_blocks = (n_components + 63) // 64, n_nonzero = topics.shape[1]
@@ -88,6 +88,15 @@ def sum_sparse(
     cdef double[::1] row = np.zeros(n_components)
     cdef uint64_t[::1] touched = np.zeros(n_blocks, dtype=np.uint64)
     cdef uint64_t bits
+    cdef bint is_packed = packed is not None
+    cdef double entry
+    cdef sparsemix_packed_float packed_float
+    cdef sparsemix_packed_double packed_double
+    if is_packed:
+        if real is float:
+            point_to(packed, &packed_float)
+        else:
+            point_to(packed, &packed_double)
     if out_topics.shape[0] < out_values.shape[0]:
         raise ValueError("out_topics and out_values must be of one length")
     with nogil:
@@ -108,7 +117,13 @@ def sum_sparse(
                     bits &= bits - 1
                     total += row[k]
                     largest = max(largest, row[k])
-                    if with_energies:
+                    if is_packed:
+                        if real is float:
+                            entry = sparsemix_entry_float(&packed_float, v, k)
+                        else:
+                            entry = sparsemix_entry_double(&packed_double, v, k)
+                        energies[v] += row[k] * log(entry)
+                    elif with_energies:
                         energies[v] += row[k] * log(table[v, k])
             limit = min(smallest * min(total, 1.0), largest)  # the largest stays whatever its size
             for block in range(n_blocks):

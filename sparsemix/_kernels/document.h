@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "packed.h"
 #include "simd.h"
 #include "special.h"
 
@@ -36,9 +37,12 @@ typedef struct {
     typedef struct {                                                                                                   \
         sparsemix_settings s;                                                                                          \
         ptrdiff_t n_types, width, n_topics; /* U, U padded, A */                                                       \
-        const REAL *table;                  /* (V, K) exp E[log phi], any factor a row */                              \
+        const REAL *table;                  /* (V, K) exp E[log phi], any factor a row; or NULL, and then */           \
+        const sparsemix_packed_##REAL *packed; /* the same, packed */                                                  \
         const int *lists;                   /* (V, L) the topics with the L largest entries of a row */                \
+        const REAL *best;                   /* (V, L) those entries, or NULL: they are in the table */                 \
         const REAL *alpha;                  /* (K,) */                                                                 \
+        REAL largest_alpha;                                                                                            \
         const int *types;                   /* (U,) rows of the table */                                               \
         REAL *counts;                       /* (width,) */                                                             \
         REAL *scale;                        /* (width,) counts / Z */                                                  \
@@ -68,11 +72,12 @@ SPARSEMIX_DOCUMENT_STRUCT(double)
 #define SPARSEMIX_DOCUMENTS(REAL)                                                                                       \
     static void sparsemix_documents_##REAL(                                                                            \
         int isa, const sparsemix_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,      \
-        const REAL *counts, const REAL *table, const int *lists, const REAL *alpha, REAL *room, int *int_room,         \
+        const REAL *counts, const REAL *table, const sparsemix_packed_##REAL *packed, const int *lists,                \
+        const REAL *best, const REAL *alpha, REAL *room, int *int_room,                                                \
         int *topics, REAL *values, REAL *p, REAL *doc_topic, double *bound, double *energy, int64_t *tally)            \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, documents, REAL, settings, n_docs, indptr, indices, counts, table, lists, alpha, room, \
-                           int_room, topics, values, p, doc_topic, bound, energy, tally);                              \
+        SPARSEMIX_DISPATCH(isa, documents, REAL, settings, n_docs, indptr, indices, counts, table, packed, lists,      \
+                           best, alpha, room, int_room, topics, values, p, doc_topic, bound, energy, tally);                              \
     }
 
 SPARSEMIX_DOCUMENTS(float)

@@ -8,6 +8,23 @@
 
 #define CACHE_BYTES 28000 /* of 32 KB */
 
+#if defined(REAL_IS_DOUBLE)
+#define PACKED sparsemix_packed_double
+#define OTHER sparsemix_other_double
+#else
+#define PACKED sparsemix_packed_float
+#define OTHER sparsemix_other_float
+#endif
+
+/* Zeros behind the types of a block. */
+TARGET static void SPARSEMIX_NAME(pad)(ptrdiff_t n_types, ptrdiff_t width, ptrdiff_t n_topics, REAL *block)
+{
+    ptrdiff_t a, u;
+    for (a = 0; a < n_topics; a++)
+        for (u = n_types; u < width; u++)
+            block[a * width + u] = 0;
+}
+
 /* Rows of the table for the active topics, transposed: block[a, u] = table[types[u], topics[a]]. */
 TARGET static void SPARSEMIX_NAME(gather)(const REAL *table, ptrdiff_t n_components, const int *types, ptrdiff_t n_types,
                                           ptrdiff_t width, const int *topics, ptrdiff_t n_topics, REAL *block)
@@ -25,9 +42,69 @@ TARGET static void SPARSEMIX_NAME(gather)(const REAL *table, ptrdiff_t n_compone
                 out[u] = rows[u][k];
         }
     }
-    for (a = 0; a < n_topics; a++)
-        for (u = n_types; u < width; u++)
-            block[a * width + u] = 0;
+    SPARSEMIX_NAME(pad)(n_types, width, n_topics, block);
+}
+
+/* The same from a packed table: addresses first, so that all entries of a group of types are on their way when they are
+ * read. ``entries`` has room for GROUP addresses a topic. */
+#define GROUP 8
+TARGET static void SPARSEMIX_NAME(gather_packed)(const PACKED *table, ptrdiff_t n_components,
+                                                 const int *types, ptrdiff_t n_types, ptrdiff_t width,
+                                                 const int *topics, ptrdiff_t n_topics, const REAL **entries,
+                                                 REAL *block)
+{
+    ptrdiff_t first, a, u;
+    for (first = 0; first < n_types; first += GROUP) {
+        const ptrdiff_t n = n_types - first < GROUP ? n_types - first : GROUP;
+        const uint64_t *heads[GROUP];
+        const REAL *rows[GROUP];
+        REAL *others = block + first; /* of a topic, where its entries will stand */
+        int all_whole = 1;
+        for (u = 0; u < n; u++) {
+            heads[u] = table->heads + types[first + u] * table->n_heads;
+            rows[u] = table->values + table->starts[types[first + u]];
+            all_whole &= sparsemix_row_length(heads[u][table->n_heads - 1]) == n_components;
+        }
+        if (all_whole) {
+            for (a = 0; a < n_topics; a++)
+                for (u = 0; u < n; u++)
+                    block[a * width + first + u] = rows[u][topics[a]];
+            continue;
+        }
+        for (a = 0; a < n_topics; a++, others += width) {
+            const ptrdiff_t head = topics[a] / SPARSEMIX_HEAD_TOPICS;
+            const uint64_t bit = (uint64_t)1 << topics[a] % SPARSEMIX_HEAD_TOPICS;
+            for (u = 0; u < n; u++)
+                others[u] = OTHER(table, types[first + u], topics[a]);
+            for (u = 0; u < n; u++) { /* a choice between addresses by their bits: half of the branches would be wrong */
+                const ptrdiff_t place = sparsemix_place(heads[u][head], bit);
+                const uintptr_t none = (uintptr_t)(place >> (8 * sizeof place - 1));
+                const uintptr_t entry = ((uintptr_t)(rows[u] + place) & ~none) | ((uintptr_t)(others + u) & none);
+                sparsemix_prefetch((const void *)entry);
+                entries[GROUP * a + u] = (const REAL *)entry;
+            }
+        }
+        for (a = 0; a < n_topics; a++)
+            for (u = 0; u < n; u++)
+                block[a * width + first + u] = *entries[GROUP * a + u];
+    }
+    SPARSEMIX_NAME(pad)(n_types, width, n_topics, block);
+}
+#undef GROUP
+
+/* What the next document will read of a packed table, into the caches. */
+TARGET static void SPARSEMIX_NAME(fetch)(const PACKED *table, const int *types, ptrdiff_t n_types, const int *lists,
+                                         const REAL *best, ptrdiff_t n_nonzero)
+{
+    ptrdiff_t u, i;
+    for (u = 0; u < n_types; u++) {
+        const ptrdiff_t v = types[u];
+        for (i = 0; i < table->n_heads; i += 8)
+            sparsemix_prefetch(table->heads + v * table->n_heads + i);
+        sparsemix_prefetch(table->starts + v);
+        sparsemix_prefetch(lists + v * n_nonzero);
+        sparsemix_prefetch(best + v * n_nonzero);
+    }
 }
 
 /* One update of ``n_vectors`` vectors of types: scale = counts / Z with Z = sum_a block[a] p[a], and then the lanes of
@@ -128,4 +205,6 @@ TARGET static void SPARSEMIX_NAME(select)(const REAL *block, ptrdiff_t width, pt
 #include "document_steps.h"
 
 #undef CACHE_BYTES
+#undef PACKED
+#undef OTHER
 #include "vector_math_end.h"

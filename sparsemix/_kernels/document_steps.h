@@ -199,14 +199,21 @@ TARGET static void SPARSEMIX_NAME(finish)(DOCUMENT *d)
 /* The topics marked in ``local`` become the active ones, increasing. */
 TARGET static void SPARSEMIX_NAME(enter)(DOCUMENT *d)
 {
-    ptrdiff_t k, n = 0;
-    for (k = 0; k < d->s.n_components; k++)
-        if (d->local[k] == 0) {
-            d->local[k] = (int)n;
-            d->topics[n] = (int)k;
-            d->prior[n] = d->alpha[k];
-            d->now[n++] = d->s.warm ? d->doc_topic[k] : 0;
-        }
+    ptrdiff_t k, i, n = 0;
+    for (k = 0; k < d->s.n_components; k += 8) {
+        const ptrdiff_t end = k + 8 < d->s.n_components ? k + 8 : d->s.n_components;
+        int none = -1; /* all bits: nothing is marked */
+        for (i = k; i < end; i++)
+            none &= d->local[i];
+        if (none != -1)
+            for (i = k; i < end; i++)
+                if (d->local[i] == 0) {
+                    d->local[i] = (int)n;
+                    d->topics[n] = (int)i;
+                    d->prior[n] = d->alpha[i];
+                    d->now[n++] = d->s.warm ? d->doc_topic[i] : 0;
+                }
+    }
     d->n_topics = n;
 }
 
@@ -220,23 +227,44 @@ TARGET static void SPARSEMIX_NAME(mark_lists)(DOCUMENT *d)
             d->local[d->lists[d->types[u] * l + j]] = 0;
 }
 
-/* Mark the topics that a warm document has, and those on the lists that would take a share of some type. Of topics
- * that it does not have, the best of a type are on its list: all have the same E[log pi] when alpha is symmetric. */
-TARGET static void SPARSEMIX_NAME(mark_warm)(DOCUMENT *d)
+/* Mark the topics that a warm document has. Most numbers are zero, and zeros have no bits: they are looked at by eight. */
+TARGET static void SPARSEMIX_NAME(mark_own)(DOCUMENT *d)
 {
-    const ptrdiff_t l = d->s.n_nonzero;
-    ptrdiff_t u, j, k, a;
-    REAL least;
-    for (k = 0; k < d->s.n_components; k++)
+    ptrdiff_t k = 0, i;
+    for (; k + 8 <= d->s.n_components; k += 8) {
+        INTEGER some[8], any = 0;
+        memcpy(some, d->doc_topic + k, sizeof some);
+        for (i = 0; i < 8; i++)
+            any |= some[i];
+        if (any)
+            for (i = k; i < k + 8; i++)
+                if (d->doc_topic[i] > 0)
+                    d->local[i] = 0;
+    }
+    for (; k < d->s.n_components; k++)
         if (d->doc_topic[k] > 0)
             d->local[k] = 0;
-    SPARSEMIX_NAME(enter)(d);
+}
+
+/* An entry of the table on a type's list. */
+TARGET static inline REAL SPARSEMIX_NAME(on_list)(const DOCUMENT *d, ptrdiff_t u, ptrdiff_t j)
+{
+    const ptrdiff_t at = d->types[u] * (ptrdiff_t)d->s.n_nonzero + j;
+    return d->best != NULL ? d->best[at] : d->table[d->types[u] * d->s.n_components + d->lists[at]];
+}
+
+/* Mark the topics on the lists that a warm document lacks and that would take a share of some type, given the block of
+ * those that it has; returns how many there are. Of topics that it does not have, the best of a type are on its list:
+ * all have the same E[log pi] when alpha is symmetric. */
+TARGET static int SPARSEMIX_NAME(mark_newcomers)(DOCUMENT *d)
+{
+    const ptrdiff_t l = d->s.n_nonzero;
+    ptrdiff_t u, j, a;
+    int n_new = 0;
+    REAL least;
     for (a = 0; a < d->n_topics; a++)
         d->x[a] = d->prior[a] + d->now[a];
-    least = d->alpha[0];
-    for (k = 1; k < d->s.n_components; k++)
-        least = d->alpha[k] > least ? d->alpha[k] : least;
-    d->x[a++] = least; /* what a newcomer has at most */
+    d->x[a++] = d->largest_alpha; /* what a newcomer has at most */
     for (; a % SPARSEMIX_PADDING; a++)
         d->x[a] = 1;
     if (d->s.linear)
@@ -244,20 +272,21 @@ TARGET static void SPARSEMIX_NAME(mark_warm)(DOCUMENT *d)
     else
         SPARSEMIX_NAME(exp_digamma)(d->x, d->n_topics + 1, d->p);
     least = d->p[d->n_topics];
-    for (u = 0; u < d->n_types; u++) {
-        const REAL *row = d->table + d->types[u] * d->s.n_components;
-        REAL z = (REAL)SMALLEST;
+    for (u = 0; u < d->width; u += LANES) {
+        VECTOR z = FILL(SMALLEST);
         for (a = 0; a < d->n_topics; a++)
-            z += row[d->topics[a]] * d->p[a];
-        z *= (REAL)d->s.enter;
-        for (j = 0; j < l; j++) {
-            k = d->lists[d->types[u] * l + j];
-            if (d->local[k] < 0 && row[k] * least >= z)
-                d->local[k] = 0;
-        }
+            z += *(const VECTOR *)(d->block + a * d->width + u) * d->p[a];
+        *(VECTOR *)(d->scale + u) = z * (REAL)d->s.enter;
     }
-    for (a = 0; a < d->n_topics; a++)
-        d->local[d->topics[a]] = 0;
+    for (u = 0; u < d->n_types; u++)
+        for (j = 0; j < l; j++) {
+            const int k = d->lists[d->types[u] * l + j];
+            if (d->local[k] < 0 && SPARSEMIX_NAME(on_list)(d, u, j) * least >= d->scale[u]) {
+                d->local[k] = 0;
+                n_new++;
+            }
+        }
+    return n_new;
 }
 
 /* Iterations on the lists alone, L entries a type, before the block is gathered: p = 1 first. Leaves N_dk in now. */
@@ -272,7 +301,7 @@ TARGET static void SPARSEMIX_NAME(iterate_lists)(DOCUMENT *d)
         for (j = 0; j < l; j++) {
             const int k = d->lists[d->types[u] * l + j];
             at[u * l + j] = d->local[k];
-            t[u * l + j] = d->table[d->types[u] * d->s.n_components + k];
+            t[u * l + j] = SPARSEMIX_NAME(on_list)(d, u, j);
         }
     for (a = 0; a < d->n_topics; a++)
         d->p[a] = 1;
@@ -291,17 +320,35 @@ TARGET static void SPARSEMIX_NAME(iterate_lists)(DOCUMENT *d)
     }
 }
 
+TARGET static void SPARSEMIX_NAME(gather_active)(DOCUMENT *d)
+{
+    if (d->table == NULL)
+        SPARSEMIX_NAME(gather_packed)(d->packed, d->s.n_components, d->types, d->n_types, d->width, d->topics, d->n_topics,
+                                      (const REAL **)d->partial, d->block);
+    else
+        SPARSEMIX_NAME(gather)(d->table, d->s.n_components, d->types, d->n_types, d->width, d->topics, d->n_topics,
+                               d->block);
+}
+
 /* L-sparse inference, with restarts ([HS16] Algorithm 2). */
 TARGET static void SPARSEMIX_NAME(sparse_document)(DOCUMENT *d)
 {
     ptrdiff_t a;
     d->n_iter = d->n_proposed = d->n_accepted = 0;
     if (d->s.warm)
-        SPARSEMIX_NAME(mark_warm)(d);
+        SPARSEMIX_NAME(mark_own)(d);
     else
         SPARSEMIX_NAME(mark_lists)(d);
     SPARSEMIX_NAME(enter)(d);
-    if (!d->s.warm)
+    if (d->s.warm) {
+        SPARSEMIX_NAME(gather_active)(d);
+        if (SPARSEMIX_NAME(mark_newcomers)(d)) {
+            for (a = 0; a < d->n_topics; a++)
+                d->local[d->topics[a]] = 0;
+            SPARSEMIX_NAME(enter)(d);
+            SPARSEMIX_NAME(gather_active)(d);
+        }
+    } else
         SPARSEMIX_NAME(iterate_lists)(d);
     for (a = 0; a < d->n_topics; a++)
         d->local[d->topics[a]] = -1;
@@ -310,8 +357,8 @@ TARGET static void SPARSEMIX_NAME(sparse_document)(DOCUMENT *d)
         d->width = 0;
         SPARSEMIX_NAME(drop)(d);
         d->width = width;
+        SPARSEMIX_NAME(gather_active)(d);
     }
-    SPARSEMIX_NAME(gather)(d->table, d->s.n_components, d->types, d->n_types, d->width, d->topics, d->n_topics, d->block);
     d->resp = d->block;
     SPARSEMIX_NAME(ascend)(d, !d->s.warm);
     if (d->s.n_restarts > 0)
@@ -369,7 +416,8 @@ TARGET static void SPARSEMIX_NAME(write_entries)(const DOCUMENT *d, int *filled,
  * them. */
 TARGET static void SPARSEMIX_NAME(documents)(
     const sparsemix_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts,
-    const REAL *table, const int *lists, const REAL *alpha, REAL *room, int *int_room, int *topics, REAL *values,
+    const REAL *table, const PACKED *packed, const int *lists, const REAL *best, const REAL *alpha, REAL *room,
+    int *int_room, int *topics, REAL *values,
     REAL *p, REAL *doc_topic, double *bound, double *energy, int64_t *tally)
 {
     DOCUMENT d;
@@ -377,14 +425,22 @@ TARGET static void SPARSEMIX_NAME(documents)(
     memset(&d, 0, sizeof d);
     d.s = *settings;
     d.table = table;
+    d.packed = packed;
     d.lists = lists;
+    d.best = best;
     d.alpha = alpha;
+    d.largest_alpha = alpha[0];
+    for (i = 1; i < d.s.n_components; i++)
+        d.largest_alpha = alpha[i] > d.largest_alpha ? alpha[i] : d.largest_alpha;
     SPARSEMIX_NAME(furnish)(&d, room, int_room);
     for (i = 0; i < n_docs; i++) {
         const ptrdiff_t start = indptr[i];
         d.n_types = indptr[i + 1] - start;
         d.width = (d.n_types + SPARSEMIX_PADDING - 1) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
         d.types = indices + start;
+        if (packed != NULL && i + 1 < n_docs)
+            SPARSEMIX_NAME(fetch)(packed, d.types + d.n_types, indptr[i + 2] - indptr[i + 1], lists, best,
+                                  d.s.n_nonzero);
         d.doc_topic = doc_topic + i * d.s.n_components;
         memcpy(d.counts, counts + start, d.n_types * sizeof(REAL));
         memset(d.counts + d.n_types, 0, (d.width - d.n_types) * sizeof(REAL));

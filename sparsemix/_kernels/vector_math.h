@@ -13,7 +13,6 @@
 #define LOG_TERMS 10
 #define DIGAMMA_SHIFT 12
 #define SMALLEST 1e-300
-#define LOWEST 1e-250 /* entries of a table of exp E[log phi] whose largest in a row is 1 */
 #else
 #define INTEGER int32_t
 #define MANTISSA_BITS 23
@@ -26,7 +25,6 @@
 #define LOG_TERMS 4
 #define DIGAMMA_SHIFT 6
 #define SMALLEST 1e-37
-#define LOWEST 1e-30 /* entries of a table of exp E[log phi] whose largest in a row is 1 */
 #endif
 
 #if SPARSEMIX_VECTORS

@@ -19,7 +19,6 @@
 #undef CHOOSE
 #undef SQRT_HALF_BITS
 #undef LOG_TERMS
-#undef LOWEST
 #undef LARGER
 #undef SMALLER
 #undef X86_

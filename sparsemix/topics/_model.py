@@ -29,6 +29,8 @@ RESTART_ITER = 2
 # Words of one piece of a sum over the table: pieces are added in order, so threads do not change the sum.
 WORDS = 1024
 
+# Topics of a table with whole rows at most; with more, packed rows make passes faster and take less memory.
+MOST_WHOLE = 400
 # Logarithm of the largest factor between topics, for each byte of a number: e^60 in float32, e^120 in float64.
 EXP_RANGE = 15.0
 
@@ -138,10 +140,10 @@ class TopicModel:
         self._make_room()
 
     def _make_room(self):
-        self._table = self._lists = self._versions = self._version = None
+        self._table = self._packed = self._lists = self._versions = self._version = None
 
     def __getstate__(self):
-        return {**vars(self), "_table": None, "_lists": None, "_versions": None}
+        return {**vars(self), "_table": None, "_packed": None, "_lists": None, "_versions": None}
 
     @property
     def dense(self):
@@ -190,24 +192,40 @@ class TopicModel:
 
     def prepare(self, x, workers):
         """Make the rows of exp E[log phi] that a chunk needs, where the last global step has made them stale."""
-        if self._table is None:
-            self._table = np.empty((self.n_words, self.n_components), dtype=self.dtype)
-            self._lists = None if self.dense else np.empty((self.n_words, self.n_nonzero), dtype=np.int32)
-            self._versions = np.zeros(self.n_words, dtype=np.int64)
+        if self._versions is None:
+            self._make_table()
+        if self._packed is not None and self._packed.version != self._version:
+            self._packed.forget()
+            self._packed.version = self._version
+            self._versions[...] = 0
         present = np.zeros(self.n_words, dtype=bool)
         present[x.indices] = True
         words = np.flatnonzero(present & (self._versions != self._version)).astype(np.int32)
         counts, factor = self.stats.unfolded("word_topic")
-        if sparse.issparse(counts):
-            counts = counts.toarray()
-        workers.split(
-            lambda first, last: _special.exp_log_word(
-                counts, factor, self.topic_word_prior, self.posterior_means, self._inverse, words, first, last,
-                self._table, self._lists,
-            ),
-            len(words),
-        )  # fmt: skip
+        counts = counts.astype(self.dtype, copy=False)
+        if self._packed is not None:
+            self._packed.make(counts, factor, self.topic_word_prior, self._inverse, words, workers.split)
+        else:
+            counts = counts.toarray() if sparse.issparse(counts) else counts
+            workers.split(
+                lambda first, last: _special.exp_log_word(
+                    counts, factor, self.topic_word_prior, self.posterior_means, self._inverse, words, first, last,
+                    self._table, self._lists,
+                ),
+                len(words),
+            )  # fmt: skip
         self._versions[words] = self._version
+
+    def _make_table(self):
+        """Room for exp E[log phi]: whole rows, or packed ones where there are many topics and few of them in a word."""
+        shape = self.n_words, self.n_components
+        if not self.dense and not self.posterior_means and self.n_components > MOST_WHOLE:
+            self._packed = _special.PackedTable(*shape, self.n_nonzero, self.dtype)
+            self._lists = self._packed.lists
+        else:
+            self._table = np.empty(shape, dtype=self.dtype)
+            self._lists = None if self.dense else np.empty((self.n_words, self.n_nonzero), dtype=np.int32)
+        self._versions = np.zeros(self.n_words, dtype=np.int64)
 
     def empty_responsibilities(self, x, n_rows):
         """Room for what the local steps of a chunk leave."""
@@ -237,6 +255,7 @@ class TopicModel:
             x.indptr, x.indices, x.counts, self._table, self._lists, alpha, self.max_doc_iter, self.doc_tol, LIST_ITER,
             SELECT_FIRST, SELECT_EVERY, self.n_restarts, RESTART_ITER, self.active, self.posterior_means, warm,
             self.enter, resp.topics, resp.values, resp.p, doc_topic, resp.bound, resp.energy, resp.tally, scratch.room,
+            packed=self._packed,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)
@@ -250,11 +269,12 @@ class TopicModel:
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         if sample_weight is not None:
             resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
-        word_topic, log_phi = (
-            self._sum_dense(x, resp, workers)
-            if self.dense
-            else sum_by_word(x, resp, self.n_words, self.n_components, workers, self._table, self.smallest_count)
-        )
+        if self.dense:
+            word_topic, log_phi = self._sum_dense(x, resp, workers)
+        else:
+            word_topic, log_phi = sum_by_word(
+                x, resp, self.n_words, self.n_components, workers, self._table, self.smallest_count, self._packed
+            )
         stats.add(self._stats_of(x, resp, weight, word_topic, log_phi))
 
     def _sum_dense(self, x, resp, workers):

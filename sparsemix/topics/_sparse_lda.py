@@ -115,11 +115,12 @@ class SparseLDA(AdditiveTopics):
 
     Notes
     -----
-    Tables and counts by word are float32. With V words they take 4 V K bytes each: one for the counts, one more while
-    a step is made, one for exp E[log phi], and on the first pass up to one for the start; "em" takes up to eleven of
-    its own, of at most 200 topics, before. Memoized learning keeps the counts of each batch sparse, and with
-    ``warm_documents`` the topics of every document that hold more than a thousandth of it. Documents are read in
-    chunks of 32 MB of entries and responsibilities; counts in float32 CSR are not copied.
+    Tables and counts by word are float32. With V words the counts take 4 V K bytes, and steps change them in place.
+    exp E[log phi] takes as much up to 400 topics; with more only what belongs to counts above zero is kept, which is
+    all of it in the first pass from a "random" start and some hundredths later. "em" takes up to ten tables of at most
+    200 topics before. Memoized learning keeps the counts of each batch sparse, and with ``warm_documents`` the topics
+    of every document that hold more than a thousandth of it. Documents are read in chunks of 32 MB of entries and
+    responsibilities; counts in float32 CSR are not copied.
 
     References
     ----------

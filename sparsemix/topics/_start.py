@@ -68,7 +68,9 @@ def bregman_topics(model, documents, word_totals, rng):
 
     labels = initialize.plus_plus(from_document, size, model.n_components, rng, documents.weight(chosen))
     member = sparse.csr_array((np.ones(size), (labels, np.arange(size))), shape=(model.n_components, size))
-    return (member @ X).T.toarray() + word_totals[:, None] / word_totals.sum()
+    counts = sparse.csr_array((member @ X).T, dtype=np.float32).toarray()
+    counts += (word_totals / word_totals.sum()).astype(np.float32)[:, None]
+    return counts
 
 
 def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbose=0):
@@ -95,6 +97,7 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
         n_iter = EM_PASSES if size == len(documents) else EM_PASSES_OF_SUBSET
     monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
     stats = run(em, subset, schedule, monitor, workers, initial)
+    del schedule, subset, memory, em, monitor, initial  # what they remember is not needed where memory peaks
     return split_topics(stats, model.n_components, rng)
 
 
@@ -110,10 +113,14 @@ def split_topics(stats, n_components, rng):
         return topics
     parents = np.argsort(-stats["count"], kind="stable")[np.arange(n_components) % n_old]
     parts = np.bincount(parents, minlength=n_old)[parents]
-    noise = rng.standard_gamma(SPLIT_SHAPE, (len(topics), n_components), dtype=np.float32)
-    noise *= topics[:, parents]
-    noise /= parts.astype(np.float32)
-    return noise
+    shares = 1.0 / parts.astype(np.float32)
+    split = np.empty((len(topics), n_components), dtype=np.float32)
+    for first, last in spans(len(topics), WORDS):
+        piece = split[first:last]
+        rng.standard_gamma(SPLIT_SHAPE, dtype=np.float32, out=piece)
+        piece *= topics[first:last, parents]
+        piece *= shares
+    return split
 
 
 # Passes of the smoothed EM by default: topics form in five or so, and a subset is soon fitted too closely.

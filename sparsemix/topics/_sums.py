@@ -15,7 +15,7 @@ def group(x, n_words):
     return starts, entries
 
 
-def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0):
+def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
     """S_vk of a block of documents as a sparse table, and sum_vk S_vk log table_vk.
 
     Parameters
@@ -25,8 +25,8 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
         With ``topics`` and ``values`` (nnz, L): count times responsibility.
     n_words, n_components : int
     workers : Workers
-    table : ndarray of shape (V, K), or None
-        What documents were inferred with; None: the second result is zero.
+    table, packed : ndarray of shape (V, K), or None
+        What documents were inferred with, whole or packed; without any the second result is zero.
     smallest : float
         Smaller sums are dropped, their mass goes to the word's others.
 
@@ -46,11 +46,12 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
         topics, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=resp.values.dtype)
         n = _words.sum_sparse(
             starts, entries, resp.topics, resp.values, table, smallest, n_components, first, last, lengths, topics,
-            values, energies,
+            values, energies, packed,
         )  # fmt: skip
         parts[first] = topics[:n].copy(), values[:n].copy()
 
     workers.map(share, [(first, last) for first, last in pairwise(bounds) if last > first])
     topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
     indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indptr = indptr.astype(np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)  # so are the indices
     return sparse.csr_array((values, topics, indptr), shape=(n_words, n_components)), energies.sum()

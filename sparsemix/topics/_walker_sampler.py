@@ -120,7 +120,7 @@ class WalkerSampler:
         start, states = (None, None, None), None
         if kept is not None:
             indptr, topics, values, states = kept
-            start = indptr.astype(np.int64), topics.astype(np.int32), values
+            start = indptr, topics, values
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
         room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(room, dtype=np.int32)

@@ -1,0 +1,76 @@
+/* A table (V, K) of which only the entries of counts above zero are kept, row after row; all others of a row are one
+ * number times that of their topic. A row has a head for every 40 topics: bits for those that have an entry, and above
+ * them how many entries are before. */
+#ifndef SPARSEMIX_PACKED_H
+#define SPARSEMIX_PACKED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPARSEMIX_HEAD_TOPICS 40
+#define SPARSEMIX_HEAD_MASK (((uint64_t)1 << SPARSEMIX_HEAD_TOPICS) - 1)
+
+/* Entries whose largest in a row is 1 are not below this. */
+#define SPARSEMIX_LOWEST_float 1e-30f
+#define SPARSEMIX_LOWEST_double 1e-250
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#define sparsemix_prefetch(x) _mm_prefetch((const char *)(x), _MM_HINT_T0)
+#define sparsemix_count_bits(x) ((int)__popcnt64(x))
+static __inline int sparsemix_lowest_bit(uint64_t x)
+{
+    unsigned long i;
+    _BitScanForward64(&i, x);
+    return (int)i;
+}
+#else
+#define sparsemix_prefetch(x) __builtin_prefetch(x)
+#define sparsemix_count_bits(x) __builtin_popcountll(x)
+static inline int sparsemix_lowest_bit(uint64_t x)
+{
+    return __builtin_ctzll(x);
+}
+#endif
+
+/* Entries of a row, from its last head. */
+static inline ptrdiff_t sparsemix_row_length(uint64_t head)
+{
+    return (ptrdiff_t)(head >> SPARSEMIX_HEAD_TOPICS) + sparsemix_count_bits(head & SPARSEMIX_HEAD_MASK);
+}
+
+/* Place in its row of the entry that a bit of a head stands for, or -1. */
+static inline ptrdiff_t sparsemix_place(uint64_t head, uint64_t bit)
+{
+    const ptrdiff_t before = (ptrdiff_t)(head >> SPARSEMIX_HEAD_TOPICS) + sparsemix_count_bits(head & (bit - 1));
+    return head & bit ? before : -1;
+}
+
+#define SPARSEMIX_PACKED(REAL)                                                                                         \
+    typedef struct {                                                                                                   \
+        ptrdiff_t n_heads;     /* of a row */                                                                          \
+        const uint64_t *heads; /* (V, n_heads) */                                                                      \
+        const int64_t *starts; /* (V,) place of a row among the values */                                              \
+        const REAL *values;                                                                                            \
+        const REAL *rest, *scale; /* (V,) */                                                                           \
+        const REAL *inverse;      /* (K,) an entry that is not kept is rest inverse[k] scale, and not below LOWEST */  \
+    } sparsemix_packed_##REAL;                                                                                         \
+                                                                                                                       \
+    /* An entry that is not kept. */                                                                                   \
+    static inline REAL sparsemix_other_##REAL(const sparsemix_packed_##REAL *t, ptrdiff_t v, ptrdiff_t k)              \
+    {                                                                                                                  \
+        const REAL other = t->rest[v] * t->inverse[k] * t->scale[v];                                                   \
+        return other > SPARSEMIX_LOWEST_##REAL ? other : SPARSEMIX_LOWEST_##REAL;                                      \
+    }                                                                                                                  \
+                                                                                                                       \
+    static inline REAL sparsemix_entry_##REAL(const sparsemix_packed_##REAL *t, ptrdiff_t v, ptrdiff_t k)              \
+    {                                                                                                                  \
+        const ptrdiff_t place = sparsemix_place(t->heads[v * t->n_heads + k / SPARSEMIX_HEAD_TOPICS],                  \
+                                                (uint64_t)1 << k % SPARSEMIX_HEAD_TOPICS);                             \
+        return place >= 0 ? t->values[t->starts[v] + place] : sparsemix_other_##REAL(t, v, k);                         \
+    }
+
+SPARSEMIX_PACKED(float)
+SPARSEMIX_PACKED(double)
+
+#endif
