@@ -13,8 +13,8 @@ from sparsemix.topics._scvb import CollapsedModel, compressed
 from sparsemix.topics._start import stats_of, trim
 from sparsemix.topics._walker_sampler import WalkerSampler
 
-# Up to so many topics all responsibilities of a word cost no more than the samples.
-DENSE_COMPONENTS = 500
+# Up to so many topics all responsibilities of a word can be afforded; they teach topics more than samples do.
+DENSE_COMPONENTS = 2000
 # Documents of a batch by default: of a memoized one at least, and a 32nd of the corpus; of a minibatch.
 MEMOIZED_BATCHES = 32
 LEAST_BATCH = 250

@@ -33,7 +33,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
         of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, for both
-        counts. "auto" is "gibbs" up to 500 topics, and "mhw" beyond.
+        counts. "auto" is "gibbs" up to 2,000 topics, and "mhw" beyond.
     n_samples : int, default=5
         Samples S of a word in a sweep, for "mhw".
     burn_in : int, default=1
