@@ -15,6 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
+# Rates are kept of so many steps, 8 MB; documents with more tokens go on with the last of them.
+MOST_RATES = 1 << 20
 # Memoized learning with more batches keeps a copy of the initial statistics for the first lap.
 MOST_BATCHES = 32
 
@@ -25,8 +27,8 @@ def learning_rate(step, decay, offset):
 
 
 def learning_rates(n, decay, offset):
-    """rho_t of the first steps, at least n of them."""
-    return _rates(1 << max(6, int(n).bit_length()), decay, offset)
+    """rho_t of the first steps, at least n of them up to ``MOST_RATES``."""
+    return _rates(min(MOST_RATES, 1 << max(6, int(n).bit_length())), decay, offset)
 
 
 @lru_cache(maxsize=64)
@@ -39,6 +41,8 @@ def _rates(n, decay, offset):
 def blend(stats, new, rho, mass_before, mass_now):
     """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t makes it the plain sum S + s_b."""
     n_b = float(new["mass"])
+    if n_b == 0.0:  # nothing was seen
+        return stats
     if rho < 1.0:
         stats.scale((1.0 - rho) * mass_now / mass_before)
     else:
@@ -131,7 +135,8 @@ class Memoized:
         if self._unseen is None:
             self._unseen = float(stats["mass"])
             self._initial = stats.copy() if len(self._memo) > MOST_BATCHES else None
-        share, self._unseen = n_b / self._unseen, self._unseen - n_b
+        unseen = max(n_b, self._unseen)  # round-off may leave less than there is
+        share, self._unseen = n_b / unseen if n_b > 0.0 else 0.0, unseen - n_b
         if self._initial is not None:
             return stats.add(self._initial, -n_b / float(self._initial["mass"]))
         stats.scale(1.0 - share)
@@ -157,7 +162,7 @@ class Stochastic:
 
     def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
         self.n_rows = n_rows
-        self.n_batches = max(1, -(-n_rows // batch_size))
+        self.batch_size = batch_size
         self.rng = rng
         self.decay = decay
         self.offset = offset
@@ -166,8 +171,7 @@ class Stochastic:
 
     def batches(self):
         """A random partition of the rows."""
-        for part in np.array_split(self.rng.permutation(self.n_rows), self.n_batches):
-            yield np.sort(part)
+        yield from self._minibatches(np.arange(self.n_rows))
 
     def absorb(self, stats, new):
         """(1 - rho_t) S + rho_t (N / n_b) s_b."""
@@ -176,6 +180,10 @@ class Stochastic:
 
     def permute(self, order):
         """Components change their order."""
+
+    def _minibatches(self, rows):
+        n_batches = max(1, -(-len(rows) // self.batch_size))
+        return [np.sort(part) for part in np.array_split(self.rng.permutation(rows), n_batches)]
 
 
 class MiniEpochs(Stochastic):
@@ -201,7 +209,3 @@ class MiniEpochs(Stochastic):
             for _ in range(self.n_visits):
                 yield from (minibatches[b] for b in self.rng.permutation(len(minibatches)))
             self.forget()
-
-    def _minibatches(self, rows):
-        n_batches = max(1, len(rows) * self.n_batches // self.n_rows)
-        return [np.sort(part) for part in np.array_split(self.rng.permutation(rows), n_batches)]
