@@ -22,6 +22,9 @@ class AdditiveEstimator(SparsemixEstimator):
     A fit leaves monitors with their ``model`` and ``n_rows``, one a start; ``_fitted_class`` is made of the best.
     """
 
+    # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
+    _rows_statistic = "mass"
+
     def __getstate__(self):
         if hasattr(self, "_fitted"):
             self._fitted.shared = True  # a copy may hold the same statistics: the next step copies them first
@@ -79,16 +82,19 @@ class AdditiveEstimator(SparsemixEstimator):
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
         with self._all_or_nothing(), Workers(self.n_jobs) as workers:
-            self._absorb(stats, round(float(stats["mass"])), workers, learning_rate)
+            self._absorb(stats, round(float(stats[self._rows_statistic])), workers, learning_rate)
         return self
 
     def _absorb(self, new, n_rows, workers, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""
+        if not new["mass"]:  # nothing was seen, which should not make anything forgotten
+            return
         model, stats = copy(self._fitted.model), self._fitted.stats
         total, first = self.total_samples, self.n_samples_seen_ == 0
         if rho is not None:
             total = float((stats if rho < 1.0 else new)["mass"])
         elif total is not None:
+            total *= float(stats["mass"]) / float(stats[self._rows_statistic])
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
         if rho == 1.0 or (first and total is None):  # nothing stays
             stats = stats.zeros_like()

@@ -183,6 +183,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     }
     tol = 0.0  # there is no bound to converge: a fit makes max_iter passes
     _fitted_class = FittedCounts
+    _rows_statistic = "documents"  # mass is of tokens
 
     def __init__(
         self,
