@@ -158,7 +158,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
                 f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
                 "warm_start=False"
             )
-        return model, model.continued(old, self._fitted.stats, documents.mass)
+        return model, model.continued(old, self._fitted.stats, documents)
 
     # -- inside a stream
 

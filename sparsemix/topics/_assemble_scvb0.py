@@ -78,6 +78,7 @@ def make_schedule(params, documents, rng, initial):
     if params.learning_method == "memoized":
         size = max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES)) if size is None else size
         trim(initial, SMALLEST_COUNT)
+        initial["count"] += documents.X.shape[1] * initial["offset"]  # the background is not in the table
         schedule = Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT))
         schedule.has_bound = False
         return schedule

@@ -162,14 +162,14 @@ class TopicModel:
             by_word={"word_topic": by_word},
         )
 
-    def continued(self, old, stats, mass):
-        """Statistics that go on from another model's, as of documents of this mass; learned priors come with them."""
+    def continued(self, old, stats, documents):
+        """Statistics that go on from another model's, as of these documents; learned priors come with them."""
         if self.learn_priors:
             self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
         stats = stats.copy()
         if sparse.issparse(stats["word_topic"]):
             stats.replace("word_topic", stats["word_topic"].toarray())
-        stats.scale(mass / float(stats["mass"]))
+        stats.scale(documents.mass / float(stats["mass"]))
         for name in ("visited", "entropy", "alloc", "log_pi"):  # as a start, these are nobody's statistics
             stats[name] *= 0.0
         return stats

@@ -54,8 +54,18 @@ class CollapsedModel:
         self._choose_sampler()
 
     def _choose_sampler(self):
-        """The one that visits documents until the next step."""
+        """The one that visits documents until the next step: the sums of a batch are of one kind."""
         self.sampler = self.first_sampler if self.n_visited < self.n_first else self.later_sampler
+
+    @property
+    def table(self):
+        """Counts by word and topic up to ``factor`` and ``offset``, (V, K)."""
+        return self.stats.unfolded("word_topic")[0]
+
+    @property
+    def factor(self):
+        """What the counts have to be multiplied by."""
+        return self.stats.unfolded("word_topic")[1]
 
     # -- statistics
 
@@ -91,7 +101,7 @@ class CollapsedModel:
         if not self.random_documents:
             return np.full((1, 1), 1.0 / self.n_components, dtype=self.dtype)
         rng = np.random.default_rng((self.seed, self.first_row + int(numbers[0])))
-        shares = rng.random((n_documents, self.n_components), dtype=np.float32)
+        shares = rng.random((n_documents, self.n_components), dtype=self.dtype)
         return shares / shares.sum(axis=1, keepdims=True)
 
     def size(self, stats):
@@ -134,7 +144,6 @@ class CollapsedModel:
         """Documents meet the counts of ``stats`` from now on."""
         self.stats = stats
         self.n_steps += 1
-        self.table, self.factor = stats.unfolded("word_topic")
         self.offset = float(stats["offset"])
         self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
         self._choose_sampler()
@@ -153,9 +162,14 @@ class CollapsedModel:
         """There is none."""
         return np.nan
 
-    def continued(self, old, stats, mass):  # noqa: ARG002
-        """Statistics that go on from another model's."""
-        return stats.copy()
+    def continued(self, old, stats, documents):
+        """Statistics that go on from another model's, as of these documents; so do the random numbers."""
+        self.seed, self.n_steps, self.random_documents = old.seed, old.n_steps, old.random_documents
+        tokens, stats = documents.word_totals().sum(), stats.copy()
+        stats.scale(tokens / self.size(stats))
+        stats["documents"] = documents.mass
+        stats["proposals"] = 0.0
+        return stats
 
 
 def compressed(stats, smallest):
