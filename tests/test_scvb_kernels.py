@@ -102,7 +102,8 @@ class Problem:
                     weights = np.maximum(by_word[v] - of_topic, 0.0) + self.prior
                     if exclude == "both":  # the background counts as part of what stays
                         weights = np.maximum(by_word[v] + self.prior - own, self.prior)
-                    weights = weights / (by_topic - of_topic) * (of_document + self.alpha)
+                    left = np.maximum(by_topic - of_topic, len(by_word) * self.prior)
+                    weights = weights / left * (of_document + self.alpha)
                     gamma = weights / weights.sum()
                     if rates is None:
                         old = c * resp[e] if sweep > 0 else c / length * doc_topic[d]
@@ -147,6 +148,21 @@ def test_steps_are_the_twins(n_components, fractional, dtype):
     tolerance = {"rtol": 1e-10, "atol": 1e-12} if dtype == np.float64 else {"rtol": 1e-3, "atol": 1e-4}
     for ours, expected in zip(problem.run(2, "none", rates), problem.twin(2, "none", rates), strict=True):
         np.testing.assert_allclose(ours, expected, **tolerance)
+
+
+@pytest.mark.parametrize("exclude", EXCLUDE)
+def test_topics_with_less_than_a_token_keep_their_prior(exclude):
+    """A document that the topics have not learned from leaves no more than there is."""
+    problem = Problem(7)
+    problem.table *= 0.01
+    problem.offset = 0.0
+    totals = problem.factor * problem.table.sum(axis=0) + len(problem.table) * problem.prior
+    assert (totals < 1).any()
+    problem.inverse = problem.factor / totals
+    found = problem.run(3, exclude)
+    assert (found[1] >= 0).all()
+    for ours, expected in zip(found, problem.twin(3, exclude), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("exclude", EXCLUDE)

@@ -22,7 +22,7 @@ cdef extern from "scvb.h" nogil:
         int n_sweeps, exclude, exact, sampled
         uint64_t seed
         int64_t visit
-        double base, prior, own
+        double base, prior, own, floor
         Py_ssize_t n_rates
         const double* rates
     int sparsemix_n_samples(double)
@@ -82,6 +82,7 @@ def local_step(
     s.width = (s.n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     s.n_sweeps, s.exclude, s.exact = n_sweeps, exclude, rates is None
     s.base, s.prior, s.own = (offset + topic_word_prior) / factor, topic_word_prior / factor, 1.0 / factor
+    s.floor = table.shape[0] * s.prior
     s.n_rates, s.rates = 0, NULL
     s.seed, s.visit, s.sampled = seed, visit, states is not None
     if inverse.shape[0] != s.n_components or alpha.shape[0] != s.n_components:

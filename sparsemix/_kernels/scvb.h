@@ -33,6 +33,7 @@ typedef struct {
     double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
     double prior;           /* topic_word_prior / factor */
     double own;             /* 1 / factor: a token in units of the table */
+    double floor;           /* V topic_word_prior / factor: what remains of a topic at least */
     ptrdiff_t n_rates;
     const double *rates;    /* (n_rates,) rho by whole tokens seen in the visit */
 } sparsemix_scvb_settings;

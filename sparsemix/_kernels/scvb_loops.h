@@ -24,7 +24,7 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_
         if (exclude == SPARSEMIX_EXCLUDE_BOTH) {
             const VECTOR share = left_out * (REAL)d->s.own;
             topic = LARGER(topic - share, FILL(d->s.prior));
-            inverse = inverse / ((REAL)1 - share * inverse);
+            inverse = inverse / LARGER((REAL)1 - share * inverse, inverse * (REAL)d->s.floor);
         }
     }
     return topic * inverse * (now + *(const VECTOR *)(d->alpha + k));
