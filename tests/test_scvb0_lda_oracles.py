@@ -1,0 +1,681 @@
+"""SparseSCVB0LDA against a plain twin of whole fits, and what its steps, samples and memories keep."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsemix import SparseSCVB0LDA
+from sparsemix._engine.documents import DocumentMemory, Documents
+from sparsemix._engine.loop import collect
+from sparsemix._engine.schedules import blend
+from sparsemix._engine.threads import Workers
+from sparsemix._stats import suffstats
+from sparsemix._stats.word_rows import WordRows
+from sparsemix.datasets import make_bars, make_sparse_lda
+from sparsemix.metrics import align_topics
+from sparsemix.topics import _assemble_scvb0, _walker_sampler
+from sparsemix.topics._dense_sampler import DenseSampler
+from sparsemix.topics._scvb import CollapsedModel, compressed
+from sparsemix.topics._walker_sampler import WalkerSampler
+
+K, V, N = 4, 25, 60
+X = sparse.csr_array(
+    make_sparse_lda(N, n_features=V, n_components=K, doc_length=20, random_state=0)[0], dtype=np.float64
+)
+TOKENS = X.sum()
+GIVEN = np.random.default_rng(1).gamma(1.0, size=(K, V)) + 0.1
+EXCLUDE = ("none", "document", "both")
+ALPHA, BETA = np.array([0.3, 0.1, 0.2, 0.15]), 0.05
+
+
+class ExactLDA(SparseSCVB0LDA):
+    """Tables in double precision; what the schedule does is noted.
+
+    ``visits_`` are the rows of every batch, ``sums_`` statistics after every step, ``schedule_`` the schedule.
+    """
+
+    _table_dtype = np.float64
+
+    def _make_schedule(self, documents, rng, initial):
+        schedule = super()._make_schedule(documents, rng, initial)
+        self.schedule_, self.visits_, self.sums_ = schedule, [], []
+        batches, absorb = schedule.batches, schedule.absorb
+
+        def noted_batches():
+            for selection in batches():
+                self.visits_.append(selection)
+                yield selection
+
+        def noted_absorb(stats, new):
+            stats = absorb(stats, new)
+            self.sums_.append(plain(stats))
+            return stats
+
+        schedule.batches, schedule.absorb = noted_batches, noted_absorb
+        return schedule
+
+
+def plain(stats):
+    """Copies of all sums, with the background in the table."""
+    stats = stats.copy()
+    table = stats["word_topic"]
+    table = table if isinstance(table, np.ndarray) else table.toarray()
+    return {name: stats[name].copy() for name in ("count", "mass", "documents", "offset")} | {
+        "word_topic": table + float(stats["offset"])
+    }
+
+
+def lda(cls=ExactLDA, **params):
+    defaults = {
+        "doc_topic_prior": ALPHA, "topic_word_prior": BETA, "sampler": "dense", "init_params": GIVEN, "max_iter": 4,
+        "exclude_own": "document", "learning_method": "memoized", "batch_size": 17, "random_state": 0,
+    }  # fmt: skip
+    return cls(K, **(defaults | params))
+
+
+@pytest.fixture
+def all_kept(monkeypatch):
+    """No small count is left out of the topics or the memory."""
+    monkeypatch.setattr(_assemble_scvb0, "SMALLEST_COUNT", 0.0)
+    monkeypatch.setattr(_assemble_scvb0, "REMEMBERED_SHARE", 0.0)
+    monkeypatch.setattr(_walker_sampler, "SHARE", 0.0)
+
+
+# -- a twin of whole fits
+
+
+class Twin:
+    """Collapsed inference of documents, one token's formula after the other, with tables in full."""
+
+    def __init__(self, est, rows, weight=None, smallest=0.0, share=0.0):
+        self.est, self.rows, self.smallest, self.share = est, rows, smallest, share
+        self.weight = np.ones(rows.shape[0]) if weight is None else weight
+        self.tokens = self.weight @ rows.sum(axis=1)
+        start = np.asarray(est.init_params, dtype=float).T
+        self.table = start * (self.tokens / start.sum())
+        self.memory, self.memo, self.step = {}, {}, 0
+
+    def sweep(self, d, resp, now, remembered, first, seen):
+        """One sweep over a document; gamma in ``resp`` and N_j are replaced type by type."""
+        est, totals = self.est, self.table.sum(axis=0)
+        entries = range(self.rows.indptr[d], self.rows.indptr[d + 1])
+        length = self.rows.data[entries.start : entries.stop].sum()
+        for i, e in enumerate(entries):
+            w, c = self.rows.indices[e], self.rows.data[e]
+            own = np.zeros(K) if first or est.exclude_own == "none" else min(c, 1.0) * resp[i]
+            of_topics = own if est.exclude_own == "both" else 0.0
+            phi = np.maximum(self.table[w] - of_topics, 0.0) + BETA
+            phi = phi / (np.maximum(totals - of_topics, 0.0) + V * BETA)
+            gamma = phi * (np.maximum(now - own, 0.0) + ALPHA)
+            gamma /= gamma.sum()
+            if est.exclude_own == "none":  # as many steps as there are tokens, all with the same gamma
+                rho = min(1.0, (est.local_offset + 1 + int(seen)) ** -est.local_decay)
+                for _ in range(int(c)):
+                    now = (1.0 - rho) * now + rho * length * gamma
+            else:
+                now = now + c * gamma - (c / length * remembered if first else c * resp[i])
+            resp[i] = gamma
+            seen += c
+        return now, seen
+
+    def visit(self, selection):
+        """Sums (V, K) of a batch."""
+        out = np.zeros((V, K))
+        for d in selection:
+            entries = slice(self.rows.indptr[d], self.rows.indptr[d + 1])
+            counts = self.rows.data[entries]
+            now = remembered = self.memory.get(d, np.full(K, counts.sum() / K))
+            resp, seen = np.zeros((len(counts), K)), 0.0
+            for sweep in range(self.est.burn_in + 1):
+                now, seen = self.sweep(d, resp, now, remembered, sweep == 0, seen)
+            out[self.rows.indices[entries]] += self.weight[d] * counts[:, None] * resp
+            self.memory[d] = np.where(now > self.share * now.sum(), now, 0.0)
+        return out
+
+    def online(self, selection):
+        """S <- (1 - rho) S + rho C / n_b s."""
+        self.step += 1
+        new = self.visit(selection)
+        rho = min(1.0, (self.est.learning_offset + self.step) ** -self.est.learning_decay)
+        self.table = (1.0 - rho) * self.table + rho * self.tokens / new.sum() * new
+
+    def memoized(self, selection):
+        """S <- S + s - memo; a batch that was never visited is a share of the start."""
+        if self.step == 0:
+            self.initial = self.table = np.where(self.table < self.smallest, 0.0, self.table)
+        self.step += 1
+        new = without_small(self.visit(selection), self.smallest)
+        old = self.memo.get(tuple(selection))
+        if old is None:
+            old = self.initial * (self.weight[selection] @ self.rows[selection].sum(axis=1) / self.tokens)
+        self.table, self.memo[tuple(selection)] = self.table + new - old, new
+
+    def run(self):
+        for selection in self.est.visits_:
+            getattr(self, self.est.learning_method)(selection)
+        return self.table.T + BETA
+
+
+def without_small(table, smallest):
+    """Entries below ``smallest``, or that share of a word with less than a token, go to the word's other topics."""
+    out = table.copy()
+    for row in out:
+        total = row.sum()
+        row[row < min(smallest * min(total, 1.0), row.max())] = 0.0
+        row *= total / row.sum() if total > 0 else 1.0
+    return out
+
+
+@pytest.mark.usefixtures("all_kept")
+@pytest.mark.parametrize("burn_in", [0, 1, 3])
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_fit_is_the_twins(learning_method, exclude_own, burn_in):
+    est = lda(learning_method=learning_method, exclude_own=exclude_own, burn_in=burn_in).fit(X)
+    assert len(est.visits_) == 16
+    np.testing.assert_allclose(est.components_, Twin(est, X).run(), rtol=1e-9)
+
+
+@pytest.mark.usefixtures("all_kept")
+@pytest.mark.parametrize("exclude_own", ["none", "document"])
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_weighted_fit_is_the_twins(learning_method, exclude_own):
+    weight = np.random.default_rng(2).uniform(0.5, 3.0, N)
+    est = lda(learning_method=learning_method, exclude_own=exclude_own).fit(X, sample_weight=weight)
+    np.testing.assert_allclose(est.components_, Twin(est, X, weight).run(), rtol=1e-9)
+    assert float(est.sums_[-1]["mass"]) == pytest.approx(weight @ X.sum(axis=1), rel=1e-12)
+    assert float(est.sums_[-1]["documents"]) == pytest.approx(weight.sum(), rel=0.2)
+
+
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_small_counts_leave_topics_and_memory_as_the_twins_do(learning_method, exclude_own):
+    est = lda(learning_method=learning_method, exclude_own=exclude_own, batch_size=6, max_iter=6).fit(X)
+    twin = Twin(est, X, smallest=_assemble_scvb0.SMALLEST_COUNT, share=_assemble_scvb0.REMEMBERED_SHARE)
+    components = twin.run()
+    assert any((kept == 0).any() for kept in twin.memory.values())
+    np.testing.assert_allclose(est.components_, components, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("all_kept")
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_float32_follows_float64(learning_method, exclude_own):
+    params = {"learning_method": learning_method, "exclude_own": exclude_own, "max_iter": 2}
+    single, double = (lda(cls, **params).fit(X) for cls in (SparseSCVB0LDA, ExactLDA))
+    assert single.components_.dtype == np.float32
+    np.testing.assert_allclose(single.components_, double.components_, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.usefixtures("all_kept")
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+def test_memoized_learning_with_one_batch_is_batch_learning(exclude_own):
+    est = lda(exclude_own=exclude_own, batch_size=N, max_iter=3).fit(X)
+    twin = Twin(est, X)
+    for _ in range(3):  # all documents, then all sums anew
+        twin.table = twin.visit(np.arange(N))
+    np.testing.assert_allclose(est.components_, twin.table.T + BETA, rtol=1e-9)
+
+
+# -- what steps keep
+
+
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_counts_of_topics_are_all_tokens(learning_method, init_params, exclude_own, sampler):
+    """After each of many steps N_k are the sums over words, the background included, and all of them C."""
+    est = lda(learning_method=learning_method, init_params=init_params, exclude_own=exclude_own, sampler=sampler)
+    est.set_params(batch_size=3, max_iter=8).fit(X)
+    assert len(est.sums_) == 160
+    # tiny counts of a given start are not kept by memoized learning, whose first pass ends with them gone
+    whole = est.sums_[19:] if learning_method == "memoized" else est.sums_
+    for sums in est.sums_:
+        np.testing.assert_allclose(sums["word_topic"].sum(axis=0), sums["count"], rtol=1e-8)
+        assert (sums["word_topic"] >= 0).all()
+        assert float(sums["mass"]) == pytest.approx(TOKENS, rel=1e-8)
+    for sums in whole:
+        assert sums["count"].sum() == pytest.approx(TOKENS, rel=1e-8)
+    if learning_method == "memoized":  # every word has its tokens
+        np.testing.assert_allclose(whole[-1]["word_topic"].sum(axis=1), X.sum(axis=0), rtol=1e-8)
+        assert float(whole[-1]["offset"]) == 0.0
+
+
+class NotedMemory(DocumentMemory):
+    """Writes down every visit: row numbers, whether something was found, and what is left."""
+
+    def __init__(self, share=0.0):
+        super().__init__(share)
+        self.recalled, self.kept = [], []
+
+    def recall_sparse(self, numbers):
+        found = super().recall_sparse(numbers)
+        self.recalled.append((list(numbers), found is not None))
+        return found
+
+    def remember_sparse(self, numbers, indptr, topics, values, states=None):
+        super().remember_sparse(numbers, indptr, topics, values, states)
+        self.kept.append((numbers, indptr, np.array(topics), np.array(values)))
+
+    def forget(self):
+        super().forget()
+        self.recalled.append("forgotten")
+
+
+class NotedLDA(ExactLDA):
+    """``memory_`` is what documents were remembered in."""
+
+    def _make_memory(self):
+        self.memory_ = NotedMemory()
+        return self.memory_
+
+
+@pytest.mark.usefixtures("all_kept")
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
+def test_counts_of_a_document_are_its_tokens(init_params, exclude_own, sampler):
+    if sampler == "mhw" and exclude_own == "none":
+        pytest.skip("steps that start from nothing approach the number of tokens")
+    est = lda(NotedLDA, init_params=init_params, exclude_own=exclude_own, sampler=sampler, max_iter=5).fit(X)
+    assert len(est.memory_.kept) >= 20
+    for numbers, indptr, _, values in est.memory_.kept:
+        np.testing.assert_allclose(np.add.reduceat(values, indptr[:-1]), X[numbers].sum(axis=1), rtol=1e-8)
+
+
+@pytest.mark.usefixtures("all_kept")
+def test_step_of_size_zero_leaves_the_topics_and_of_size_one_replaces_them():
+    start = lda(max_iter=0).fit(X).components_
+    still = lda(learning_method="online", learning_offset=1e30, learning_decay=1.0).fit(X)
+    np.testing.assert_allclose(still.components_, start, rtol=1e-12)
+    whole = lda(learning_method="online", learning_offset=0.0, batch_size=N, max_iter=1)
+    first, other = whole.fit(X).components_, lda(max_iter=1, batch_size=N).fit(X).components_
+    np.testing.assert_allclose(first, other, rtol=1e-12)  # memoized learning has forgotten the start, too
+    np.testing.assert_allclose(first.sum(axis=0) - K * BETA, X.sum(axis=0), rtol=1e-12)
+    assert np.abs(first - start).max() > 1.0
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 1e-4)])
+@pytest.mark.parametrize("background", [False, True])
+def test_lazy_factors_are_an_eager_update(background, dtype, rtol, monkeypatch):
+    """Two hundred minibatches, with the factor folded in now and then, and a step of size one among them."""
+    rng, folds = np.random.default_rng(3), []
+    model = CollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
+    fold = suffstats.SufficientStatistics._fold_words
+    monkeypatch.setattr(
+        suffstats.SufficientStatistics, "_fold_words", lambda s: (folds.append(s._word_factor), fold(s))
+    )
+    stats = model.same_topics(N, TOKENS)
+    eager = np.full((V, K), TOKENS / V / K)
+    if not background:
+        eager = rng.gamma(0.3, size=(V, K))
+        eager *= TOKENS / eager.sum()
+        stats.replace("word_topic", eager.astype(dtype))
+        stats["count"], stats["offset"] = eager.sum(axis=0), 0.0
+    for step in range(200):
+        words = np.sort(rng.choice(V, size=5, replace=False))
+        rows = rng.gamma(0.5, size=(5, K)) * (rng.random((5, K)) < 0.7) + 1e-3
+        new = model.empty_stats()
+        table = WordRows(words, rows.astype(dtype), V)
+        new.replace("word_topic", table if step % 2 else table.tocsr())
+        new["count"], new["mass"] = rows.sum(axis=0), rows.sum()
+        rho = 1.0 if step == 90 else rng.uniform(0.2, 0.6)
+        blend(stats, new, rho, TOKENS, TOKENS)
+        eager = (1.0 - rho) * eager
+        eager[words] += rho * TOKENS / rows.sum() * rows
+        model.global_step(stats)
+        np.testing.assert_allclose(model.factor * model.table + model.offset, eager, rtol=rtol, atol=rtol * 1e-3)
+        np.testing.assert_allclose(1.0 / model.inverse - V * BETA, eager.sum(axis=0), rtol=1e-9)
+        if step > 90:
+            assert model.offset == 0.0
+    assert min(abs(np.log10(factor)) for factor in folds if factor != 1.0) > 10  # seldom
+    assert sum(factor != 1.0 for factor in folds) >= 2
+
+
+def test_interim_readers_see_the_same_topics():
+    """Reading the statistics folds their factor into the table; the model still knows the same."""
+    est = lda(learning_method="online").fit(X)
+    model = est._fitted.model
+    before = model.factor * model.table
+    assert model.factor != 1.0
+    stats = est.expected_stats(X)["count"].copy()
+    est._fitted.stats["word_topic"]
+    assert model.factor == 1.0
+    np.testing.assert_allclose(model.table, before, rtol=1e-12)
+    np.testing.assert_allclose(est.expected_stats(X)["count"], stats, rtol=1e-12)
+
+
+# -- memoized learning
+
+
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+def test_statistics_are_the_sum_of_the_memo(sampler):
+    """From the end of the first pass on, and after every batch."""
+
+    class Memo(ExactLDA):
+        def _make_schedule(self, documents, rng, initial):
+            schedule = super()._make_schedule(documents, rng, initial)
+            absorb, self.memos_ = schedule.absorb, []
+
+            def noted(stats, new):
+                stats = absorb(stats, new)
+                self.memos_.append([plain(part) for part in schedule._memo if part is not None])
+                return stats
+
+            schedule.absorb = noted
+            return schedule
+
+    est = lda(Memo, sampler=sampler, batch_size=7).fit(X)
+    assert len(est.memos_) == 36
+    for sums, memo in list(zip(est.sums_, est.memos_, strict=True))[8:]:
+        assert len(memo) == 9
+        for name in ("word_topic", "count", "mass", "documents"):
+            total = sum(part[name] for part in memo)
+            np.testing.assert_allclose(sums[name], total, rtol=1e-9, atol=1e-9, err_msg=name)
+    changes = [
+        np.abs(a["word_topic"] - b["word_topic"]).max() for a, b in zip(est.memos_[-1], est.memos_[8], strict=True)
+    ]
+    assert min(changes) > 0.01  # the batches have learned since
+
+
+@pytest.mark.parametrize("smallest", [0.0, 0.01, 0.3, 10.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_compressed_statistics_keep_every_words_sum_and_largest_count(dtype, smallest):
+    rng = np.random.default_rng(4)
+    words = np.sort(rng.choice(V, size=18, replace=False))
+    rows = (rng.gamma(0.2, size=(18, K)) * 10.0 ** rng.integers(-4, 2, size=(18, 1))).astype(dtype)
+    rows[3], rows[5, 1:] = 0.0, 0.0
+    model = CollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
+    stats = model.empty_stats()
+    stats.replace("word_topic", WordRows(words, rows.copy(), V))
+    stats["count"], stats["mass"] = rows.sum(axis=0), rows.sum()
+    out = compressed(stats, smallest)
+    table = out["word_topic"]
+    assert sparse.issparse(table)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(table.toarray()[words], without_small(rows.astype(float), smallest), rtol=rtol)
+    np.testing.assert_allclose(table.sum(axis=1)[words], rows.sum(axis=1), rtol=rtol)
+    np.testing.assert_allclose(out["count"], table.sum(axis=0), rtol=rtol)
+    for word, row in zip(words, rows, strict=True):
+        kept = table[[word]].toarray().ravel()
+        assert kept.argmax() == row.argmax()
+        assert kept[row.argmax()] >= row.max() * (1 - rtol)
+        assert (table.data > 0).all()
+    if smallest == 10.0:
+        assert table.nnz == 17  # the largest of each word that has any
+
+
+# -- samples
+
+SAMPLES = [16, 64, 256, 1024]
+
+
+class StartedLDA(ExactLDA):
+    """Documents begin with given counts, as if they had been visited before."""
+
+    def _make_memory(self):
+        memory = DocumentMemory(0.0)
+        rng = np.random.default_rng(5)
+        shares = rng.dirichlet(np.full(K, 0.5), size=N)
+        memory.remember(np.arange(N), shares * X.sum(axis=1)[:, None])
+        return memory
+
+
+@pytest.mark.usefixtures("all_kept")
+@pytest.mark.parametrize("exclude_own", ["none", "document"])
+def test_many_samples_approach_the_responsibilities(exclude_own):
+    """A pass with fresh tables, no sparsification: the error falls like one over the root of the samples."""
+    params = {"exclude_own": exclude_own, "batch_size": N, "max_iter": 1, "max_table_age": 1, "sparsity": 0.0}
+    exact = lda(StartedLDA, **params).fit(X).components_
+    errors = []
+    for n_samples in SAMPLES:
+        fits = [
+            lda(StartedLDA, sampler="mhw", n_samples=n_samples, **(params | {"random_state": seed})).fit(X)
+            for seed in range(3)
+        ]
+        errors.append(np.sqrt(np.mean([(est.components_ - exact) ** 2 for est in fits])))
+        assert all(est.acceptance_rate_ == 1.0 for est in fits)
+    slope = np.polyfit(np.log(SAMPLES), np.log(errors), 1)[0]
+    assert -0.6 < slope < -0.4, errors
+    assert errors[-1] < 0.03 * exact.mean()
+
+
+@pytest.mark.usefixtures("all_kept")
+def test_many_samples_of_old_tables_approach_the_responsibilities_too(monkeypatch):
+    """Tables of other topics propose; what is rejected makes up for it."""
+    monkeypatch.setattr(_walker_sampler, "EARLY_STEPS", 0)
+    monkeypatch.setattr(_walker_sampler, "LEAST_ACCEPTANCE", 0.0)
+    documents, found = Documents(X, None, np.float64), {}
+    for name, sampler in {
+        "dense": DenseSampler(3, "document"),
+        "mhw": WalkerSampler(4096, 3, "document", None, 0.0, 100),
+    }.items():
+        model = CollapsedModel(V, 10 * ALPHA, BETA, sampler, dtype=np.float64)
+        rng = np.random.default_rng(6)
+        with Workers(1) as workers:
+            for _ in range(2):
+                stats = model.empty_stats()
+                table = rng.gamma(0.5, size=(V, K))
+                table *= TOKENS / table.sum()
+                stats.replace("word_topic", table)
+                stats["count"] = table.sum(axis=0)
+                model.global_step(stats)
+                documents.memory = DocumentMemory(0.0)
+                documents.memory.remember(np.arange(N), rng.dirichlet(np.ones(K), size=N) * X.sum(axis=1)[:, None])
+                sums = collect(model, documents, slice(0, N), workers)
+        table, (draws, accepted) = sums["word_topic"].toarray(), sums["proposals"]
+        found[name] = table, accepted / draws if draws else None
+    assert 0.3 < found["mhw"][1] < 0.9
+    assert np.sqrt(np.mean((found["mhw"][0] - found["dense"][0]) ** 2)) < 0.02 * TOKENS / V / K
+
+
+@pytest.mark.parametrize(("max_table_age", "all_accepted"), [(1, True), (40, False)])
+def test_tables_live_as_long_as_they_may(max_table_age, all_accepted, monkeypatch):
+    made = []
+    clear = _walker_sampler._mhw.WordTables.clear
+    monkeypatch.setattr(
+        _walker_sampler._mhw.WordTables, "clear", lambda self, *args: (made.append(1), clear(self, *args))
+    )
+    est = lda(sampler="mhw", max_table_age=max_table_age, batch_size=3, max_iter=5, exclude_own="document").fit(X)
+    if all_accepted:
+        assert len(made) == 100
+        assert est.acceptance_rate_ == 1.0
+    else:
+        assert 10 <= len(made) < 30  # in each of the first steps, and seldom after them
+        assert 0.8 < est.acceptance_rate_ < 1.0
+
+
+@pytest.mark.usefixtures("all_kept")
+def test_sparsification_leaves_no_small_counts():
+    """Before the last sweep they are at least tau rho C_j, and that sweep only makes room for what it adds."""
+    n_samples, tau = 4, 0.2
+
+    def smallest(sparsity):
+        est = lda(
+            NotedLDA, sampler="mhw", n_samples=n_samples, sparsity=sparsity, exclude_own="none", local_offset=10.0,
+            local_decay=0.9, burn_in=2, learning_method="online", max_iter=2,
+        ).fit(X)  # fmt: skip
+        lowest = []
+        for numbers, indptr, _, values in est.memory_.kept:
+            for d, (first, last) in zip(numbers, pairwise(indptr), strict=True):
+                counts = X.data[X.indptr[d] : X.indptr[d + 1]]
+                length = counts.sum()
+                before = np.concatenate([[0.0], np.cumsum(counts)[:-1]])
+                rho = (11.0 + 2 * length + before) ** -0.9
+                last_rho = (11.0 + length + before[-1]) ** -0.9
+                bound = tau * last_rho * length * np.prod((1.0 - rho) ** counts)
+                lowest.append(values[first:last].min() / bound)
+        return min(lowest)
+
+    assert smallest(tau) >= 1.0 - 1e-9
+    assert smallest(0.0) < 0.7
+
+
+def test_samples_are_of_the_seed():
+    """With a given start and one batch nothing else is random."""
+    params = {"batch_size": N, "max_iter": 2}
+    same, again, other = (lda(sampler="mhw", **params, random_state=seed).fit(X).components_ for seed in (0, 0, 1))
+    np.testing.assert_array_equal(same, again)
+    assert np.abs(same - other).max() > 0.5
+    dense, other = (lda(**params, random_state=seed).fit(X).components_ for seed in (0, 1))
+    np.testing.assert_array_equal(dense, other)
+
+
+def test_visits_draw_anew():
+    """The same document under the same topics, at another step or as another row of the stream."""
+    est = lda(sampler="mhw", max_iter=1, batch_size=N).fit(X)
+    model, rows = est._fitted.model, Documents(X, None, np.float64)
+    seen = []
+    with Workers(1) as workers:
+        for n_samples_seen, n_steps in ((0, 1), (0, 1), (N, 1), (0, 2)):
+            again = model.renewed(n_samples_seen)
+            again.n_steps = n_steps
+            seen.append(collect(again, rows, slice(0, N), workers)["word_topic"].toarray())
+    np.testing.assert_array_equal(seen[0], seen[1])
+    for one in seen[2:]:
+        assert np.abs(one - seen[0]).max() > 0.5
+
+
+# -- the order of visits
+
+
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize(("size", "passes"), [(20, 3), (17, 2), (60, 4)])
+def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, sampler):
+    est = lda(NotedLDA, learning_method="online", sampler=sampler, mini_epoch_size=size, mini_epoch_passes=passes)
+    est.set_params(batch_size=6, max_iter=2).fit(X)
+    epochs, now = [], []
+    for event in est.memory_.recalled:
+        if event == "forgotten":
+            epochs.append(now)
+            now = []
+        else:
+            now.append(event)
+    assert now == []
+    n_parts = -(-N // size)
+    assert len(epochs) == 2 * n_parts
+    for epoch in epochs:
+        rows = [tuple(numbers) for numbers, _ in epoch]
+        tiles = set(rows)
+        assert sum(map(len, tiles)) <= size
+        n_tiles = len(tiles)
+        for visit in range(passes):  # all of them, and then all of them again
+            part = epoch[visit * n_tiles : (visit + 1) * n_tiles]
+            assert {tuple(numbers) for numbers, _ in part} == tiles
+            assert all(found == (visit > 0) for _, found in part)
+    for lap in (epochs[:n_parts], epochs[n_parts:]):
+        documents = sorted(n for epoch in lap for numbers, _ in epoch[: len(epoch) // passes] for n in numbers)
+        assert documents == list(range(N))
+    assert epochs[0] != epochs[n_parts]  # every pass has parts of its own
+    assert max(len(selection) for selection in est.visits_) <= 6
+    assert len(est.memory_._tiles) == 0
+
+
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_without_mini_epochs_documents_are_remembered_from_pass_to_pass(learning_method):
+    est = lda(NotedLDA, learning_method=learning_method, mini_epoch_size=None).fit(X)
+    assert "forgotten" not in est.memory_.recalled
+    n = len(est.memory_.recalled) // 4
+    assert [found for _, found in est.memory_.recalled] == [False] * n + [True] * 3 * n
+    orders = [[numbers for numbers, _ in est.memory_.recalled[lap * n : (lap + 1) * n]] for lap in range(4)]
+    assert all(sorted(order) == sorted(orders[0]) for order in orders)
+    assert (orders[0] == orders[1] == orders[2]) == (learning_method == "memoized")  # online in a new order
+
+
+def noted_visits(monkeypatch):
+    """Kind of sampler and number of documents of each tile."""
+    visits = []
+    for cls in (DenseSampler, WalkerSampler):
+
+        def visit(self, model, x, *args, original=cls.visit):
+            visits.append((self.name, len(x)))
+            return original(self, model, x, *args)
+
+        monkeypatch.setattr(cls, "visit", visit)
+    return visits
+
+
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_first_documents_are_visited_densely(learning_method, monkeypatch):
+    visits = noted_visits(monkeypatch)
+    est = lda(learning_method=learning_method, sampler="mhw", n_dense_samples=75, batch_size=15, max_iter=3).fit(X)
+    assert est.sampler_ == "mhw"
+    kinds = np.repeat([kind for kind, _ in visits], [n for _, n in visits])
+    assert len(kinds) == 3 * N
+    assert list(kinds) == ["dense"] * 75 + ["mhw"] * (3 * N - 75)
+    assert np.isfinite(est.components_).all()
+    assert est._fitted.stats["count"].sum() == pytest.approx(TOKENS, rel=1e-6)
+
+
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_samplers_change_between_batches_only(learning_method, monkeypatch):
+    """A batch of several chunks is visited by one of them to its end."""
+    for owner, name in ((_walker_sampler, "CHUNK_ENTRIES"), ("sparsemix.topics._dense_sampler", "CHUNK_NUMBERS")):
+        owner = owner if not isinstance(owner, str) else __import__(owner, fromlist=["x"])
+        monkeypatch.setattr(owner, name, 400)
+    visits = noted_visits(monkeypatch)
+    est = lda(learning_method=learning_method, sampler="mhw", n_dense_samples=10, batch_size=30, max_iter=2).fit(X)
+    kinds = np.repeat([kind for kind, _ in visits], [n for _, n in visits])
+    assert list(kinds) == ["dense"] * 30 + ["mhw"] * 90
+    assert len(visits) > 20
+    assert est._fitted.stats["count"].sum() == pytest.approx(TOKENS, rel=1e-6)
+
+
+# -- starts
+
+
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_uniform_topics_part_by_random_documents(learning_method, exclude_own, sampler):
+    params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
+    params |= {"init_params": "uniform", "doc_topic_prior": 0.1, "batch_size": 10}
+    start = lda(**params, max_iter=0).fit(X)
+    np.testing.assert_allclose(start.components_, TOKENS / K / V + BETA, rtol=1e-12)
+    np.testing.assert_allclose(start.topic_weights_, 1 / K, rtol=1e-12)
+    est, again = (lda(**params).fit(X) for _ in range(2))
+    np.testing.assert_array_equal(est.components_, again.components_)
+    other = lda(**params).set_params(random_state=1).fit(X)
+    assert np.abs(other.components_ - est.components_).max() > 1.0
+    topics = est.components_ / est.components_.sum(axis=1, keepdims=True)
+    for k in range(K):
+        for other in range(k):
+            assert 0.5 * np.abs(topics[k] - topics[other]).sum() > 0.05
+
+
+def test_documents_of_a_uniform_start_begin_at_random():
+    est = lda(init_params="uniform", max_iter=0).fit(X)
+    shares = np.vstack([est._fitted.model.start_of(np.arange(a, a + 20), 20) for a in (0, 20, 40)])
+    assert shares.shape == (N, K)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+    assert len(np.unique(shares)) == N * K
+    even = lda(max_iter=0).fit(X)._fitted.model.start_of(np.arange(3), 3)
+    np.testing.assert_array_equal(even, 1 / K)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "learning_method", "init_params"),
+    [
+        ("dense", "memoized", "em"),
+        ("dense", "memoized", "uniform"),
+        ("dense", "online", "uniform"),
+        ("mhw", "memoized", "uniform"),
+        ("mhw", "online", "uniform"),
+    ],
+)
+def test_bars_are_recovered(sampler, learning_method, init_params):
+    """From one of a few starts, which may merge two topics and divide another."""
+    rows, bars, _ = make_bars(5, n_samples=600, doc_length=50, doc_topic_prior=0.1, random_state=0)
+    for seed in range(6):
+        est = SparseSCVB0LDA(
+            10, doc_topic_prior=0.1, topic_word_prior=0.01, sampler=sampler, n_samples=20, init_params=init_params,
+            exclude_own="document", learning_method=learning_method, batch_size=50, max_iter=30, random_state=seed,
+        ).fit(rows)  # fmt: skip
+        order, distances = align_topics(est, bars)
+        if distances.max() < 0.05:
+            break
+    assert distances.max() < 0.05
+    assert sorted(order) == list(range(10))
