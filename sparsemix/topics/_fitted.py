@@ -67,6 +67,9 @@ class FittedCollapsedTopics(FittedTopics):
 class FittedCounts(FittedCollapsedTopics):
     """The same with a background that all words and topics share."""
 
+    def __init__(self, model, stats):
+        super().__init__(model.renewed(0), stats)  # without the tables that samples were drawn from
+
     @cached_property
     def word_topic(self):
         """Expected counts plus prior, (V, K)."""
