@@ -251,14 +251,14 @@ class NotedMemory(DocumentMemory):
         super().__init__(share)
         self.recalled, self.kept = [], []
 
-    def recall_sparse(self, numbers):
-        found = super().recall_sparse(numbers)
+    def _find(self, numbers):
+        found = super()._find(numbers)
         self.recalled.append((list(numbers), found is not None))
         return found
 
-    def remember_sparse(self, numbers, indptr, topics, values, states=None):
-        super().remember_sparse(numbers, indptr, topics, values, states)
-        self.kept.append((numbers, indptr, np.array(topics), np.array(values)))
+    def _keep(self, numbers, lengths, topics, values, states):
+        super()._keep(numbers, lengths, topics, values, states)
+        self.kept.append((numbers, np.concatenate([[0], np.cumsum(lengths)]), np.array(topics), np.array(values)))
 
     def forget(self):
         super().forget()

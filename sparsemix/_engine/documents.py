@@ -186,7 +186,7 @@ class DocumentMemory:
 
     def recall(self, numbers, out):
         """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
-        kept = self._tiles.get(tile_key(numbers))
+        kept = self._find(numbers)
         if kept is None:
             return False
         _memory.fill_rows(*kept[:3], out)
@@ -204,7 +204,7 @@ class DocumentMemory:
 
     def recall_sparse(self, numbers):
         """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
-        kept = self._tiles.get(tile_key(numbers))
+        kept = self._find(numbers)
         if kept is None:
             return None
         lengths, topics, values, states = kept
@@ -221,6 +221,9 @@ class DocumentMemory:
         key = tile_key(numbers)
         self._visits[key] = self._visits.get(key, 0) + 1
         return self._visits[key] < self.cold_visits
+
+    def _find(self, numbers):
+        return self._tiles.get(tile_key(numbers))
 
     def _keep(self, numbers, lengths, topics, values, states):
         if states is not None:
