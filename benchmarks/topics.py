@@ -239,7 +239,7 @@ def parse(arguments=None):
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
     add("--estimators", type=names(ESTIMATORS), default=list(ESTIMATORS), help=listed("ours", ESTIMATORS))
     add("--n-nonzero", type=numbers(sparsity), default=[8, 1, None], help="L of SparseLDA (default: 8,1,dense)")
-    add("--sampler", type=numbers(str), default=["dense", "mhw"], help="of SparseSCVB0LDA (default: dense,mhw)")
+    add("--sampler", type=numbers(str), default=["gibbs", "mhw"], help="of SparseSCVB0LDA (default: gibbs,mhw)")
     add("--method", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all of ours; under a name, of that one")
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))

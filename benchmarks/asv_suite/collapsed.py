@@ -16,7 +16,7 @@ class Stochastic:
     """Common parts: a fit of a few passes from topics that are all the same."""
 
     param_names = ("n_components", "sampler", "learning_method")
-    params = ([20, 100, 1_000], ["dense", "mhw"], ["memoized", "online"])
+    params = ([20, 100, 1_000], ["dense", "gibbs", "mhw"], ["memoized", "online"])
 
     def setup(self, n_components, sampler, learning_method):
         self.X, self.X_test = documents()
