@@ -141,8 +141,8 @@ for number, block in enumerate(blocks):
 draw(looks["rate 0.1"])
 
 # %%
-# These were the topics at the constant rate, on their way. A diagonal may also be taken over by a spare topic; the column
-# that it came from then becomes small, and stands here as it was left. At the end:
+# These were the topics at the constant rate, on their way. A diagonal may also be taken over by a spare topic; the
+# column that it came from then becomes small, and stands here as it was left. At the end:
 
 draw({label: look["100% moved"] for label, look in looks.items()} | {"the source": bars[:, comes_from]})
 

@@ -13,7 +13,7 @@ def documents():
 
 
 class Stochastic:
-    """Common parts: a fit of a few passes from topics that are all the same."""
+    """Common parts: a start and a few passes."""
 
     param_names = ("n_components", "sampler", "learning_method")
     params = ([20, 100, 1_000], ["dense", "gibbs", "mhw"], ["memoized", "online"])
@@ -21,8 +21,8 @@ class Stochastic:
     def setup(self, n_components, sampler, learning_method):
         self.X, self.X_test = documents()
         self.model = SparseSCVB0LDA(
-            n_components, sampler=sampler, doc_topic_prior=0.1, topic_word_prior=0.01, init_params="uniform",
-            learning_method=learning_method, max_iter=PASSES, random_state=0,
+            n_components, sampler=sampler, doc_topic_prior=0.1, topic_word_prior=0.01, init_params="em",
+            n_init_iter=2, learning_method=learning_method, max_iter=PASSES, random_state=0,
         )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class StochasticTime(Stochastic):
         self.stream.transform(self.X_test[:1])  # makes the table of the topics
 
     def time_fit(self, *_):
-        """A few passes."""
+        """A start and a few passes."""
         self.model.fit(self.X)
 
     def time_partial_fit(self, *_):
