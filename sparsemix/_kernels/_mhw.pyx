@@ -24,7 +24,7 @@ cdef extern from "word_tables.h" nogil:
 cdef extern from "chain.h" nogil:
     ctypedef struct sparsemix_chain_settings:
         Py_ssize_t n_components
-        int n_samples, n_sweeps, check, exclude
+        int n_samples, n_sweeps, n_even, check, exclude
         uint64_t seed
         int64_t visit, n_rho
         const double* rho
@@ -63,11 +63,11 @@ cdef extern from "chain.h" nogil:
     int64_t sparsemix_sample_documents_float(
         sparsemix_counts*, const sparsemix_chain_settings*, const sparsemix_word_tables*, const float*,
         Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*, const int64_t*, const int*, const float*,
-        int*, int*, float*, int64_t, int64_t*, int*, float*, int64_t*)
+        int*, int*, float*, int*, int64_t, int64_t*, int*, float*, int64_t*)
     int64_t sparsemix_sample_documents_double(
         sparsemix_counts*, const sparsemix_chain_settings*, const sparsemix_word_tables*, const double*,
         Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*, const int64_t*, const int*,
-        const double*, int*, int*, double*, int64_t, int64_t*, int*, double*, int64_t*)
+        const double*, int*, int*, double*, int*, int64_t, int64_t*, int*, double*, int64_t*)
 
 
 # What of a word's own last responsibilities its target leaves out.
@@ -354,6 +354,7 @@ def sample_documents(
     real[::1] out_values,             # OUT
     int64_t[:, ::1] tally,            # OUT (n, 3) draws, proposals from the document's part, accepted
     scratch,                          # TMP ChainRoom
+    int[:, ::1] even=None,            # OUT (nnz, M) topics for the sums by word, each for count / M; or None
 ):
     """Sampled responsibilities of a tile of documents ([IF19] Section 4); one does not depend on the others.
 
@@ -370,6 +371,7 @@ def sample_documents(
         raise ValueError(f"exclude must be one of {EXCLUDE}, got {exclude!r}")
     s.exclude = EXCLUDE.index(exclude)
     s.check = not fresh or exclude == "both"
+    s.n_even = 0 if even is None else <int> even.shape[1]
     s.seed, s.visit, s.sparsity, s.share = seed, visit, sparsity, share
     s.scale, s.offset, s.prior = scale, offset, prior
     if n_samples < 1 or n_sweeps < 1:
@@ -418,6 +420,11 @@ def sample_documents(
     cdef const real* first_value = NULL
     if start_indptr is not None and start_indptr[n] > 0:
         starts, first_topic, first_value = &start_indptr[0], &start_topics[0], &start_values[0]
+    cdef int* first_even = NULL
+    if s.n_even > 0:
+        if even.shape[0] < n_entries:
+            raise ValueError(f"even must have a row for each of {n_entries} entries")
+        first_even = &even[0, 0]
     cdef int64_t capacity = out_topics.shape[0]
     cdef int* out_topic = NULL if capacity == 0 else &out_topics[0]
     cdef real* out_value = NULL if capacity == 0 else &out_values[0]
@@ -426,12 +433,12 @@ def sample_documents(
         if real is float:
             used = sparsemix_sample_documents_float(
                 &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts,
-                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], capacity, &out_indptr[0],
+                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity, &out_indptr[0],
                 out_topic, out_value, &tally[0, 0])
         else:
             used = sparsemix_sample_documents_double(
                 &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts,
-                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], capacity, &out_indptr[0],
+                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity, &out_indptr[0],
                 out_topic, out_value, &tally[0, 0])
     if used < 0:
         raise ValueError(f"word {indices[-1 - used]} has no table; build the tables of all words of the documents")

@@ -29,6 +29,7 @@ enum { SPARSEMIX_EXCLUDE_NONE = 0, SPARSEMIX_EXCLUDE_DOCUMENT = 1, SPARSEMIX_EXC
 typedef struct {
     ptrdiff_t n_components;         /* K */
     int n_samples, n_sweeps;        /* S; the last sweep is the one that counts */
+    int n_even;                     /* topics of a word that the sums by word get, drawn evenly; 0: the samples */
     int check;                      /* the tables are stale: proposals may be rejected */
     int exclude;                    /* SPARSEMIX_EXCLUDE_...; exact sums only */
     uint64_t seed;

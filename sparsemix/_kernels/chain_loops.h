@@ -53,10 +53,36 @@ static inline sparsemix_point
     return at;
 }
 
+/* The conditional of a type as topics that stand for equal parts of it: even proposals, each a step from z. Their
+ * counts differ from the expected ones by less than those of as many independent samples. */
+static inline void CHAIN_NAME(draw_evenly)(const sparsemix_counts *c, const sparsemix_chain_settings *s,
+                                           const sparsemix_word_tables *t, int w, const REAL *row, uint64_t key,
+                                           double from_document, int z, int *even)
+{
+    const double part = (from_document + t->total[w] + t->shared_total) / s->n_even;
+    const double first = sparsemix_uniform(sparsemix_bits(key, 2 * (uint64_t)s->n_samples)) * part;
+    const sparsemix_point old = CHAIN_NAME(point_at)(c, s, t, w, row, z);
+    for (int d = 0, j = 0; d < s->n_even; d++) {
+        const double u = first + d * part;
+        int k;
+        while (j < c->n - 1 && u >= c->prefix[j])
+            j++;
+        k = u < from_document ? c->topic[j] : CHAIN_NAME(draw_word)(t, w, u - from_document);
+        if (s->check && k != z) {
+            const sparsemix_point new = CHAIN_NAME(point_at)(c, s, t, w, row, k);
+            if (!(sparsemix_uniform(sparsemix_bits(key, 2 * (uint64_t)s->n_samples + 1 + d))
+                  < sparsemix_acceptance(new.target, old.target, new.density, old.density, 1.0)))
+                k = z;
+        }
+        even[d] = k;
+    }
+}
+
 /* S steps of a type's chain; topics (S,) are its states. */
 static inline void CHAIN_NAME(sample_type)(sparsemix_counts *c, const sparsemix_chain_settings *s,
                                            const sparsemix_word_tables *t, int w, const REAL *row,
-                                           const int *own, uint64_t key, int *state, int *topics, int64_t *tally)
+                                           const int *own, uint64_t key, int *state, int *topics, int *even,
+                                           int64_t *tally)
 {
     const double from_document = CHAIN_NAME(weigh)(c, s, row, own);
     const double total = from_document + t->total[w] + t->shared_total;
@@ -86,6 +112,8 @@ static inline void CHAIN_NAME(sample_type)(sparsemix_counts *c, const sparsemix_
     }
     tally[0] += s->n_samples;
     *state = z;
+    if (even)
+        CHAIN_NAME(draw_evenly)(c, s, t, w, row, key, from_document, z, even);
 }
 
 /* What a type will want of its word: entries of the row, and where its proposal's density at z stands. */
@@ -105,7 +133,8 @@ static inline void CHAIN_NAME(fetch)(const sparsemix_counts *c, const sparsemix_
 /* One visit of one type with exact sums, its own last responsibilities left out if so wished. */
 static inline void CHAIN_NAME(visit_exact)(sparsemix_counts *c, const sparsemix_chain_settings *s,
                                            const sparsemix_word_tables *t, int w, const REAL *row,
-                                           uint64_t key, double m, int again, int *state, int *topics, int64_t *tally)
+                                           uint64_t key, double m, int again, int *state, int *topics, int *even,
+                                           int64_t *tally)
 {
     const double left_out = s->exclude == SPARSEMIX_EXCLUDE_NONE ? 0.0 : m < 1.0 ? m : 1.0;
     const int *own = again && s->exclude == SPARSEMIX_EXCLUDE_BOTH ? c->before : NULL;
@@ -116,7 +145,7 @@ static inline void CHAIN_NAME(visit_exact)(sparsemix_counts *c, const sparsemix_
         if (own)
             sparsemix_own(c, s, left_out * c->scale, own);
     }
-    CHAIN_NAME(sample_type)(c, s, t, w, row, own, key, state, topics, tally);
+    CHAIN_NAME(sample_type)(c, s, t, w, row, own, key, state, topics, even, tally);
     if (again)
         sparsemix_take(c, s, m - left_out, c->before);
     for (int d = 0; own && d < s->n_samples; d++)
@@ -134,7 +163,7 @@ static inline void CHAIN_NAME(visit_exact)(sparsemix_counts *c, const sparsemix_
 static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparsemix_chain_settings *s,
                                                const sparsemix_word_tables *t, const REAL *table,
                                                int n_types, const int *types, const REAL *counts, int64_t number,
-                                               int *states, int *topics, int64_t *tally)
+                                               int *states, int *topics, int *even, int64_t *tally)
 {
     const ptrdiff_t K = s->n_components, S = s->n_samples;
     const int far = K * (ptrdiff_t)sizeof(REAL) >= SPARSEMIX_SHORT_ROW;
@@ -147,6 +176,7 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
             const uint64_t key = sparsemix_type_key(document_key, i, sweep);
             const REAL *row = table + w * K;
             int *drawn = topics + i * S;
+            int *evenly = even && sweep == s->n_sweeps - 1 ? even + i * (ptrdiff_t)s->n_even : NULL;
             if (far) {
                 SPARSEMIX_PREFETCH(t->begin + types[later]);
                 SPARSEMIX_PREFETCH(t->length + types[later]);
@@ -155,10 +185,10 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
             }
             if (s->rho) {
                 rho = s->rho[seen < s->n_rho ? (int64_t)seen : s->n_rho - 1];
-                CHAIN_NAME(sample_type)(c, s, t, w, row, NULL, key, states + i, drawn, tally);
+                CHAIN_NAME(sample_type)(c, s, t, w, row, NULL, key, states + i, drawn, evenly, tally);
                 sparsemix_step(c, s, rho, m, drawn);
             } else
-                CHAIN_NAME(visit_exact)(c, s, t, w, row, key, m, sweep > 0, states + i, drawn, tally);
+                CHAIN_NAME(visit_exact)(c, s, t, w, row, key, m, sweep > 0, states + i, drawn, evenly, tally);
             seen += m;
             /* recalled counts make room for exact sums in proportion to the tokens that are still to come */
             c->fade = !s->rho && seen < c->length ? 1.0 - seen / c->length : 0.0;
@@ -176,8 +206,8 @@ static int64_t CHAIN_NAME(sparsemix_sample_documents)(
     sparsemix_counts *c, const sparsemix_chain_settings *s, const sparsemix_word_tables *t,
     const REAL *table, ptrdiff_t n, const int64_t *indptr, const int *indices, const REAL *counts,
     const int64_t *numbers, const int64_t *start_indptr, const int *start_topics, const REAL *start_values,
-    int *states, int *topics, REAL *values, int64_t room, int64_t *out_indptr, int *out_topics, REAL *out_values,
-    int64_t *tally)
+    int *states, int *topics, REAL *values, int *even, int64_t room, int64_t *out_indptr, int *out_topics,
+    REAL *out_values, int64_t *tally)
 {
     int64_t used = 0;
     out_indptr[0] = 0;
@@ -195,7 +225,8 @@ static int64_t CHAIN_NAME(sparsemix_sample_documents)(
             (s->rho ? c->value : c->start)[sparsemix_slot(c, s, start_topics[e])] = start_values[e];
         tally[3 * d] = tally[3 * d + 1] = tally[3 * d + 2] = 0;
         CHAIN_NAME(sample_document)(c, s, t, table, (int)(last - first), indices + first, counts + first, numbers[d],
-                                    states + first, topics + first * s->n_samples, tally + 3 * d);
+                                    states + first, topics + first * s->n_samples,
+                                    even ? even + first * s->n_even : NULL, tally + 3 * d);
         for (int64_t e = first; e < last; e++)
             for (int i = 0; i < s->n_samples; i++)
                 values[e * s->n_samples + i] = counts[e] / s->n_samples;

@@ -35,7 +35,11 @@ class SparseSCVB0LDA(AdditiveTopics):
         of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, for both
         counts. "auto" is "gibbs" up to 2,000 topics, and "mhw" beyond.
     n_samples : int, default=5
-        Samples S of a word in a sweep, for "mhw".
+        Samples S of a word in a sweep that the document's counts are summed from, for "mhw".
+    n_even_samples : int, default=16
+        Topics of a word that the topics' counts get, for "mhw": each stands for an equal part of the word's
+        responsibilities, so that these counts are nearly the expected ones. 0 gives them the ``n_samples`` samples as
+        well, as in [2]_.
     burn_in : int, default=1
         Sweeps over a document's words before the one that adds to the topics, at every visit.
     exclude_own : {"document", "none", "both"}, default="document"
@@ -157,6 +161,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left")],
         "exclude_own": [StrOptions({"none", "document", "both"})],
         "sparsity": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
@@ -193,6 +198,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         topic_word_prior=None,
         sampler="auto",
         n_samples=5,
+        n_even_samples=16,
         burn_in=1,
         exclude_own="document",
         sparsity=None,
@@ -222,6 +228,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         self.topic_word_prior = topic_word_prior
         self.sampler = sampler
         self.n_samples = n_samples
+        self.n_even_samples = n_even_samples
         self.burn_in = burn_in
         self.exclude_own = exclude_own
         self.sparsity = sparsity

@@ -26,9 +26,10 @@ class SampledGamma:
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Entries of each document.
-    topics : ndarray of shape (nnz, S), int32
-    values : ndarray of shape (nnz, S)
-        Count over S.
+    topics : ndarray of shape (nnz, M), int32
+        What the sums by word get.
+    values : ndarray of shape (nnz, M)
+        Count over M.
     tally : ndarray of shape (n, 3), int64
         Draws, proposals from the document's part, accepted.
     """
@@ -51,7 +52,9 @@ class WalkerSampler:
     Parameters
     ----------
     n_samples : int
-        S.
+        S, for the document's counts.
+    n_even : int
+        M topics for the sums by word, each for an equal part of the conditional; 0 means the samples.
     n_sweeps, exclude_own, local_rate
         As DenseSampler's.
     sparsity : float
@@ -62,8 +65,9 @@ class WalkerSampler:
 
     name = "mhw"
 
-    def __init__(self, n_samples, n_sweeps, exclude_own, local_rate, sparsity, max_age):
+    def __init__(self, n_samples, n_even, n_sweeps, exclude_own, local_rate, sparsity, max_age):
         self.n_samples = n_samples
+        self.n_even = n_even
         self.n_sweeps = n_sweeps
         self.exclude_own = exclude_own
         self.local_rate = local_rate
@@ -106,7 +110,7 @@ class WalkerSampler:
 
     def empty_responsibilities(self, model, x, n_rows):
         """Room for the samples."""
-        shape = len(x.indices), self.n_samples
+        shape = len(x.indices), self.n_even or self.n_samples
         topics, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=model.dtype)
         return SampledGamma(x.indptr, topics, values, np.zeros((n_rows, 3), dtype=np.int64))
 
@@ -129,11 +133,16 @@ class WalkerSampler:
         if self.local_rate is not None:
             longest = self.n_sweeps * x.lengths().max(initial=0.0)
             rates = self.local_rate(int(longest))
+        samples, shares, even = resp.topics, resp.values, None
+        if self.n_even:
+            samples = np.empty((len(x.indices), self.n_samples), dtype=np.int32)
+            shares, even = np.empty(samples.shape, dtype=model.dtype), resp.topics
+            resp.values[...] = x.counts[:, None] / self.n_even
         _mhw.sample_documents(
             x.indptr, x.indices, x.counts, numbers + model.first_row, *start, model.table, model.factor, model.offset,
             model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, self._age == 0, model.seed,
             model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, self.exclude_own, SHARE, states,
-            resp.topics, resp.values, indptr, topics, values, resp.tally, scratch,
+            samples, shares, indptr, topics, values, resp.tally, scratch, even,
         )  # fmt: skip
         if memory is not None:
             memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
