@@ -496,7 +496,7 @@ def test_tables_live_as_long_as_they_may(max_table_age, all_accepted, monkeypatc
 @pytest.mark.usefixtures("all_kept")
 def test_sparsification_leaves_no_small_counts():
     """Before the last sweep they are at least tau rho C_j, and that sweep only makes room for what it adds."""
-    n_samples, tau = 4, 0.2
+    n_samples, tau = 4, 0.1
 
     def smallest(sparsity):
         est = lda(
