@@ -49,6 +49,11 @@ VARIANTS = {
     "dense memoized": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "document"},
     "dense online": {"sampler": "dense", "learning_method": "online", "exclude_own": "none"},
     "dense both": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "both"},
+    "gibbs memoized": {"sampler": "gibbs", "learning_method": "memoized", "exclude_own": "document"},
+    "gibbs online": {"sampler": "gibbs", "learning_method": "online", "exclude_own": "none"},
+    "gibbs after steps": {
+        "sampler": "gibbs", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
+    },
     "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
     "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
     "mhw both": {"sampler": "mhw", "learning_method": "online", "exclude_own": "both"},
@@ -66,7 +71,7 @@ STARTS = ["em", "random", "uniform", "bregman"]
 
 def lda(variant="dense memoized", n_components=K, **params):
     defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "burn_in": 1,
-                "max_table_age": 10, "random_state": 0}  # fmt: skip
+                "max_table_age": 10, "n_start_samples": 0, "random_state": 0}  # fmt: skip
     return SparseSCVB0LDA(n_components, **(defaults | VARIANTS[variant] | params))
 
 
@@ -133,7 +138,11 @@ SETTINGS = [
     SparseSCVB0LDA(3, sampler="mhw", learning_method="online", exclude_own="none", init_params="uniform", max_iter=5,
                    batch_size=5, mini_epoch_size=10, mini_epoch_passes=2, n_jobs=2),
     SparseSCVB0LDA(3, sampler="dense", learning_method="online", init_params="uniform", total_samples=100, max_iter=3),
-    SparseSCVB0LDA(4, sampler="mhw", n_start_samples=15, batch_size=8, init_params="bregman", max_iter=4),
+    SparseSCVB0LDA(
+        4, sampler="mhw", learning_method="memoized", n_start_samples=9, batch_size=8, init_params="bregman", max_iter=3
+    ),
+    SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
+    SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", exclude_own="none", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
 ]  # fmt: skip
 
@@ -226,7 +235,7 @@ def test_attributes_of_a_fit(variant):
     assert not hasattr(est, "lower_bound_")
     assert not hasattr(est, "lower_bounds_")
     assert est.sampler_ == VARIANTS[variant]["sampler"]
-    if est.sampler_ == "dense":
+    if est.sampler_ != "mhw":
         assert np.isnan(est.acceptance_rate_)
     else:
         assert 0.5 < est.acceptance_rate_ <= 1.0
@@ -236,7 +245,7 @@ def test_attributes_of_a_fit(variant):
 
 def test_sampler_is_chosen_by_the_number_of_topics(monkeypatch):
     monkeypatch.setattr("sparsemix.topics._assemble_scvb0.DENSE_COMPONENTS", 6)
-    assert lda(sampler="auto", n_components=6).fit(X).sampler_ == "dense"
+    assert lda(sampler="auto", n_components=6).fit(X).sampler_ == "gibbs"
     assert lda(sampler="auto", n_components=7).fit(X).sampler_ == "mhw"
     assert lda(sampler="dense", n_components=7).partial_fit(X).sampler_ == "dense"
 
@@ -337,7 +346,7 @@ BAD_PARAMETERS = {
     "n_components": [0, -1, 2.5, "many", None],
     "doc_topic_prior": [0, -1.0, np.nan, np.inf, "auto"],
     "topic_word_prior": [0, -1.0, np.nan, np.inf, "auto", [0.1] * V],
-    "sampler": ["gibbs", None],
+    "sampler": ["lda", None],
     "n_samples": [0, -1, 1.5, None],
     "burn_in": [-1, 1.5, None],
     "exclude_own": ["word", None, True],
@@ -346,7 +355,7 @@ BAD_PARAMETERS = {
     "init_params": ["magic", None, 3],
     "init_size": [0, -5, 1.5],
     "n_init_iter": [0, -1, 1.5],
-    "n_start_samples": [-1, 1.5, None],
+    "n_start_samples": [-1, 1.5],
     "max_table_age": [0, 1.5],
     "max_iter": [-1, 1.5, None],
     "max_doc_update_iter": [0, 1.5],
@@ -398,6 +407,14 @@ def test_wrong_array_is_named(params, message, method):
     assert_never_fitted(est)
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_sampled_tokens_leave_no_counts_of_topics(method):
+    est = lda(sampler="gibbs", exclude_own="both")
+    with pytest.raises(ValueError, match=r'exclude_own="both" needs sampler="dense" or "mhw"; give "document"'):
+        getattr(est, method)(X)
+    assert_never_fitted(est)
+
+
 # -- counts in every form
 
 
@@ -413,7 +430,7 @@ def wanted():
     return {variant: all_results(X, variant) for variant in VARIANTS}
 
 
-@pytest.mark.parametrize("variant", ["dense memoized", "dense online", "mhw memoized", "mini-epochs"])
+@pytest.mark.parametrize("variant", ["dense online", "gibbs memoized", "mhw memoized", "mini-epochs"])
 @pytest.mark.parametrize("name", FORMS)
 def test_form_of_the_counts_changes_neither_result_nor_data(name, variant, wanted):
     rows = FORMS[name]
@@ -466,6 +483,21 @@ def test_empty_documents_change_no_topic():
     np.testing.assert_allclose(est.components_, plain.components_, rtol=1e-5)
     assert (float(est._fitted.stats["documents"]), float(est._fitted.stats["mass"])) == (N + 7, X.sum())
     np.testing.assert_allclose(est.transform(holes)[[0, 32, -1]], 1 / K, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1e-6])
+@pytest.mark.parametrize("factor", [0.37, 1.0, 1000.3, 3.7e6])
+def test_sampled_tokens_leave_no_negative_responsibilities(factor, alpha, monkeypatch):
+    """Counts of a document are sums and differences in single precision."""
+    smallest, visit = [], _dense_sampler.DenseSampler.visit
+
+    def noted(self, model, x, resp, *args):
+        visit(self, model, x, resp, *args)
+        smallest.append(resp.values[:, : model.n_components].min())
+
+    monkeypatch.setattr(_dense_sampler.DenseSampler, "visit", noted)
+    lda("gibbs online", burn_in=6, doc_topic_prior=alpha, exclude_own="document", max_iter=10).fit(X * factor)
+    assert min(smallest) >= 0.0
 
 
 def test_rates_of_a_huge_document_take_little_memory():
@@ -888,7 +920,7 @@ def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["absorb", "global step", "end"])
-@pytest.mark.parametrize("variant", ["dense memoized", "dense online", "mhw memoized", "mhw online"])
+@pytest.mark.parametrize("variant", ["dense memoized", "gibbs online", "mhw memoized", "mhw online"])
 def test_error_within_a_step_restores_the_model(variant, where, error, monkeypatch):
     est = lda(variant, warm_start=True).fit(X)
     before = snapshot(est)

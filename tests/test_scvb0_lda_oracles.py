@@ -70,7 +70,8 @@ def plain(stats):
 def lda(cls=ExactLDA, **params):
     defaults = {
         "doc_topic_prior": ALPHA, "topic_word_prior": BETA, "sampler": "dense", "init_params": GIVEN, "max_iter": 4,
-        "exclude_own": "document", "learning_method": "memoized", "batch_size": 17, "random_state": 0,
+        "exclude_own": "document", "learning_method": "memoized", "batch_size": 17, "n_start_samples": 0,
+        "random_state": 0,
     }  # fmt: skip
     return cls(K, **(defaults | params))
 
@@ -222,12 +223,14 @@ def test_memoized_learning_with_one_batch_is_batch_learning(exclude_own):
 # -- what steps keep
 
 
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_counts_of_topics_are_all_tokens(learning_method, init_params, exclude_own, sampler):
     """After each of many steps N_k are the sums over words, the background included, and all of them C."""
+    if sampler == "gibbs" and exclude_own == "both":
+        pytest.skip("refused")
     est = lda(learning_method=learning_method, init_params=init_params, exclude_own=exclude_own, sampler=sampler)
     est.set_params(batch_size=3, max_iter=8).fit(X)
     assert len(est.sums_) == 160
@@ -274,10 +277,12 @@ class NotedLDA(ExactLDA):
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 def test_counts_of_a_document_are_its_tokens(init_params, exclude_own, sampler):
+    if sampler == "gibbs" and exclude_own == "both":
+        pytest.skip("refused")
     if sampler == "mhw" and exclude_own == "none":
         pytest.skip("steps that start from nothing approach the number of tokens")
     est = lda(NotedLDA, init_params=init_params, exclude_own=exclude_own, sampler=sampler, max_iter=5).fit(X)
@@ -351,7 +356,7 @@ def test_interim_readers_see_the_same_topics():
 # -- memoized learning
 
 
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 def test_statistics_are_the_sum_of_the_memo(sampler):
     """From the end of the first pass on, and after every batch."""
 
@@ -491,7 +496,7 @@ def test_tables_live_as_long_as_they_may(max_table_age, all_accepted, monkeypatc
 @pytest.mark.usefixtures("all_kept")
 def test_sparsification_leaves_no_small_counts():
     """Before the last sweep they are at least tau rho C_j, and that sweep only makes room for what it adds."""
-    n_samples, tau = 4, 0.2
+    n_samples, tau = 4, 0.1
 
     def smallest(sparsity):
         est = lda(
@@ -514,19 +519,21 @@ def test_sparsification_leaves_no_small_counts():
     assert smallest(0.0) < 0.7
 
 
-def test_samples_are_of_the_seed():
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
+def test_samples_are_of_the_seed(sampler):
     """With a given start and one batch nothing else is random."""
     params = {"batch_size": N, "max_iter": 2}
-    same, again, other = (lda(sampler="mhw", **params, random_state=seed).fit(X).components_ for seed in (0, 0, 1))
+    same, again, other = (lda(sampler=sampler, **params, random_state=seed).fit(X).components_ for seed in (0, 0, 1))
     np.testing.assert_array_equal(same, again)
     assert np.abs(same - other).max() > 0.5
     dense, other = (lda(**params, random_state=seed).fit(X).components_ for seed in (0, 1))
     np.testing.assert_array_equal(dense, other)
 
 
-def test_visits_draw_anew():
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
+def test_visits_draw_anew(sampler):
     """The same document under the same topics, at another step or as another row of the stream."""
-    est = lda(sampler="mhw", max_iter=1, batch_size=N).fit(X)
+    est = lda(sampler=sampler, max_iter=1, batch_size=N).fit(X)
     model, rows = est._fitted.model, Documents(X, None, np.float64)
     seen = []
     with Workers(1) as workers:
@@ -542,7 +549,7 @@ def test_visits_draw_anew():
 # -- the order of visits
 
 
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize(("size", "passes"), [(20, 3), (17, 2), (60, 4)])
 def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, sampler):
     est = lda(NotedLDA, learning_method="online", sampler=sampler, mini_epoch_size=size, mini_epoch_passes=passes)
@@ -598,14 +605,15 @@ def noted_visits(monkeypatch):
     return visits
 
 
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_first_documents_are_visited_densely(learning_method, monkeypatch):
+def test_first_documents_are_visited_densely(learning_method, sampler, monkeypatch):
     visits = noted_visits(monkeypatch)
-    est = lda(learning_method=learning_method, sampler="mhw", n_start_samples=75, batch_size=15, max_iter=3).fit(X)
-    assert est.sampler_ == "mhw"
+    est = lda(learning_method=learning_method, sampler=sampler, n_start_samples=75, batch_size=15, max_iter=3).fit(X)
+    assert est.sampler_ == sampler
     kinds = np.repeat([kind for kind, _ in visits], [n for _, n in visits])
     assert len(kinds) == 3 * N
-    assert list(kinds) == ["dense"] * 75 + ["mhw"] * (3 * N - 75)
+    assert list(kinds) == ["dense"] * 75 + [sampler] * (3 * N - 75)
     assert np.isfinite(est.components_).all()
     assert est._fitted.stats["count"].sum() == pytest.approx(TOKENS, rel=1e-6)
 
@@ -627,10 +635,12 @@ def test_samplers_change_between_batches_only(learning_method, monkeypatch):
 # -- starts
 
 
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_uniform_topics_part_by_random_documents(learning_method, exclude_own, sampler):
+    if sampler == "gibbs" and exclude_own == "both":
+        pytest.skip("refused")
     params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
     params |= {"init_params": "uniform", "doc_topic_prior": 0.1, "batch_size": 10}
     start = lda(**params, max_iter=0).fit(X)
@@ -662,6 +672,8 @@ def test_documents_of_a_uniform_start_begin_at_random():
         ("dense", "memoized", "em"),
         ("dense", "memoized", "uniform"),
         ("dense", "online", "uniform"),
+        ("gibbs", "memoized", "em"),
+        ("gibbs", "online", "uniform"),
         ("mhw", "memoized", "uniform"),
         ("mhw", "online", "uniform"),
     ],
@@ -672,7 +684,8 @@ def test_bars_are_recovered(sampler, learning_method, init_params):
     for seed in range(6):
         est = SparseSCVB0LDA(
             10, doc_topic_prior=0.1, topic_word_prior=0.01, sampler=sampler, n_samples=20, init_params=init_params,
-            exclude_own="document", learning_method=learning_method, batch_size=50, max_iter=30, random_state=seed,
+            exclude_own="document", learning_method=learning_method, batch_size=50, max_iter=30, n_start_samples=0,
+            random_state=seed,
         ).fit(rows)  # fmt: skip
         order, distances = align_topics(est, bars)
         if distances.max() < 0.05:

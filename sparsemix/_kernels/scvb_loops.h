@@ -121,12 +121,14 @@ TARGET static int SPARSEMIX_NAME(choose)(const SCVB *d, double u)
     return (int)k;
 }
 
-/* Change N_j at the samples of a type. */
+/* Change N_j at the samples of a type; round-off does not leave less than nothing. */
 TARGET static inline void SPARSEMIX_NAME(move)(SCVB *d, const int *states, int n_samples, REAL amount)
 {
     int s;
-    for (s = 0; s < n_samples; s++)
-        d->now[states[s]] += amount;
+    for (s = 0; s < n_samples; s++) {
+        const REAL now = d->now[states[s]] + amount;
+        d->now[states[s]] = now > 0 ? now : 0;
+    }
 }
 
 /* One sweep in which N_j is the sum of samples, a topic for each token, and the sums by word have gamma itself: what a
@@ -150,7 +152,8 @@ TARGET static void SPARSEMIX_NAME(sweep_samples)(SCVB *d, int sweep)
             SPARSEMIX_NAME(move)(d, states, n_samples, own - share);
         else
             for (k = 0; k < d->s.width; k += LANES)
-                *(VECTOR *)(d->now + k) -= *(const VECTOR *)(d->start + k) * (REAL)(c / d->length);
+                *(VECTOR *)(d->now + k) = LARGER(
+                    *(VECTOR *)(d->now + k) - *(const VECTOR *)(d->start + k) * (REAL)(c / d->length), FILL(0));
         for (s = 0; s < n_samples; s++)
             states[s] = SPARSEMIX_NAME(choose)(d, sparsemix_uniform(sparsemix_bits(key, s)));
         SPARSEMIX_NAME(move)(d, states, n_samples, share);
