@@ -166,9 +166,7 @@ def section_learning(bench):
             )
             for inference in sizes.inferences for method in sizes.methods
         ]  # fmt: skip
-        records.append(
-            bench.measure("learning", RIVAL, "rival_curve", fields=fields, budget=rival_budget, **shared)
-        )
+        records.append(bench.measure("learning", RIVAL, "rival_curve", fields=fields, budget=rival_budget, **shared))
         print_curves(bench, n_components, before["checkpoints"][0][2], records)
 
 

@@ -70,11 +70,11 @@ class Setting:
         self.states = self.rng.integers(-1, n_components, size=self.documents.nnz).astype(np.int32)
         return self
 
-    def tables(self, workers=None):
+    def tables(self, workers=None, smallest=0.0):
         out = _mhw.WordTables(*self.then.table.shape, self.dtype)
         out.clear(self.then.alpha, self.then.inverse, self.then.offset + self.then.prior)
         words = np.arange(len(self.then.table), dtype=np.int32)
-        out.build(words, self.then.table, self.then.scale, workers=workers)
+        out.build(words, self.then.table, self.then.scale, workers=workers, smallest=smallest)
         return out
 
     def take(self, rows):
@@ -113,7 +113,7 @@ class Result:
         return [self.topics, self.values, self.states, self.tally, self.out_topics[:used], self.out_values[:used]]
 
 
-def sample(setting, settings, tables=None, scratch=None):
+def sample(setting, settings, tables=None, scratch=None, n_even=0):
     s, now, x = settings, setting.now, setting.documents
     indptr, n_components = x.indptr.astype(np.int64), len(now.alpha)
     start = (None, None, None)
@@ -122,11 +122,13 @@ def sample(setting, settings, tables=None, scratch=None):
     room = _mhw.room(indptr, start[0], n_components, s.n_samples, s.n_sweeps)
     out = Result(x.nnz, x.shape[0], s.n_samples, room, setting.dtype)
     out.states = setting.states.copy()
+    out.even = np.full((x.nnz, n_even), -7, dtype=np.int32) if n_even else None
     _mhw.sample_documents(
         indptr, x.indices.astype(np.int32), x.data.astype(setting.dtype), setting.numbers, *start, now.table,
         now.scale, now.offset, now.prior, now.inverse, now.alpha, tables or setting.tables(), not s.check, s.seed,
         s.visit, s.n_samples, s.n_sweeps, s.rho, s.sparsity, s.exclude, s.share, out.states, out.topics, out.values,
         out.indptr, out.out_topics, out.out_values, out.tally, scratch or _mhw.ChainRoom(n_components, s.n_samples),
+        out.even,
     )  # fmt: skip
     return out
 
@@ -509,6 +511,43 @@ def test_the_mean_of_fresh_draws_is_the_responsibility():
     error = np.sqrt(gamma * (1 - gamma) / (3 * len(found)))
     assert (np.abs(found.mean(axis=0) - gamma) < 4 * error).all()
     assert sample(setting, settings).tally[:, 2].sum() == 3 * len(found)
+
+
+@pytest.mark.parametrize("n_even", [1, 4, 16])
+def test_even_topics_stand_for_equal_parts_of_the_responsibilities(n_even):
+    """Their mean is gamma, their spread that of rounding rather than of chance, and the chain is what it was."""
+    setting, gamma = replications(20_000, True)
+    settings = twin.Settings(n_samples=2, n_sweeps=1, rho=np.array([0.1]), check=False)
+    result = sample(setting, settings, n_even=n_even)
+    np.testing.assert_array_equal(result.topics, sample(setting, settings).topics)
+    shares = np.stack([(result.even == k).mean(axis=1) for k in range(8)], axis=1)
+    error = np.sqrt(gamma * (1 - gamma) / (n_even * len(shares)))
+    assert (np.abs(shares.mean(axis=0) - gamma) < 4 * error).all()
+    if n_even > 1:
+        assert shares.var(axis=0).sum() < 0.8 * (gamma * (1 - gamma)).sum() / n_even
+
+
+def test_even_topics_of_old_tables_are_steps_of_the_chain():
+    """From a chain that has forgotten its start they have the mean that it has; unchecked they do not."""
+    setting, gamma = replications(3_000, False)
+    found = {}
+    for check in (True, False):
+        settings = twin.Settings(n_samples=300, n_sweeps=1, rho=np.array([0.1]), check=check)
+        even = sample(setting, settings, n_even=8).even
+        found[check] = np.abs(np.bincount(even.ravel(), minlength=8) / even.size - gamma).max()
+    assert found[True] < 0.02 < found[False]
+
+
+def test_small_counts_are_proposed_by_what_all_words_share():
+    """Tables without them still leave the responsibilities as they are, since proposals are checked."""
+    setting, gamma = replications(2_000, True)
+    counts = np.sort(setting.then.scale * setting.then.table[5])
+    tables = setting.tables(smallest=0.5 * (counts[-2] + counts[-3]))
+    assert tables.length[5] == 2 < setting.tables().length[5]
+    settings = twin.Settings(n_samples=300, n_sweeps=1, rho=np.array([0.1]), check=True)
+    result = sample(setting, settings, tables)
+    last = np.bincount(result.topics[:, 200::8].ravel(), minlength=8)
+    np.testing.assert_allclose(last / last.sum(), gamma, atol=0.02)
 
 
 @pytest.mark.parametrize("check", [True, False])

@@ -56,6 +56,7 @@ VARIANTS = {
     },
     "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
     "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
+    "mhw even": {"sampler": "mhw", "learning_method": "memoized", "n_even_samples": 8},
     "mhw both": {"sampler": "mhw", "learning_method": "online", "exclude_own": "both"},
     "mini-epochs": {
         "sampler": "mhw", "learning_method": "online", "exclude_own": "none", "mini_epoch_size": 40,
@@ -71,7 +72,7 @@ STARTS = ["em", "random", "uniform", "bregman"]
 
 def lda(variant="dense memoized", n_components=K, **params):
     defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "burn_in": 1,
-                "max_table_age": 10, "n_start_samples": 0, "random_state": 0}  # fmt: skip
+                "max_table_age": 10, "n_start_samples": 0, "n_even_samples": 0, "random_state": 0}  # fmt: skip
     return SparseSCVB0LDA(n_components, **(defaults | VARIANTS[variant] | params))
 
 
@@ -348,6 +349,7 @@ BAD_PARAMETERS = {
     "topic_word_prior": [0, -1.0, np.nan, np.inf, "auto", [0.1] * V],
     "sampler": ["lda", None],
     "n_samples": [0, -1, 1.5, None],
+    "n_even_samples": [-1, 1.5, None],
     "burn_in": [-1, 1.5, None],
     "exclude_own": ["word", None, True],
     "sparsity": [-0.1, 1.5, np.nan],
@@ -538,7 +540,7 @@ MANY, _, _ = make_sparse_lda(900, n_features=V, n_components=K, doc_length=15, r
 def small_chunks(monkeypatch):
     """A batch has several chunks, each of several tiles."""
     monkeypatch.setattr(_dense_sampler, "CHUNK_NUMBERS", 1 << 12)
-    monkeypatch.setattr(_walker_sampler, "CHUNK_ENTRIES", 1 << 11)
+    monkeypatch.setattr(_walker_sampler, "CHUNK_SAMPLES", 1 << 11)
 
 
 @pytest.mark.usefixtures("small_chunks")

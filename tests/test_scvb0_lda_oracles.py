@@ -71,7 +71,7 @@ def lda(cls=ExactLDA, **params):
     defaults = {
         "doc_topic_prior": ALPHA, "topic_word_prior": BETA, "sampler": "dense", "init_params": GIVEN, "max_iter": 4,
         "exclude_own": "document", "learning_method": "memoized", "batch_size": 17, "n_start_samples": 0,
-        "random_state": 0,
+        "n_even_samples": 0, "random_state": 0,
     }  # fmt: skip
     return cls(K, **(defaults | params))
 
@@ -82,6 +82,8 @@ def all_kept(monkeypatch):
     monkeypatch.setattr(_assemble_scvb0, "SMALLEST_COUNT", 0.0)
     monkeypatch.setattr(_assemble_scvb0, "REMEMBERED_SHARE", 0.0)
     monkeypatch.setattr(_walker_sampler, "SHARE", 0.0)
+    monkeypatch.setattr(_walker_sampler, "NEGLIGIBLE", 0.0)
+    monkeypatch.setattr(_walker_sampler, "CHUNK_SAMPLES", 1 << 30)
 
 
 # -- a twin of whole fits
@@ -456,7 +458,7 @@ def test_many_samples_of_old_tables_approach_the_responsibilities_too(monkeypatc
     documents, found = Documents(X, None, np.float64), {}
     for name, sampler in {
         "dense": DenseSampler(3, "document"),
-        "mhw": WalkerSampler(4096, 3, "document", None, 0.0, 100),
+        "mhw": WalkerSampler(4096, 0, 3, "document", None, 0.0, 100),
     }.items():
         model = CollapsedModel(V, 10 * ALPHA, BETA, sampler, dtype=np.float64)
         rng = np.random.default_rng(6)
@@ -621,7 +623,7 @@ def test_first_documents_are_visited_densely(learning_method, sampler, monkeypat
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_samplers_change_between_batches_only(learning_method, monkeypatch):
     """A batch of several chunks is visited by one of them to its end."""
-    for owner, name in ((_walker_sampler, "CHUNK_ENTRIES"), ("sparsemix.topics._dense_sampler", "CHUNK_NUMBERS")):
+    for owner, name in ((_walker_sampler, "CHUNK_SAMPLES"), ("sparsemix.topics._dense_sampler", "CHUNK_NUMBERS")):
         owner = owner if not isinstance(owner, str) else __import__(owner, fromlist=["x"])
         monkeypatch.setattr(owner, name, 400)
     visits = noted_visits(monkeypatch)

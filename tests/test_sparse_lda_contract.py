@@ -281,6 +281,7 @@ def test_topic_table_refuses_other_numbers_of_names(names):
 
 # -- meta-estimators
 
+
 @pytest.mark.parametrize("init_params", STARTS)
 @pytest.mark.parametrize("weigh", [False, True])
 def test_topics_of_two_vocabularies_separate(weigh, init_params):
@@ -969,7 +970,6 @@ def test_interrupted_block_of_a_stream_leaves_the_stream(name, monkeypatch):
 def recorder():
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     return Recorder()
-
 
 
 @few_passes

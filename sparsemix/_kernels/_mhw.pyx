@@ -16,9 +16,11 @@ ctypedef fused real:
 
 cdef extern from "word_tables.h" nogil:
     int sparsemix_word_table_float(
-        const float*, int, double, const double*, double*, int*, float*, float*, int*, uint64_t*, int*, double*)
+        const float*, int, double, float, const double*, double*, int*, float*, float*, int*, uint64_t*, int*,
+        double*)
     int sparsemix_word_table_double(
-        const double*, int, double, const double*, double*, int*, double*, double*, int*, uint64_t*, int*, double*)
+        const double*, int, double, double, const double*, double*, int*, double*, double*, int*, uint64_t*, int*,
+        double*)
 
 
 cdef extern from "chain.h" nogil:
@@ -135,15 +137,18 @@ class WordTables:
         self.shared_total = float(self.shared_density.sum(dtype=np.float64))
         _alias.build(self.shared_density, self.shared_prob, self.shared_alias)
 
-    def build(self, words, table, scale, workers=None):
-        """Make the tables of those ``words`` (int32) that have none; ``workers`` may share them out."""
+    def build(self, words, table, scale, workers=None, smallest=0.0):
+        """Make the tables of those ``words`` (int32) that have none; ``workers`` may share them out.
+
+        Counts ``scale`` G_wk that are not above ``smallest`` are left to the part that all words share.
+        """
         missing = np.zeros(self.n_words, dtype=bool)
         missing[words] = True
         words = np.flatnonzero(missing & (self.length < 0)).astype(np.intc)
         parts = {}
 
         def share(first, last):
-            parts[first] = self._rows(words[first:last], table, scale)
+            parts[first] = self._rows(words[first:last], table, scale, smallest / scale)
 
         if workers is None:
             share(0, len(words))
@@ -152,7 +157,7 @@ class WordTables:
         for first in sorted(parts):
             self._append(words[first:first + len(parts[first][0])], *parts[first])
 
-    def _rows(self, words, table, scale):
+    def _rows(self, words, table, scale, smallest):
         """Lengths, totals and entries of some words."""
         lengths, totals = np.empty(len(words), dtype=np.intc), np.empty(len(words))
         room = self._empty(self.n_components + 16 * len(words))
@@ -161,7 +166,7 @@ class WordTables:
         done = used = 0
         while True:
             done, used = word_tables(
-                words, table, scale, self.weight, done, used, lengths, totals, *room, masks, stack, excess)
+                words, table, scale, smallest, self.weight, done, used, lengths, totals, *room, masks, stack, excess)
             if done == len(words):
                 return lengths, totals, [array[:used] for array in room]
             room = _grown(room, used, 2 * len(room[0]) + self.n_components)
@@ -202,6 +207,7 @@ def word_tables(
     const int[::1] words,               # IN  (n,)
     const real[:, ::1] table,           # IN  (V, K) G
     double scale,                       # IN  its pending factor s
+    double smallest,                    # IN  entries of G that are not above it have no place in a table
     const double[::1] weight,           # IN  (K,) alpha_k / (N_k + V beta)
     Py_ssize_t done,                    # IN  words already made
     int64_t used,                       # IN  entries already there
@@ -229,12 +235,12 @@ def word_tables(
             v = words[done]
             if real is float:
                 lengths[done] = sparsemix_word_table_float(
-                    &table[v, 0], n_components, scale, &weight[0], &totals[done], &topics[used], &density[used],
-                    &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
+                    &table[v, 0], n_components, scale, <real> smallest, &weight[0], &totals[done], &topics[used],
+                    &density[used], &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
             else:
                 lengths[done] = sparsemix_word_table_double(
-                    &table[v, 0], n_components, scale, &weight[0], &totals[done], &topics[used], &density[used],
-                    &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
+                    &table[v, 0], n_components, scale, <real> smallest, &weight[0], &totals[done], &topics[used],
+                    &density[used], &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
             used += lengths[done]
             done += 1
     return done, used
@@ -433,13 +439,13 @@ def sample_documents(
         if real is float:
             used = sparsemix_sample_documents_float(
                 &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts,
-                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity, &out_indptr[0],
-                out_topic, out_value, &tally[0, 0])
+                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity,
+                &out_indptr[0], out_topic, out_value, &tally[0, 0])
         else:
             used = sparsemix_sample_documents_double(
                 &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts,
-                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity, &out_indptr[0],
-                out_topic, out_value, &tally[0, 0])
+                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity,
+                &out_indptr[0], out_topic, out_value, &tally[0, 0])
     if used < 0:
         raise ValueError(f"word {indices[-1 - used]} has no table; build the tables of all words of the documents")
     if used > capacity:

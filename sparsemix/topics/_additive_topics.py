@@ -137,8 +137,9 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         Returns
         -------
         stats : SufficientStatistics
-            ``stats["word_topic"]`` (V, K), sparse, the expected counts; ``"count"`` (K,), their sums by topic;
-            ``"mass"`` documents and ``"tokens"``, and what the bound needs.
+            ``stats["word_topic"]`` (V, K), the expected counts, sparse or in the rows of the words at hand, with
+            ``toarray``; ``"count"`` (K,), their sums by topic; ``"mass"``, what statistics are scaled by (documents, or
+            tokens in collapsed inference); and what a bound needs.
         """
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)

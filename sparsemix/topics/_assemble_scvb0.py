@@ -35,7 +35,9 @@ def make_model(params, n_words):
     if kind == "mhw":
         sparsity = 1.0 / n_components if params.sparsity is None else params.sparsity
         age = TABLE_AGE if params.max_table_age is None else params.max_table_age
-        sampler = WalkerSampler(params.n_samples, params.n_even_samples, n_sweeps, exclude_own, later_rates, sparsity, age)
+        sampler = WalkerSampler(
+            params.n_samples, params.n_even_samples, n_sweeps, exclude_own, later_rates, sparsity, age
+        )
     elif kind == "gibbs":
         if exclude_own == "both":
             raise ValueError('exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="gibbs"')

@@ -65,8 +65,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         come apart soonest so. None means those of 25 minibatches when online learning starts at "random" or "uniform",
         else 0.
     max_table_age : int, default=None
-        Steps for which alias tables are used before they are made anew; they are made anew earlier when a step
-        changes more than a tenth or proposals are rejected too often. None means 10.
+        Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
+        first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
     max_iter : int, default=20
         Passes over the documents.
     max_doc_update_iter : int, default=100
@@ -112,7 +112,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     sampler_ : str
         "dense", "gibbs" or "mhw": what "auto" chose.
     acceptance_rate_ : float
-        Share of proposals accepted in the last pass or block; NaN without any.
+        Share of proposals accepted in the last pass, or in the stream; NaN without any.
     n_iter_ : int
         Passes over the documents.
     history_ : list of dict

@@ -8,14 +8,16 @@ from scipy import sparse
 from sparsemix._kernels import _mhw
 from sparsemix.topics._sums import sum_by_word
 
-# Entries of a chunk, and the tiles of it that threads share out.
-CHUNK_ENTRIES = 1 << 19
+# Samples of a chunk, and the tiles of it that threads share out.
+CHUNK_SAMPLES = 1 << 22
 TILES = 16
 # Of a document's tokens; smaller counts are not handed from visit to visit.
 SHARE = 1e-3
 # Tables are made anew after each of the first steps, which change most, and when fewer proposals are accepted.
 EARLY_STEPS = 10
 LEAST_ACCEPTANCE = 0.8
+# Counts below this share of the prior have no place in a word's table: what all words share proposes them well enough.
+NEGLIGIBLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class WalkerSampler:
 
     def blocking(self, model, rows):  # noqa: ARG002
         """Documents of a tile, and of a chunk."""
-        tile = int(np.clip(CHUNK_ENTRIES / TILES / rows.entries, 1, 1 << 12))
+        n_samples = max(self.n_samples, self.n_even)
+        tile = int(np.clip(CHUNK_SAMPLES / TILES / (n_samples * rows.entries), 1, 1 << 12))
         return tile, TILES * tile
 
     def begin(self, model):
@@ -106,7 +109,8 @@ class WalkerSampler:
         if self._age >= self.max_age:
             self._tables.clear(model.doc_topic_prior, model.inverse, model.offset + model.topic_word_prior)
             self._age = self._draws = self._accepted = 0
-        self._tables.build(np.unique(x.indices), model.table, model.factor, workers)
+        smallest = NEGLIGIBLE * model.topic_word_prior
+        self._tables.build(np.unique(x.indices), model.table, model.factor, workers, smallest)
 
     def empty_responsibilities(self, model, x, n_rows):
         """Room for the samples."""
@@ -138,9 +142,10 @@ class WalkerSampler:
             samples = np.empty((len(x.indices), self.n_samples), dtype=np.int32)
             shares, even = np.empty(samples.shape, dtype=model.dtype), resp.topics
             resp.values[...] = x.counts[:, None] / self.n_even
+        fresh = self._age == 0 and NEGLIGIBLE == 0.0
         _mhw.sample_documents(
             x.indptr, x.indices, x.counts, numbers + model.first_row, *start, model.table, model.factor, model.offset,
-            model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, self._age == 0, model.seed,
+            model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, fresh, model.seed,
             model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, self.exclude_own, SHARE, states,
             samples, shares, indptr, topics, values, resp.tally, scratch, even,
         )  # fmt: skip
