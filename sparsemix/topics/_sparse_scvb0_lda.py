@@ -34,8 +34,9 @@ class SparseSCVB0LDA(AdditiveTopics):
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
         of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, for both
         counts. "auto" is "gibbs" up to 2,000 topics, and "mhw" beyond.
-    n_samples : int, default=5
-        Samples S of a word in a sweep that the document's counts are summed from, for "mhw".
+    n_samples : int, default=2
+        Samples S of a word in a sweep that the document's counts are summed from, for "mhw": about as many as a word
+        has tokens in a document. More of them make the counts of short documents too smooth.
     n_even_samples : int, default=16
         Topics of a word that the topics' counts get, for "mhw": each stands for an equal part of the word's
         responsibilities, so that these counts are nearly the expected ones. 0 gives them the ``n_samples`` samples as
@@ -197,7 +198,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         doc_topic_prior=None,
         topic_word_prior=None,
         sampler="auto",
-        n_samples=5,
+        n_samples=2,
         n_even_samples=16,
         burn_in=1,
         exclude_own="document",
