@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
+import sparsemix
 from sparsemix._corpus import KINDS, read_corpus
 from sparsemix._report import html_report
 from sparsemix._topic_summary import summarize
@@ -26,20 +27,16 @@ bag of words (docword.NAME.txt[.gz] beside vocab.NAME.txt), or a sparse matrix (
 the topics of new texts."""
 
 
-def sparse_lda(options):
-    """The estimator of the option's name, set up from the options."""
-    from sparsemix import SparseLDA
+# What --estimator chooses from, and the options that only some of them have.
+ESTIMATORS = {"SparseLDA": ("n_nonzero",), "SparseSCVB0LDA": ()}
 
-    model = SparseLDA(
-        options.n_components, n_nonzero=options.n_nonzero, max_iter=options.max_iter, n_jobs=options.n_jobs, verbose=1,
-        random_state=options.random_state,
-    )  # fmt: skip
+
+def estimator(options):
+    """The estimator of the option's name, set up from the options."""
+    names = ("n_components", "max_iter", "n_jobs", "random_state", *ESTIMATORS[options.estimator])
+    model = getattr(sparsemix, options.estimator)(verbose=1, **{name: getattr(options, name) for name in names})
     model._stop_after = options.seconds
     return model
-
-
-# What --estimator chooses from: functions from options to an estimator.
-ESTIMATORS = {"SparseLDA": sparse_lda}
 
 
 def add_parser(commands):
@@ -65,7 +62,7 @@ def add_model_options(add):
     """Options of the estimator and of its evaluation."""
     add("--estimator", choices=tuple(ESTIMATORS), default="SparseLDA", help="(default: %(default)s)")
     add("--n-components", type=positive(int), default=100, metavar="K", help="topics (default: %(default)s)")
-    add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word (default: %(default)s)")
+    add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word, for SparseLDA (default: 8)")
     add("--max-iter", type=positive(int), help=f"passes (default: {MAX_ITER}, or no limit with --seconds)")
     add("--seconds", type=positive(float), help="stop after the pass in which these are over")
     add("--held-out", type=fraction, default=0.1, help=f"share for the score, {MAX_HELD_OUT} at most (default: 0.1)")
@@ -88,7 +85,7 @@ def run(options, parser):
         output.mkdir(parents=True, exist_ok=True)
         learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
         describe(corpus, learned, held_out, options)
-        model, seconds = fit(ESTIMATORS[options.estimator](options), corpus.counts[learned])
+        model, seconds = fit(estimator(options), corpus.counts[learned])
     except (ValueError, OSError, ImportError) as error:
         parser.error(" ".join(str(error).split()))
     names = [corpus.names[i] for i in learned]
@@ -147,7 +144,7 @@ def facts_of(corpus, learned, held_out, options, model, seconds, score, topics):
         ("vocabulary", f"{corpus.counts.shape[1]:,}"),
         ("estimator", options.estimator),
         ("topics (K)", f"{options.n_components:,}"),
-        ("topics of a word (L)", f"{options.n_nonzero:,}"),
+        *([("topics of a word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
         ("passes", f"{model.n_iter_:,}"),
         ("seconds", f"{seconds:,.1f}"),
         ("held-out log-likelihood a token", "none held out" if score is None else f"{score:.4f}"),

@@ -168,6 +168,17 @@ def test_documents_have_names(tmp_path, texts, counts):
     assert names[write_uci] == [f"document {i}" for i in range(1, 61)]
 
 
+def test_stochastic_collapsed_inference_can_be_chosen(tmp_path, capsys, texts):
+    """It has no bound, so the report has no curve, and no topics of a word to tell."""
+    output = run([*write_lines(tmp_path / "corpus", texts, None), "--estimator", "SparseSCVB0LDA"], tmp_path)
+    printed = capsys.readouterr().out
+    assert "SparseSCVB0LDA" in printed
+    assert "topics of a word" not in printed
+    model = joblib.load(output / "model.pkl")
+    np.testing.assert_allclose(model.transform(texts[:3]).sum(axis=1), 1.0)
+    assert "nan" not in (output / "report.html").read_text(encoding="utf-8").lower()
+
+
 def test_seconds_end_the_fit(tmp_path, capsys, texts):
     options = ["--n-components", "3", "--seconds", "1e-6", "--output", str(tmp_path / "result")]
     main(["topics", *write_lines(tmp_path / "corpus", texts, None), *options])
