@@ -248,6 +248,7 @@ def test_sampler_is_chosen_by_the_number_of_topics(monkeypatch):
     monkeypatch.setattr("sparsemix.topics._assemble_scvb0.DENSE_COMPONENTS", 6)
     assert lda(sampler="auto", n_components=6).fit(X).sampler_ == "gibbs"
     assert lda(sampler="auto", n_components=7).fit(X).sampler_ == "mhw"
+    assert lda(sampler="auto", n_components=6, exclude_own="both").fit(X).sampler_ == "dense"
     assert lda(sampler="dense", n_components=7).partial_fit(X).sampler_ == "dense"
 
 

@@ -31,7 +31,8 @@ def make_model(params, n_words):
     first, later_rates = DenseSampler(n_sweeps, "none", rates), None if exclude_own != "none" else rates
     kind = params.sampler
     if kind == "auto":
-        kind = "gibbs" if n_components <= DENSE_COMPONENTS else "mhw"
+        few = "dense" if exclude_own == "both" else "gibbs"
+        kind = few if n_components <= DENSE_COMPONENTS else "mhw"
     if kind == "mhw":
         sparsity = 1.0 / n_components if params.sparsity is None else params.sparsity
         age = TABLE_AGE if params.max_table_age is None else params.max_table_age
