@@ -33,7 +33,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
         of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
-        ``n_even_samples`` for the topics' counts. "auto" is "gibbs" up to 2,000 topics ("dense" where ``exclude_own`` is "both"), and "mhw" beyond.
+        ``n_even_samples`` for the topics' counts. "auto" is "gibbs" up to 2,000 topics ("dense" where ``exclude_own``
+        is "both"), and "mhw" beyond.
     n_samples : int, default=2
         Samples S of a word in a sweep that the document's counts are summed from, for "mhw": about as many as a word
         has tokens in a document. More of them make the counts of short documents too smooth.
