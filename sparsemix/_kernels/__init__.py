@@ -26,6 +26,9 @@
          |  proposals, frozen                                           |
          +------------------------------------------------------->  _words.group_by_word, sum_sparse
 
+    tile of documents    _scvb.local_step (all topics of a word, or a sample a token)  -> resp (nnz, K), summed by
+                         _words.sum_rows into rows of the words at hand
+
     documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
                          once, in place; add_up makes them anew from the responsibilities or topics
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "alias.h"
+#include "own_token.h"
 #include "random.h"
 
 #if defined(__GNUC__)
@@ -21,9 +22,6 @@
 
 /* Folded into the values when the lazy factor of a document's counts falls below. */
 #define SPARSEMIX_SMALLEST_FACTOR 1e-100
-
-/* What of a word's own last responsibilities the target leaves out. */
-enum { SPARSEMIX_EXCLUDE_NONE = 0, SPARSEMIX_EXCLUDE_DOCUMENT = 1, SPARSEMIX_EXCLUDE_BOTH = 2 };
 
 /* What the documents of a call have in common. */
 typedef struct {

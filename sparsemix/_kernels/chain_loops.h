@@ -136,7 +136,7 @@ static inline void CHAIN_NAME(visit_exact)(sparsemix_counts *c, const sparsemix_
                                            uint64_t key, double m, int again, int *state, int *topics, int *even,
                                            int64_t *tally)
 {
-    const double left_out = s->exclude == SPARSEMIX_EXCLUDE_NONE ? 0.0 : m < 1.0 ? m : 1.0;
+    const double left_out = s->exclude == SPARSEMIX_EXCLUDE_NONE ? 0.0 : sparsemix_own_copy(m);
     const int *own = again && s->exclude == SPARSEMIX_EXCLUDE_BOTH ? c->before : NULL;
     if (again) {
         for (int d = 0; d < s->n_samples; d++)

@@ -4,6 +4,9 @@
 #ifndef SPARSEMIX_OWN_TOKEN
 #define SPARSEMIX_OWN_TOKEN
 
+/* Which sums it leaves: none, those of its document, or those of the topics as well. */
+enum { SPARSEMIX_EXCLUDE_NONE = 0, SPARSEMIX_EXCLUDE_DOCUMENT = 1, SPARSEMIX_EXCLUDE_BOTH = 2 };
+
 /* The copy that leaves: one token, or all of a count below one. */
 static inline double sparsemix_own_copy(double count)
 {

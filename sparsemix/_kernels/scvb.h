@@ -6,11 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "own_token.h"
 #include "random.h"
 #include "simd.h"
-
-/* Which of its own tokens a word type leaves out of the counts that its topics are chosen by. */
-enum { SPARSEMIX_EXCLUDE_NONE = 0, SPARSEMIX_EXCLUDE_DOCUMENT = 1, SPARSEMIX_EXCLUDE_BOTH = 2 };
 
 /* A type has a sample for each token, but not more than this. */
 #define SPARSEMIX_MOST_SAMPLES 32

@@ -4,6 +4,8 @@
  * own vectors are padded to whole registers, with inverse = 0 there, so that no weight falls on the padding. */
 
 #include "vector_math.h"
+
+#include "own_token.h"
 #include "vector_rows.h"
 
 #if defined(REAL_IS_DOUBLE)
@@ -16,18 +18,16 @@
 TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_vector)(
     const SCVB *d, VECTOR count, ptrdiff_t k, const REAL *gamma, REAL own, const int exclude)
 {
+    const VECTOR now = *(const VECTOR *)(d->now + k), alpha = *(const VECTOR *)(d->alpha + k);
     VECTOR topic = count + (REAL)d->s.base, inverse = *(const VECTOR *)(d->inverse + k);
-    VECTOR now = *(const VECTOR *)(d->now + k);
-    if (exclude != SPARSEMIX_EXCLUDE_NONE) {
-        const VECTOR left_out = *(const VECTOR *)(gamma + k) * own;
-        now = LARGER(now - left_out, FILL(0));
-        if (exclude == SPARSEMIX_EXCLUDE_BOTH) {
-            const VECTOR share = left_out * (REAL)d->s.own;
-            topic = LARGER(topic - share, FILL(d->s.prior));
-            inverse = inverse / LARGER((REAL)1 - share * inverse, inverse * (REAL)d->s.floor);
-        }
+    if (exclude == SPARSEMIX_EXCLUDE_NONE)
+        return topic * inverse * (now + alpha);
+    if (exclude == SPARSEMIX_EXCLUDE_BOTH) {
+        const VECTOR share = *(const VECTOR *)(gamma + k) * own * (REAL)d->s.own;
+        topic = LARGER(topic - share, FILL(d->s.prior));
+        inverse = inverse / LARGER((REAL)1 - share * inverse, inverse * (REAL)d->s.floor);
     }
-    return topic * inverse * (now + *(const VECTOR *)(d->alpha + k));
+    return topic * inverse * SPARSEMIX_NAME(without_token)(now, *(const VECTOR *)(gamma + k), own, alpha);
 }
 
 /* Weights of all topics for a type; returns their sum. */
@@ -75,8 +75,9 @@ TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
         const REAL c = d->counts[u];
         const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
         REAL *gamma = d->resp + u * d->s.width;
-        const REAL total = SPARSEMIX_NAME(weigh)(d, row, first ? NULL : gamma, c < 1 ? c : 1), scale = 1 / total;
+        const REAL total = SPARSEMIX_NAME(weigh)(d, row, first ? NULL : gamma, (REAL)sparsemix_own_copy(c));
         const REAL *old = first ? d->start : gamma;
+        const REAL scale = 1 / total;
         const REAL old_share = first ? (REAL)(c / d->length) : c;
         for (k = 0; k < d->s.width; k += LANES) {
             const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
@@ -142,7 +143,8 @@ TARGET static void SPARSEMIX_NAME(sweep_samples)(SCVB *d, int sweep)
     int s;
     for (u = 0; u < d->n_types; u++) {
         const int n_samples = sparsemix_n_samples(d->counts[u]);
-        const REAL c = d->counts[u], share = c / (REAL)n_samples, own = d->s.exclude ? (c < 1 ? c : 1) / (REAL)n_samples : 0;
+        const REAL c = d->counts[u], share = c / (REAL)n_samples;
+        const REAL own = d->s.exclude ? (REAL)sparsemix_own_copy(c) / (REAL)n_samples : 0;
         const uint64_t key = sparsemix_type_key(d->key, u, sweep);
         REAL total;
         if (!fresh)

@@ -120,9 +120,6 @@ def online_size(n_documents):
     return int(np.clip(n_documents // 100, 256, 4096))
 
 
-# -- collapsed inference
-
-
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     """Documents of positive weight, of which at least one has a token."""
     sample_weight = check_weights(sample_weight, X.shape[0])
@@ -133,6 +130,9 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     if not may_be_empty and not documents.has_tokens:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
     return documents
+
+
+# -- collapsed inference
 
 
 def check_whole(X):

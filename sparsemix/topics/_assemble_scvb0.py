@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
-from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics
+from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
 from sparsemix.topics._dense_sampler import DenseSampler
 from sparsemix.topics._model import SMALLEST_COUNT
 from sparsemix.topics._scvb import CollapsedModel, compressed
@@ -28,7 +28,8 @@ def make_model(params, n_words):
     """A model with the samplers that ``sampler`` and ``n_start_samples`` name."""
     n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
     rates = partial(learning_rates, decay=params.local_decay, offset=params.local_offset)
-    first, later_rates = DenseSampler(n_sweeps, "none", rates), None if exclude_own != "none" else rates
+    first = DenseSampler(n_sweeps, "none", rates)
+    later_rates = rates if exclude_own == "none" else None
     kind = params.sampler
     if kind == "auto":
         few = "dense" if exclude_own == "both" else "gibbs"
@@ -45,9 +46,8 @@ def make_model(params, n_words):
         sampler = DenseSampler(n_sweeps, exclude_own, sampled=True)
     else:
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
-    topic_word_prior = 0.01 if params.topic_word_prior is None else params.topic_word_prior
     return CollapsedModel(
-        n_words, doc_topic_prior(params), topic_word_prior, sampler, first, params.n_start_samples or 0,
+        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first, params.n_start_samples or 0,
         dtype=params._table_dtype,
     )  # fmt: skip
 

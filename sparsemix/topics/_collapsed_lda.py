@@ -14,6 +14,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
 from sparsemix.topics._assemble import check_whole, make_collapsed_model, make_row_state, weighted_documents
 from sparsemix.topics._fitted import FittedCollapsedTopics
+from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._readings import TopicReadings
 
 # Changes of a sweep that count as none.
@@ -148,20 +149,13 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+        **OF_TOPICS,
         "method": [StrOptions({"cvb0", "cvb", "gibbs"})],
-        "doc_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
-        "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "optimize_priors": ["boolean"],
         "init_params": [StrOptions({"random"}), "array-like"],
-        "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
-        "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
     # Of responsibilities and tables; the oracles of the tests set float64.
     _table_dtype = np.float32

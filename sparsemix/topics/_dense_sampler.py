@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsemix._kernels import _scvb, _words
-from sparsemix._kernels._docstep import Room
 from sparsemix._kernels._simd import aligned_empty
 from sparsemix._stats.word_rows import WordRows
+from sparsemix.topics._model import Scratch
 from sparsemix.topics._sums import group
 
 # Numbers of the responsibilities of a chunk, which are kept in full until they are summed by word: 16 MB.
@@ -37,14 +37,6 @@ class DenseGamma:
         """View of the documents of a tile."""
         first, last = self.indptr[start], self.indptr[stop]
         return DenseGamma(self.indptr[start : stop + 1] - first, self.values[first:last], self.total[start:stop])
-
-
-class Scratch:
-    """Room of one thread."""
-
-    def __init__(self, n_documents, n_components, dtype):
-        self.room = Room(dtype)
-        self.doc_topic = np.empty((n_documents, n_components), dtype=dtype)
 
 
 class DenseSampler:

@@ -30,7 +30,12 @@ class FittedTopics:
         """Posterior Dirichlet parameters, (V, K): topic_word_prior + counts."""
         counts, factor = self.stats.unfolded("word_topic")
         counts = counts.toarray() if sparse.issparse(counts) else counts
-        return counts * counts.dtype.type(factor) + counts.dtype.type(self.model.topic_word_prior)
+        return counts * counts.dtype.type(factor) + counts.dtype.type(self.background)
+
+    @property
+    def background(self):
+        """What every word has in every topic beside its counts."""
+        return self.model.topic_word_prior
 
     @cached_property
     def totals(self):
@@ -70,9 +75,7 @@ class FittedCounts(FittedCollapsedTopics):
     def __init__(self, model, stats):
         super().__init__(model.renewed(0), stats)  # without the tables that samples were drawn from
 
-    @cached_property
-    def word_topic(self):
-        """Expected counts plus prior, (V, K)."""
-        counts, factor = self.stats.unfolded("word_topic")
-        background = float(self.stats["offset"]) + self.model.topic_word_prior
-        return counts * counts.dtype.type(factor) + counts.dtype.type(background)
+    @property
+    def background(self):
+        """The prior, and those counts."""
+        return float(self.stats["offset"]) + self.model.topic_word_prior

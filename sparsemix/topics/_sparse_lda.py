@@ -5,6 +5,7 @@ import numbers
 from sparsemix._compat import Interval, StrOptions
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._assemble import make_memory, make_model, make_schedule, make_start
+from sparsemix.topics._parameters import OF_STEPS
 
 
 # The docstring is most of this file: it is the manual of the class.
@@ -145,29 +146,15 @@ class SparseLDA(AdditiveTopics):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+        **OF_STEPS,
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "doc_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
-        "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "optimize_priors": ["boolean"],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "init_params": [StrOptions({"em", "random", "bregman"}), "array-like"],
-        "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
         "warm_documents": ["boolean", Interval(numbers.Integral, 0, None, closed="left")],
-        "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-        "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     def __init__(

@@ -7,6 +7,7 @@ from sparsemix._engine.loop import collect
 from sparsemix.topics import _assemble_scvb0
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedCounts
+from sparsemix.topics._parameters import OF_STEPS
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -135,10 +136,10 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     Notes
     -----
-    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each non-zero count
-    of the words in use. Memoized learning keeps the sums of every batch sparse, and both methods the topics of every
-    document that hold more than a thousandth of it; "gibbs" adds 2 bytes a token. "dense" and "gibbs" need 16 MB for
-    the responsibilities at hand.
+    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count of the
+    words in use that is above a tenth of the prior. Memoized learning keeps the sums of every batch sparse, and both
+    methods the topics of every document that hold more than a thousandth of it; "gibbs" adds 2 bytes a token. "dense"
+    and "gibbs" need 16 MB for the responsibilities at hand.
 
     References
     ----------
@@ -158,9 +159,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-        "doc_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
-        "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        **OF_STEPS,
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
@@ -169,24 +168,12 @@ class SparseSCVB0LDA(AdditiveTopics):
         "sparsity": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
         "learning_method": [StrOptions({"online", "memoized"})],
         "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
-        "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_start_samples": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
-        "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-        "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "mini_epoch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
-        "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-        "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
         "local_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "local_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
     tol = 0.0  # there is no bound to converge: a fit makes max_iter passes
     _fitted_class = FittedCounts

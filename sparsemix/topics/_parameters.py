@@ -1,0 +1,28 @@
+"""Constraints of the parameters that topic estimators share."""
+
+import numbers
+
+from sparsemix._compat import Interval
+
+# All of them.
+OF_TOPICS = {
+    "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+    "doc_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
+    "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+    "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+# Those that learn by steps from statistics.
+OF_STEPS = {
+    **OF_TOPICS,
+    "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
+    "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "n_jobs": [numbers.Integral, None],
+}
