@@ -26,6 +26,7 @@ KERNELS = {
     "_gibbs": [*VECTOR_HEADERS, "gibbs.h", "gibbs_loops.h", "random.h", "vector_rows.h"],
     "_memory": [],
     "_mhw": ["simd.h", "alias.h", "own_token.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
+    "_nggp": ["nggp.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
     "_scvb": [*VECTOR_HEADERS, "own_token.h", "random.h", "scvb.h", "scvb_loops.h", "vector_rows.h"],

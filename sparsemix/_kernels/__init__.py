@@ -32,6 +32,8 @@
     documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
                          once, in place; add_up makes them anew from the responsibilities or topics
 
+    rows in order        _nggp.log_new  (weight of a new cluster, from the prior)
+
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
 Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
 Callers allocate; outputs come last.
@@ -47,6 +49,7 @@ try:
         _gibbs,
         _memory,
         _mhw,
+        _nggp,
         _quadratic,
         _random,
         _scvb,
@@ -70,6 +73,7 @@ __all__ = [
     "_gibbs",
     "_memory",
     "_mhw",
+    "_nggp",
     "_quadratic",
     "_random",
     "_scvb",

@@ -1,0 +1,129 @@
+/* The prior of normalized generalized gamma processes, as a row sees it: the mode of log U and the weight of a new
+ * cluster, for n rows in K clusters.
+ *
+ * Clusters have weights n_k - sigma, a new one has a (u + tau)^sigma at a value u of the auxiliary variable U. The log
+ * density of v = log u, unimodal, and strictly concave where sigma K <= n, is
+ *
+ *     log p(v) = n v - (n - sigma K) log(u + tau) - (a / sigma) (u + tau)^sigma + constant.
+ *
+ * n and K are real numbers: masses of weighted rows, expected counts. */
+#ifndef SPARSEMIX_NGGP_H
+#define SPARSEMIX_NGGP_H
+
+#include <math.h>
+
+typedef struct {
+    double a;     /* concentration, positive */
+    double sigma; /* discount, in [0, 1) */
+    double tau;   /* tilt, not negative, positive where sigma = 0 */
+} sparsemix_nggp;
+
+/* log(1 + e^x), and its derivative. */
+static inline double sparsemix_softplus(double x, double *slope)
+{
+    const double e = exp(-fabs(x));
+    *slope = (x > 0.0 ? 1.0 : e) / (1.0 + e);
+    return (x > 0.0 ? x : 0.0) + log1p(e);
+}
+
+/* Where a tau^sigma (1 + e^w)^sigma = sigma K + n e^-w, for w = log(u / tau) and tau > 0: the root of
+ *
+ *     h(w) = log(a tau^sigma) + sigma log(1 + e^w) - log(n) + w - log(1 + e^(w - log(n / (sigma K)))).
+ *
+ * h rises, and |h''|, |h'''| <= h', so that a step of Halley's method from an error e leaves less than e^3 / 2. It
+ * starts where the root would be if each sum were its largest term, not at the root of the row before: the bits of a
+ * stream do not depend on where it was cut. */
+static inline double sparsemix_nggp_log_ratio(double n, double expected_k, const sparsemix_nggp *prior)
+{
+    const double sigma = prior->sigma, scale = log(prior->a) + sigma * log(prior->tau);
+    const double log_n = log(n), log_k = log(sigma * expected_k), turn = log_n - log_k;
+    double low = -INFINITY, high = INFINITY, w = log_n - scale;
+    if (log_n > scale || log_k > scale)
+        w = fmax((log_k - scale) / sigma, (log_n - scale) / (1.0 + sigma));
+    for (int i = 0; i < 100; i++) {
+        double s, t, step;
+        const double first = sparsemix_softplus(w, &s), second = sparsemix_softplus(w - turn, &t);
+        const double h = scale - log_n + w + sigma * first - second;
+        const double slope = sigma * s + (1.0 - t), newton = h / slope;
+        step = newton / fmax(0.5, 1.0 - 0.5 * newton * (sigma * s * (1.0 - s) - t * (1.0 - t)) / slope);
+        if (fabs(step) < 1e-5)
+            return w - step;
+        if (h < 0.0)
+            low = w;
+        else
+            high = w;
+        w -= step;
+        if (w <= low || w >= high)
+            w = 0.5 * (low + high);
+    }
+    return w;
+}
+
+/* Mode of log U, where a (u + tau)^sigma = sigma K + n tau / u. Minus infinity before the first row. */
+static inline double sparsemix_nggp_log_mode(double n, double expected_k, const sparsemix_nggp *prior)
+{
+    if (!(n > 0.0))
+        return -INFINITY;
+    if (prior->sigma == 0.0)
+        return log(n) + log(prior->tau) - log(prior->a);
+    if (prior->tau == 0.0)
+        return log(prior->sigma * expected_k / prior->a) / prior->sigma;
+    return log(prior->tau) + sparsemix_nggp_log_ratio(n, expected_k, prior);
+}
+
+/* One term of the sums below, at a distance d from the mode: the density times u / (u + tau), in units of its value at
+ * the mode; `excess` is ((u + tau) / (u^ + tau))^sigma - 1. */
+static inline double sparsemix_nggp_term(double d, double n, double rest, double weight, double sigma, double w,
+                                         double s, double *excess)
+{
+    double slope, rise; /* of log(u + tau) */
+    if (fabs(d) < 1.0)
+        rise = log1p(s * expm1(d));
+    else
+        rise = sparsemix_softplus(w + d, &slope) - sparsemix_softplus(w, &slope);
+    *excess = expm1(sigma * rise);
+    return exp(n * d - rest * rise - weight / sigma * *excess + d - rise);
+}
+
+/* a E[u (u + tau)^(sigma - 1)] / E[u / (u + tau)] under the density of log U, over a (u^ + tau)^sigma: the trapezium
+ * rule from the mode outwards, which converges exponentially. The width of the mode or of the turn of log(u + tau),
+ * which is about one, sets the step, and the terms that fall below 1e-16 the ends. */
+static inline double sparsemix_nggp_quadrature(double n, double expected_k, double weight, double sigma, double w)
+{
+    double s, excess, mass = 1.0, sum = 0.0;
+    sparsemix_softplus(w, &s);
+    const double curvature = n * (1.0 - s) * (1.0 + sigma * s) + sigma * expected_k * sigma * s * s;
+    const double width = 1.0 / sqrt(curvature), step = fmax(0.4 * fmin(width, 1.0), 1e-3 * width);
+    for (int side = -1; side <= 1; side += 2) {
+        for (int j = 1; j < 100000; j++) {
+            const double rest = n - sigma * expected_k;
+            const double term = sparsemix_nggp_term(side * j * step, n, rest, weight, sigma, w, s, &excess);
+            mass += term;
+            sum += term * excess;
+            if (term < 1e-16 * mass)
+                break;
+        }
+    }
+    return 1.0 + sum / mass;
+}
+
+/* Log weight of a new cluster against weights n_k - sigma of the others: at the mode of log U, or with `quadrature` in
+ * expectation over U, which is exact for whole rows. Writes the mode. */
+static inline double sparsemix_nggp_log_new(double n, double expected_k, const sparsemix_nggp *prior, int quadrature,
+                                            double *log_u)
+{
+    const double sigma = prior->sigma, log_a = log(prior->a);
+    *log_u = sparsemix_nggp_log_mode(n, expected_k, prior);
+    if (!(n > 0.0) || sigma == 0.0) /* before the first row any weight is as good: there is no other */
+        return log_a;
+    if (prior->tau == 0.0)
+        return log(sigma * expected_k);
+    double s;
+    const double log_tau = log(prior->tau), w = *log_u - log_tau;
+    const double log_weight = log_a + sigma * (log_tau + sparsemix_softplus(w, &s));
+    if (!quadrature)
+        return log_weight;
+    return log_weight + log(sparsemix_nggp_quadrature(n, expected_k, exp(log_weight), sigma, w));
+}
+
+#endif
