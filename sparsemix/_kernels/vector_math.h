@@ -135,7 +135,7 @@ TARGET static inline void SPARSEMIX_NAME(digamma_parts)(VECTOR x, VECTOR *y, VEC
 
 /* out = exp(digamma(x)) for positive x, up to one factor that keeps the largest from vanishing however small all x
  * are; n numbers, padded to whole vectors with anything positive. */
-TARGET static void SPARSEMIX_NAME(exp_digamma)(const REAL *x, ptrdiff_t n, REAL *out)
+TARGET static inline void SPARSEMIX_NAME(exp_digamma)(const REAL *x, ptrdiff_t n, REAL *out)
 {
     ptrdiff_t i;
     REAL largest = x[0];
