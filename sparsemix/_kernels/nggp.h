@@ -93,7 +93,7 @@ static inline double sparsemix_nggp_quadrature(double n, double expected_k, doub
     double s, excess, mass = 1.0, sum = 0.0;
     sparsemix_softplus(w, &s);
     const double curvature = n * (1.0 - s) * (1.0 + sigma * s) + sigma * expected_k * sigma * s * s;
-    const double width = 1.0 / sqrt(curvature), step = fmax(0.4 * fmin(width, 1.0), 1e-3 * width);
+    const double width = 1.0 / sqrt(curvature), step = fmax(0.3 * fmin(width, 1.0), 1e-3 * width);
     for (int side = -1; side <= 1; side += 2) {
         for (int j = 1; j < 100000; j++) {
             const double rest = n - sigma * expected_k;
