@@ -145,25 +145,31 @@ class NGGP:
 
     def sample_partition(self, n, rng):
         """Clusters of n rows, drawn one by one from exact predictions; clusters are numbered as they come."""
-        labels = np.zeros(n, dtype=np.int64)
-        opened = np.zeros(n, dtype=bool)
-        opened[:1] = True
-        k = 1
-        for i in range(1, n):
-            if rng.uniform() < expit(self.log_new_weight(i, k) - np.log(i - self.discount * k)):
-                labels[i], opened[i] = k, True
-                k += 1
-                continue
-            # An earlier row says which cluster; the first row of a cluster counts as 1 - sigma rows.
-            earlier = int(rng.uniform() * i)
-            while opened[earlier] and rng.uniform() < self.discount:
-                earlier = int(rng.uniform() * i)
-            labels[i] = labels[earlier]
-        return labels
+        return sample_urn(n, self.discount, lambda i, k: np.exp(self.log_new_weight(i, k)), rng)
 
     def sample_concentration(self, k, v, rng, shape, rate):
         """Draw a given k clusters and v = log U, under a Gamma(shape, rate) prior of a."""
         return float(rng.gamma(shape + k, 1.0 / (rate + self.laplace_exponent(v) / self.concentration)))
+
+
+def sample_urn(n, discount, new_weight, rng):
+    """Clusters of n rows, one by one, from weights n_k - discount, and new_weight(rows, clusters) of a new cluster."""
+    labels = np.zeros(n, dtype=np.int64)
+    opened = np.zeros(n, dtype=bool)
+    opened[:1] = True
+    k = 1
+    for i in range(1, n):
+        new = new_weight(i, k)
+        if rng.uniform() * (i - discount * k + new) < new:
+            labels[i], opened[i] = k, True
+            k += 1
+            continue
+        # An earlier row says which cluster; the row that opened it counts as 1 - discount rows.
+        earlier = int(rng.uniform() * i)
+        while opened[earlier] and rng.uniform() < discount:
+            earlier = int(rng.uniform() * i)
+        labels[i] = labels[earlier]
+    return labels
 
 
 def _flat(n, k):

@@ -3,6 +3,7 @@
 from sparsemix.datasets._bag_of_words import load_bag_of_words
 from sparsemix.datasets._docstrings import load_docstrings
 from sparsemix.datasets._fetch import fetch_bag_of_words
+from sparsemix.datasets._mixture_generators import make_bars_mixture, make_pitman_yor_mixture
 from sparsemix.datasets._patches import load_image_patches, make_patch_mixture
 from sparsemix.datasets._topic_generators import make_bars, make_sparse_lda
 
@@ -12,6 +13,8 @@ __all__ = [
     "load_docstrings",
     "load_image_patches",
     "make_bars",
+    "make_bars_mixture",
     "make_patch_mixture",
+    "make_pitman_yor_mixture",
     "make_sparse_lda",
 ]

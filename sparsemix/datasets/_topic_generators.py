@@ -136,10 +136,13 @@ def draw_documents(topics, doc_topic, doc_length, rng):
     lengths = np.broadcast_to(doc_length, n_samples)
     tokens = np.array([rng.multinomial(n, p) for n, p in zip(lengths, doc_topic, strict=True)], dtype=np.int64)
     tokens = tokens.reshape(n_samples, n_components)
-    documents, words = [], []
-    for k in range(n_components):
-        documents.append(np.repeat(np.arange(n_samples), tokens[:, k]))
-        words.append(rng.choice(topics.shape[1], size=len(documents[-1]), p=topics[k]))
+    documents = [np.repeat(np.arange(n_samples), tokens[:, k]) for k in range(n_components)]
+    return draw_words(topics, documents, n_samples, rng)
+
+
+def draw_words(topics, documents, n_samples, rng):
+    """Counts of words: ``documents[k]`` has the document of each token of topic k."""
+    words = [rng.choice(topics.shape[1], size=len(d), p=p) for d, p in zip(documents, topics, strict=True)]
     documents, words = np.concatenate(documents), np.concatenate(words)
     ones = np.ones(len(words), dtype=np.float32)
     return sparse.csr_matrix((ones, (documents, words)), shape=(n_samples, topics.shape[1]))

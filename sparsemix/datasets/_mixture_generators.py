@@ -1,0 +1,140 @@
+"""Documents of one cluster each, whose clusters are known."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sparsemix._stats.nggp import sample_urn
+from sparsemix.datasets._topic_generators import draw_dirichlet, draw_words
+
+
+def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, random_state=None):
+    """Images of one bar each: a word is a pixel of a square, a cluster is one of its rows or columns.
+
+    The smallest mixture of multinomials whose clusters can be checked by eye: reshape a row of ``clusters`` to
+    ``(n_side, n_side)``. In :func:`make_bars` an image is a mixture of bars instead.
+
+    Parameters
+    ----------
+    n_side : int, default=5
+        Edge of the square; there are ``n_side ** 2`` words and ``2 * n_side`` clusters, rows first, equally likely.
+    n_samples : int, default=200
+        Images.
+    baseline : float, default=0.1
+        Weight of every pixel, to which a bar adds one along its pixels.
+    doc_length : int or array of shape (n_samples,), default=100
+        Tokens of an image.
+    random_state : int, RandomState instance or None, default=None
+        For reproducible images.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_side ** 2), float32
+        Counts.
+    labels : ndarray of shape (n_samples,), int64
+        Cluster of each image.
+    clusters : ndarray of shape (2 * n_side, n_side ** 2)
+        Probabilities of words, rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When the baseline is negative.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import make_bars_mixture
+    >>> X, labels, clusters = make_bars_mixture(3, n_samples=10, baseline=0.5, random_state=0)
+    >>> X.shape, labels.shape
+    ((10, 9), (10,))
+    >>> clusters[0].reshape(3, 3).round(2)
+    array([[0.2 , 0.2 , 0.2 ],
+           [0.07, 0.07, 0.07],
+           [0.07, 0.07, 0.07]])
+    """
+    if not baseline >= 0:
+        raise ValueError(f"baseline must not be negative, got {baseline}.")
+    rng = check_random_state(random_state)
+    bars = np.vstack([np.repeat(np.eye(n_side), n_side, axis=1), np.tile(np.eye(n_side), n_side)])
+    clusters = (baseline + bars) / (baseline * n_side**2 + n_side)
+    labels = rng.randint(len(clusters), size=n_samples)
+    return draw_clustered(clusters, labels, doc_length, rng), labels, clusters
+
+
+def make_pitman_yor_mixture(
+    n_samples=1000,
+    n_features=500,
+    *,
+    concentration=1.0,
+    discount=0.5,
+    doc_length=100,
+    cluster_word_prior=0.05,
+    random_state=None,
+):
+    """A stream of documents in which new clusters keep appearing, as Pitman and Yor's urn draws them.
+
+    Document n + 1 joins a cluster of n_k documents with probability (n_k - discount) / (n + concentration), and opens
+    one otherwise. The number of clusters grows as ``n_samples ** discount``, or as its logarithm where the discount is
+    0, which is the Dirichlet process. Many clusters have one document.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Documents.
+    n_features : int, default=500
+        Words of the vocabulary.
+    concentration : float, default=1.0
+        Larger than ``-discount``; more of it, more clusters.
+    discount : float, default=0.5
+        In [0, 1); more of it, more small clusters.
+    doc_length : int or array of shape (n_samples,), default=100
+        Tokens of a document.
+    cluster_word_prior : float, default=0.05
+        Parameter of the Dirichlet distribution that a cluster's words are drawn from.
+    random_state : int, RandomState instance or None, default=None
+        For reproducible documents.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_features), float32
+        Counts.
+    labels : ndarray of shape (n_samples,), int64
+        Cluster of each document, numbered as they come.
+    clusters : ndarray of shape (n_clusters, n_features)
+        Probabilities of words, rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When the discount, the concentration or the prior is out of its range.
+
+    References
+    ----------
+    J. Pitman, "Exchangeable and partially exchangeable random partitions", Probability Theory and Related Fields 102,
+    1995.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import make_pitman_yor_mixture
+    >>> X, labels, clusters = make_pitman_yor_mixture(200, n_features=30, doc_length=20, random_state=0)
+    >>> X.shape, clusters.shape
+    ((200, 30), (38, 30))
+    >>> labels[:12]
+    array([0, 1, 1, 2, 1, 1, 2, 3, 4, 5, 3, 3])
+    """
+    if not 0 <= discount < 1:
+        raise ValueError(f"discount must be in [0, 1), got {discount}.")
+    if not concentration > -discount:
+        raise ValueError(f"concentration must be larger than -discount, got {concentration}.")
+    rng = check_random_state(random_state)
+    labels = sample_urn(n_samples, discount, lambda _, k: concentration + discount * k, rng)
+    n_clusters = labels.max() + 1
+    clusters = draw_dirichlet("cluster_word_prior", cluster_word_prior, (n_clusters, n_features), rng)
+    return draw_clustered(clusters, labels, doc_length, rng), labels, clusters
+
+
+def draw_clustered(clusters, labels, doc_length, rng):
+    """Counts of words of documents that are of one cluster each."""
+    lengths = np.broadcast_to(doc_length, len(labels))
+    ends = np.cumsum(np.bincount(labels, minlength=len(clusters)))
+    members = np.split(np.argsort(labels, kind="stable"), ends[:-1])
+    return draw_words(clusters, [np.repeat(rows, lengths[rows]) for rows in members], len(labels), rng)
