@@ -1,7 +1,15 @@
 """Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
 
 from sparsemix._version import __version__
-from sparsemix.mixture import SparseGaussianMixture
+from sparsemix.mixture import GibbsNGGPMixture, SparseGaussianMixture, StreamingNGGPMixture
 from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
-__all__ = ["CollapsedLDA", "SparseGaussianMixture", "SparseLDA", "SparseSCVB0LDA", "__version__"]
+__all__ = [
+    "CollapsedLDA",
+    "GibbsNGGPMixture",
+    "SparseGaussianMixture",
+    "SparseLDA",
+    "SparseSCVB0LDA",
+    "StreamingNGGPMixture",
+    "__version__",
+]

@@ -20,9 +20,12 @@ SOURCES = sorted([*FILES, *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd"), *PAC
 FLOORS = {
     "sparsemix._kernels": 0,
     "sparsemix._stats": 1,
+    "sparsemix.mixture._cluster_moves": 2,
     "sparsemix.mixture._cluster_state": 2,
+    "sparsemix.mixture._gaussian_slots": 2,
     "sparsemix.mixture._model": 2,
     "sparsemix.mixture._multinomial_slots": 2,
+    "sparsemix.mixture._nggp_model": 2,
     "sparsemix.topics._collapsed": 2,
     "sparsemix.topics._model": 2,
     "sparsemix.topics._scvb": 2,

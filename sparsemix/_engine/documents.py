@@ -44,8 +44,11 @@ class DocumentBlock:
     def __len__(self):
         return len(self.indptr) - 1
 
+    def __getitem__(self, rows):
+        return self.part(rows.start, rows.stop)
+
     def part(self, start, stop):
-        """View of some documents."""
+        """View of some documents, as ``block[start:stop]``."""
         first, last = self.indptr[start], self.indptr[stop]
         return DocumentBlock(self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last])
 
@@ -120,6 +123,10 @@ class Documents:
         if isinstance(selection, slice) and sparse.issparse(self.X):
             return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.dtype)
         return DocumentBlock.of(self.X[selection], self.dtype)
+
+    def read(self, selection):
+        """The same: all chosen documents."""
+        return self.buffer(selection)
 
     def load(self, selection, start, stop, block):  # noqa: ARG002
         """Documents ``start`` to ``stop`` of a selection, from the block made for it."""

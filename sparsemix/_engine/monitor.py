@@ -83,7 +83,8 @@ class Monitor:
     def lap(self, lap, model, stats):
         """Record a lap; returns whether the fit ends."""
         size, name = model.size(stats), getattr(model, "objective", "lower_bound")
-        value = getattr(model, name)(stats)
+        change = model.change(stats) if hasattr(model, "change") else None
+        value = change if name == "change" else getattr(model, name)(stats)
         self.history.append(
             {
                 "n_iter": lap,
@@ -91,14 +92,15 @@ class Monitor:
                 name: float(value),
                 f"{name}_per_{model.unit}": float(value / size),
             }
+            | ({} if change is None else {"change": change})
         )
         bounds = self.lower_bounds
         if lap < getattr(self.schedule, "least_laps", 2):
             self.converged = False
         elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
-        elif name == "change":
-            self.converged = bool(value / size < self.tol and value <= self.history[-2][name])
+        elif change is not None:
+            self.converged = bool(change / size < self.tol and change <= self.history[-2]["change"])
         if self.verbose and lap % self.verbose == 0:
             value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
             print(

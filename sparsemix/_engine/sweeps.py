@@ -5,13 +5,16 @@ statistics in place, in the order of rows, so there is one thread, and the order
 """
 
 import zlib
+from contextlib import nullcontext
 from copy import copy
 
 import numpy as np
 
 from sparsemix._engine.blocks import spans
+from sparsemix._engine.interrupts import interrupts_wait
 
-# Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up.
+# Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up, unless a
+# model says otherwise.
 RECOUNT_EVERY = 10
 # No fit converges before: from a random start all topics are nearly alike, and change little until they part.
 LEAST_SWEEPS = 12
@@ -21,10 +24,10 @@ class Sweeps:
     """What a monitor asks of a schedule: one sweep a lap."""
 
     first_comparable_lap = 1
-    least_laps = LEAST_SWEEPS
 
-    def __init__(self, has_bound):
+    def __init__(self, has_bound, least_laps=LEAST_SWEEPS):
         self.has_bound = has_bound
+        self.least_laps = least_laps
 
 
 class RowState:
@@ -34,9 +37,13 @@ class RowState:
 
     Parameters
     ----------
-    rows : Documents
-    model : object
-        Its ``n_components`` says how many rows a block has.
+    rows : Documents or Rows
+    n_components : int
+        Says how many rows a block has, unless ``size`` does.
+    size : int or None
+        Rows of a block.
+    order : ndarray of shape (N,) or None
+        The order in which rows are visited, if not that of the data.
 
     Attributes
     ----------
@@ -48,20 +55,24 @@ class RowState:
         False while a sweep is under way, and after one that was interrupted.
     """
 
-    def __init__(self, rows, model):
-        size = rows.chunk_size(model.n_components, model.n_components)
+    def __init__(self, rows, n_components, size=None, order=None):
+        size = rows.chunk_size(n_components, n_components) if size is None else size
         self.spans = list(spans(len(rows), size))
         self.parts = [None] * len(self.spans)
-        self.n_components = model.n_components
+        self.order = order
+        self.n_components = n_components
         self.n_sweeps = 0
         self.whole = True
         self._key = None
 
     def visits(self, rows):
-        """Every block in order: its documents, their weights, its state, the number of its first row."""
+        """Every block in order: its rows, their weights, its state, the number of its first row; again and again."""
+        return Visits(self, rows)
+
+    def _visits(self, rows):
         for part, (start, stop) in zip(self.parts, self.spans, strict=True):
-            selection = slice(start, stop)
-            yield rows.buffer(selection), rows.weight(selection), part, start
+            selection = slice(start, stop) if self.order is None else self.order[start:stop]
+            yield rows.read(selection), rows.weight(selection), part, start
 
     def fill(self, rows, make):
         """State of every block as ``make(x)`` has it."""
@@ -84,6 +95,17 @@ class RowState:
             for array in (x.indptr, x.indices, x.counts, weight):
                 key = zlib.crc32(b"" if array is None else np.ascontiguousarray(array), key)
         return key
+
+
+class Visits:
+    """The blocks of some rows with their state, as often as they are asked for."""
+
+    def __init__(self, state, rows):
+        self.state = state
+        self.rows = rows
+
+    def __iter__(self):
+        return self.state._visits(self.rows)
 
 
 class Mean:
@@ -118,11 +140,13 @@ def run(model, rows, state, monitor, stats, mean=None):
         model.begin(stats)
         state.whole = False
         for x, weight, part, start in state.visits(rows):
-            model.sweep(x, weight, part, stats, start, state.n_sweeps)
+            with interrupts_wait() if getattr(model, "whole_blocks", False) else nullcontext():
+                model.sweep(x, weight, part, stats, start, state.n_sweeps)
         state.whole = True
         state.n_sweeps += 1
-        if lap == 1 or lap % RECOUNT_EVERY == 0:
-            model.recount(state.visits(rows), stats)
+        if lap == 1 or lap % getattr(model, "recount_every", RECOUNT_EVERY) == 0:
+            with interrupts_wait():
+                model.recount(state.visits(rows), stats)
         model.global_step(stats, lap)
         summary = model.summary(stats)
         monitor.step(summary if mean is None else mean(lap, summary), copy(model))

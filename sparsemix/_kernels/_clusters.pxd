@@ -5,7 +5,7 @@ cdef class Clusters:
 
     # The row that the calls below are about; whether it says anything.
     cdef bint begin(self, Py_ssize_t row) noexcept nogil
-    # Its log predictive density under the prior; in every slot below n_slots; in one slot, less ``mass`` of its own part.
+    # Its log predictive density under the prior; in every slot below n_slots; in one, less ``mass`` of its own part.
     cdef double score_new(self) noexcept nogil
     cdef void score(self, double* out) noexcept nogil
     cdef double score_without(self, Py_ssize_t slot, double mass) noexcept nogil

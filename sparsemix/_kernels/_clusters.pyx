@@ -54,6 +54,14 @@ cdef class Clusters:
                     out[i, k] = row[k]
         return np.asarray(out), np.asarray(new)
 
+    def place(self, int slot):
+        """Labels that put all rows in one slot; -1 for those that say nothing."""
+        cdef Py_ssize_t i
+        cdef int[::1] labels = np.empty(self.n_rows, dtype=np.intc)
+        for i in range(self.n_rows):
+            labels[i] = slot if self.begin(i) else -1
+        return np.asarray(labels)
+
     def score_one_without(self, Py_ssize_t row, Py_ssize_t slot, double mass):
         """Log predictive density of a row in one slot, less ``mass`` times what the row itself added; for tests."""
         self._check(row, slot)

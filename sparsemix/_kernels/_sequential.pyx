@@ -6,26 +6,11 @@ What a row says stands in Clusters, what the prior says in Rule.
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, isfinite, log, log1p
+from libc.math cimport INFINITY, exp, isfinite, log
 from libc.stdint cimport int64_t, uint64_t
 
 from sparsemix._kernels._clusters cimport Clusters
-from sparsemix._kernels._simd cimport instruction_level
-from sparsemix._kernels._topl cimport top_l
-
-from sparsemix._kernels._simd import aligned_empty
-
-
-cdef extern from "nggp.h" nogil:
-    ctypedef struct sparsemix_nggp:
-        double a, sigma, tau
-    double sparsemix_nggp_log_new(double, double, const sparsemix_nggp*, int, double*)
-
-
-cdef extern from "weigh.h" nogil:
-    enum:
-        SPARSEMIX_PADDING
-    void sparsemix_weigh(int, const double*, const double*, Py_ssize_t, double*, double*, double*)
+from sparsemix._kernels._rule cimport EXPECTED, MASS, USABLE, Responsibilities, Rule
 
 
 cdef extern from "random.h" nogil:
@@ -36,199 +21,10 @@ cdef extern from "random.h" nogil:
 
 cdef extern from *:
     """
-    /* Responsibilities below this share of a row are zero. */
-    #define SMALLEST_SHARE 1e-6
     /* A count below this is what round-off has left of nothing. */
     #define NOTHING 1e-9
     """
-    double SMALLEST_SHARE
     double NOTHING
-
-
-# Places of the numbers that belong to all clusters together.
-cdef enum:
-    MASS = 0
-    EXPECTED = 1
-    USABLE = 2
-    LOG_U = 3
-
-
-TOTALS = {"mass": MASS, "expected": EXPECTED, "usable": USABLE, "log_u": LOG_U}
-
-
-cdef inline double log_sum(double a, double b) noexcept nogil:
-    """log(exp(a) + exp(b))."""
-    if a < b:
-        a, b = b, a
-    return a if b == -INFINITY else a + log1p(exp(b - a))
-
-
-cdef class Rule:
-    """Prior weights of clusters, and what follows for a row: n_k - sigma for each, one weight for a new one.
-
-    ``sums`` holds the mass of all clusters, the expected number of clusters E[K], the sum of max(n_k - sigma, 0), and
-    the last mode of log U. It changes in place with ``counts`` and ``absent``.
-    """
-
-    cdef sparsemix_nggp prior
-    cdef bint quadrature, recursion
-    cdef double threshold
-    cdef Py_ssize_t n_nonzero, max_components
-    cdef double[::1] counts, absent, sums
-    cdef double[::1] log_prior, scores, shares, values, heap
-    cdef int[::1] slots, chosen
-    cdef Py_ssize_t n_kept, n_live
-    cdef int level
-
-    def __init__(
-        self,
-        double[::1] counts,             # INOUT (capacity,) n_k
-        double[::1] absent,             # INOUT (capacity,) probability that no row so far is of the cluster
-        double[::1] sums,               # INOUT (4,)
-        Py_ssize_t n_slots,             # IN    in use
-        double concentration,           # IN    a
-        double discount,                # IN    sigma
-        double tilt,                    # IN    tau
-        double threshold,               # IN    epsilon
-        Py_ssize_t n_nonzero=0,         # IN    L; 0 is no limit
-        Py_ssize_t max_components=0,    # IN    0 is no limit
-        bint quadrature=False,          # IN    U integrated out, or its mode
-        bint recursion=True,            # IN    E[K] by the recursion, or the number of clusters
-    ):
-        cdef Py_ssize_t k, capacity = counts.shape[0]
-        if absent.shape[0] != capacity or sums.shape[0] != 4 or not 0 <= n_slots <= capacity:
-            raise ValueError("absent must be as long as counts, sums (4,), n_slots at most the capacity")
-        self.prior.a, self.prior.sigma, self.prior.tau = concentration, discount, tilt
-        self.quadrature, self.recursion = quadrature, recursion
-        self.threshold, self.n_nonzero, self.max_components = threshold, n_nonzero, max_components
-        self.counts, self.absent, self.sums = counts, absent, sums
-        self.level = instruction_level()
-        size = (capacity // SPARSEMIX_PADDING + 2) * SPARSEMIX_PADDING
-        self.log_prior = aligned_empty(size, np.float64)
-        self.scores = aligned_empty(size, np.float64)
-        self.shares = aligned_empty(size, np.float64)
-        self.values, self.heap = np.empty(size), np.empty(size)
-        self.slots, self.chosen = np.empty(size, dtype=np.intc), np.empty(size, dtype=np.intc)
-        self.n_live = 0
-        for k in range(size):
-            self.log_prior[k], self.scores[k] = -INFINITY, 0.0
-        for k in range(n_slots):
-            self.log_prior[k] = self.log_weight(counts[k])
-            self.n_live += counts[k] > NOTHING
-
-    cdef inline double log_weight(self, double count) noexcept nogil:
-        return log(count - self.prior.sigma) if count > self.prior.sigma else -INFINITY
-
-    cdef void set_count(self, Py_ssize_t slot, double count) noexcept nogil:
-        """n_k changes, and what hangs on it."""
-        cdef double sigma = self.prior.sigma, old = self.counts[slot]
-        count = count if count > NOTHING else 0.0
-        self.sums[USABLE] += max(count - sigma, 0.0) - max(old - sigma, 0.0)
-        self.sums[MASS] += count - old
-        self.n_live += (count > NOTHING) - (old > NOTHING)
-        self.counts[slot] = count
-        self.log_prior[slot] = self.log_weight(count)
-
-    cdef bint full(self) noexcept nogil:
-        return self.max_components > 0 and self.n_live >= self.max_components
-
-    cdef bint respond(self, Clusters clusters, double mass, double expected, double usable, double row_mass,
-                      double* log_predictive) noexcept nogil:
-        """Responsibilities of the row at hand, in ``slots`` and ``values``; a new cluster is slot n_slots.
-
-        ``scores`` holds the row's log predictive densities. False when they are not numbers.
-        """
-        cdef Py_ssize_t k, n_slots = clusters.n_slots
-        cdef double log_new, new, old, largest = 0.0, total = 0.0, share, floor, scale
-        cdef bint opens
-        log_new = sparsemix_nggp_log_new(mass, expected, &self.prior, self.quadrature, &self.sums[LOG_U])
-        new = log_new + clusters.score_new()
-        sparsemix_weigh(self.level, &self.log_prior[0], &self.scores[0],
-                        (n_slots + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING,
-                        &self.shares[0], &largest, &total)
-        old = largest + log(total) if total > 0.0 else -INFINITY
-        log_predictive[0] = log_sum(old, new) - log(usable + exp(log_new))
-        if not (new < INFINITY and largest < INFINITY and isfinite(log_predictive[0])):
-            return False
-        share = exp(new - log_sum(old, new))
-        opens = not self.full() and (
-            old == -INFINITY or (share > self.threshold and share * row_mass > self.prior.sigma))
-        self.n_kept = 0
-        if not opens and old == -INFINITY:  # no room, and no cluster with weight: the one that explains it best
-            return self.keep_best(n_slots)
-        scale = exp(largest - new) if opens and new > largest else 1.0
-        total = total * scale + ((1.0 if new > largest else exp(new - largest)) if opens else 0.0)
-        floor = SMALLEST_SHARE * total
-        for k in range(n_slots):
-            share = self.shares[k] * scale
-            if share >= floor:
-                self.keep(k, share)
-        if opens:
-            self.keep(n_slots, 1.0 if new > largest else exp(new - largest))
-        self.truncate()
-        return True
-
-    cdef inline void keep(self, Py_ssize_t slot, double share) noexcept nogil:
-        self.slots[self.n_kept], self.values[self.n_kept] = slot, share
-        self.n_kept += 1
-
-    cdef bint keep_best(self, Py_ssize_t n_slots) noexcept nogil:
-        cdef Py_ssize_t k, best = 0
-        for k in range(1, n_slots):
-            if self.scores[k] > self.scores[best]:
-                best = k
-        self.keep(best, 1.0)
-        return n_slots > 0
-
-    cdef void truncate(self) noexcept nogil:
-        """Keep at most the L largest, and let them sum to one."""
-        cdef Py_ssize_t j
-        cdef double total = 0.0
-        if 0 < self.n_nonzero < self.n_kept:
-            top_l(&self.values[0], <int> self.n_kept, <int> self.n_nonzero, &self.heap[0], &self.chosen[0])
-            for j in range(self.n_nonzero):
-                self.slots[j], self.values[j] = self.slots[self.chosen[j]], self.values[self.chosen[j]]
-            self.n_kept = self.n_nonzero
-        for j in range(self.n_kept):
-            total += self.values[j]
-        for j in range(self.n_kept):
-            self.values[j] /= total
-
-
-cdef class Responsibilities:
-    """Rows of few responsibilities each, written one after the other."""
-
-    cdef int64_t[::1] starts
-    cdef int[::1] lengths, slots
-    cdef double[::1] values
-    cdef Py_ssize_t used
-
-    def __init__(
-        self,
-        int64_t[::1] starts,    # INOUT (n,) where a row begins
-        int[::1] lengths,       # INOUT (n,) and how many entries it has
-        int[::1] slots,         # INOUT (size,)
-        double[::1] values,     # INOUT (size,)
-        Py_ssize_t used=0,      # IN    entries written
-    ):
-        if lengths.shape[0] != starts.shape[0] or slots.shape[0] != values.shape[0] or used > slots.shape[0]:
-            raise ValueError("starts and lengths must have one entry a row, slots and values one an entry")
-        self.starts, self.lengths, self.slots, self.values, self.used = starts, lengths, slots, values, used
-
-    @property
-    def n_used(self):
-        """Entries written."""
-        return self.used
-
-    cdef bint has_room(self, Py_ssize_t n) noexcept nogil:
-        return self.used + n <= self.slots.shape[0]
-
-    cdef void write(self, Py_ssize_t row, Rule rule) noexcept nogil:
-        cdef Py_ssize_t j
-        self.starts[row], self.lengths[row] = self.used, <int> rule.n_kept
-        for j in range(rule.n_kept):
-            self.slots[self.used + j], self.values[self.used + j] = rule.slots[j], rule.values[j]
-        self.used += rule.n_kept
 
 
 cdef inline bint has_room(Clusters clusters, Rule rule, Responsibilities out) noexcept nogil:
@@ -242,6 +38,14 @@ cdef inline void open_slot(Clusters clusters, Rule rule) noexcept nogil:
     if rule.n_kept and rule.slots[rule.n_kept - 1] == new:
         rule.absent[new], rule.counts[new] = 1.0, 0.0
         clusters.n_slots += 1
+
+
+cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, double w) noexcept nogil:
+    """Add the row at hand, of weight w, to cluster k with responsibility q."""
+    clusters.move(k, w * q)
+    rule.set_count(k, rule.counts[k] + w * q)
+    rule.sums[EXPECTED] += q * rule.absent[k]
+    rule.absent[k] *= 1.0 - q
 
 
 def check(Clusters clusters, Rule rule, weight, Py_ssize_t first):
@@ -270,8 +74,8 @@ def stream(
         The first row that was not seen, for want of room; or -1 - row for one without finite scores.
     """
     check(clusters, rule, weight, first)
-    cdef Py_ssize_t row, j, k, stop = clusters.n_rows
-    cdef double w = 1.0, log_predictive = 0.0, q
+    cdef Py_ssize_t row, j, stop = clusters.n_rows
+    cdef double w = 1.0, log_predictive = 0.0
     with nogil:
         for row in range(first, clusters.n_rows):
             if not has_room(clusters, rule, out):
@@ -289,11 +93,7 @@ def stream(
                 open_slot(clusters, rule)
                 sums[0] += w * log_predictive
                 for j in range(rule.n_kept):
-                    k, q = rule.slots[j], rule.values[j]
-                    clusters.move(k, w * q)
-                    rule.set_count(k, rule.counts[k] + w * q)
-                    rule.sums[EXPECTED] += q * rule.absent[k]
-                    rule.absent[k] *= 1.0 - q
+                    add(clusters, rule, rule.slots[j], rule.values[j], w)
             if out is not None:
                 out.write(row, rule)
     return stop
@@ -338,7 +138,7 @@ def revisit(
                 rule.log_prior[k] = rule.log_weight(rest)
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
                 n_live -= rest <= NOTHING
-            rest = rule.sums[MASS] - w
+            rest = rule.sums[MASS] - (w if n_old else 0.0)
             if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, max(usable, 0.0), w,
                                 &log_predictive):
                 stop = -1 - row
@@ -423,9 +223,7 @@ def draw(
                 if members[old] > 1:
                     rule.scores[old] = clusters.score_without(old, w)
             new = log_new + clusters.score_new()
-            sparsemix_weigh(rule.level, &rule.log_prior[0], &rule.scores[0],
-                            (clusters.n_slots + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING,
-                            &rule.shares[0], &largest, &total)
+            rule.weigh(clusters.n_slots, &largest, &total)
             if not (isfinite(new) and largest < INFINITY):
                 stop = -1 - row
                 break
@@ -480,3 +278,76 @@ cdef Py_ssize_t choose(Rule rule, Py_ssize_t n_slots, double new, double largest
                 return k
             rest -= rule.shares[k]
     return last  # by round-off behind the last one
+
+
+def rename(Responsibilities resp, const int[::1] index):
+    """Slots as ``index`` has them, increasing again; two entries of one slot are added.
+
+    Entries whose slot becomes -1 go, and the others of their row share what they had.
+    """
+    cdef Py_ssize_t row, i, j, start, n
+    cdef int slot
+    cdef double value, total
+    with nogil:
+        for row in range(resp.starts.shape[0]):
+            start, n, total = resp.starts[row], 0, 0.0
+            for j in range(start, start + resp.lengths[row]):
+                slot, value = index[resp.slots[j]], resp.values[j]
+                if slot < 0:
+                    continue
+                total += value
+                i = start + n
+                while i > start and resp.slots[i - 1] > slot:
+                    i -= 1
+                if i > start and resp.slots[i - 1] == slot:
+                    resp.values[i - 1] += value
+                    continue
+                insert(resp, i, start + n, slot, value)
+                n += 1
+            for j in range(start, start + n):
+                resp.values[j] /= total
+            resp.lengths[row] = <int> n
+
+
+cdef inline void insert(Responsibilities resp, Py_ssize_t at, Py_ssize_t end, int slot, double value) noexcept nogil:
+    """An entry at a place, those behind it one further."""
+    cdef Py_ssize_t j
+    for j in range(end, at, -1):
+        resp.slots[j], resp.values[j] = resp.slots[j - 1], resp.values[j - 1]
+    resp.slots[at], resp.values[at] = slot, value
+
+
+def add_overlap(
+    Responsibilities resp,      # IN    of rows
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    double[:, ::1] overlap,     # INOUT (capacity, capacity) += sums over rows of min(q_k, q_l), for k < l
+):
+    """How much pairs of clusters share their rows."""
+    cdef Py_ssize_t row, i, j, end
+    cdef double w
+    with nogil:
+        for row in range(resp.starts.shape[0]):
+            w = 1.0 if weight is None else weight[row]
+            end = resp.starts[row] + resp.lengths[row]
+            for i in range(resp.starts[row], end):
+                for j in range(i + 1, end):
+                    overlap[resp.slots[i], resp.slots[j]] += w * min(resp.values[i], resp.values[j])
+
+
+def add_up(
+    Clusters clusters,          # INOUT
+    Rule rule,                  # INOUT
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    Responsibilities resp,      # IN    of rows
+):
+    """Add rows to clusters by the responsibilities that they have."""
+    check(clusters, rule, weight, 0)
+    cdef Py_ssize_t row, j
+    cdef double w
+    with nogil:
+        for row in range(clusters.n_rows):
+            if not clusters.begin(row):
+                continue
+            w = 1.0 if weight is None else weight[row]
+            for j in range(resp.starts[row], resp.starts[row] + resp.lengths[row]):
+                add(clusters, rule, resp.slots[j], resp.values[j], w)

@@ -53,6 +53,13 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(log_ri
     return out;
 }
 
+/* Move a positive number's exponent to where exponents are added up. */
+TARGET static inline void SPARSEMIX_NAME(normalise)(VECTOR *x, BITS *exponent)
+{
+    *exponent += (AS_BITS(*x) >> MANTISSA_BITS) - EXPONENT_BIAS;
+    *x = AS_REAL((AS_BITS(*x) & MANTISSA) | ONE);
+}
+
 /* Log predictive density of one document in ``parts`` vectors of slots from slot k on: the product over its tokens of
  * (beta + S_wk + earlier copies of w) over that of (V beta + S_k + earlier tokens), mantissa and exponent apart. */
 TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_of)(const sparsemix_document *d,
@@ -75,10 +82,8 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_o
         if (c <= LARGEST_FACTORIAL && c == (int)c) {
             n_factors += (int)c;
             if (n_factors > FACTORS) {
-                for (v = 0; v < parts; v++) {
-                    exponent[v] += (AS_BITS(product[v]) >> MANTISSA_BITS) - EXPONENT_BIAS;
-                    product[v] = AS_REAL((AS_BITS(product[v]) & MANTISSA) | ONE);
-                }
+                for (v = 0; v < parts; v++)
+                    SPARSEMIX_NAME(normalise)(&product[v], &exponent[v]);
                 n_factors = (int)c;
             }
             for (v = 0; v < parts; v++) {
@@ -94,10 +99,17 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_o
     }
     for (v = 0; v < parts; v++) {
         const VECTOR total = *(const VECTOR *)(totals + k + v * LANES);
-        exponent[v] += (AS_BITS(product[v]) >> MANTISSA_BITS) - EXPONENT_BIAS;
-        product[v] = AS_REAL((AS_BITS(product[v]) & MANTISSA) | ONE);
-        sum[v] -= d->small_totals ? SPARSEMIX_NAME(log_rising)(total, d->n_tokens, 1)
-                                  : SPARSEMIX_NAME(log_rising)(total, d->n_tokens, 0);
+        SPARSEMIX_NAME(normalise)(&product[v], &exponent[v]);
+        if (d->n_tokens <= FACTORS && d->n_tokens == (int)d->n_tokens) {
+            VECTOR below = total;
+            for (r = 1; r < (int)d->n_tokens; r++)
+                below *= total + (REAL)r;
+            product[v] /= below;
+            SPARSEMIX_NAME(normalise)(&product[v], &exponent[v]);
+        } else if (d->small_totals)
+            sum[v] -= SPARSEMIX_NAME(log_rising)(total, d->n_tokens, 1);
+        else
+            sum[v] -= SPARSEMIX_NAME(log_rising)(total, d->n_tokens, 0);
         *(VECTOR *)(out + k + v * LANES)
             = sum[v] + SPARSEMIX_NAME(log)(product[v]) + TO_REAL(exponent[v]) * (REAL)0.69314718055994530942;
     }

@@ -37,7 +37,7 @@ class NGGP:
 
     # -- the measure
 
-    def _log_shift(self, v):
+    def log_shift(self, v):
         """log(u + tau)."""
         return np.logaddexp(v, np.log(self.tilt)) if self.tilt else np.asarray(v, dtype=np.float64)
 
@@ -45,23 +45,23 @@ class NGGP:
         """-log E[exp(-u T)] at u = e^v: (a / sigma) ((u + tau)^sigma - tau^sigma), or its limit a log(1 + u / tau)."""
         if not self.tilt:
             return self.concentration / self.discount * np.exp(self.discount * np.asarray(v))
-        rise = self._log_shift(v) - np.log(self.tilt)
+        rise = self.log_shift(v) - np.log(self.tilt)
         return self.concentration * self.tilt**self.discount * rise * exprel(self.discount * rise)
 
     def log_kappa(self, m, v):
         """Log of the tilted moment: the integral of w^m exp(-u w) under the intensity."""
         scale = gammaln(m - self.discount) - gammaln(1 - self.discount)
-        return np.log(self.concentration) + scale - (m - self.discount) * self._log_shift(v)
+        return np.log(self.concentration) + scale - (m - self.discount) * self.log_shift(v)
 
     # -- the auxiliary variable
 
     def log_density_of_log_u(self, v, n, k):
         """Log density of log U for n rows in k clusters, up to a constant."""
-        return n * v - (n - self.discount * k) * self._log_shift(v) - self.laplace_exponent(v)
+        return n * v - (n - self.discount * k) * self.log_shift(v) - self.laplace_exponent(v)
 
     def slope_of_log_density(self, v, n, k):
         """Derivative by v."""
-        shift = self._log_shift(v)
+        shift = self.log_shift(v)
         falling = n - self.discount * k + self.concentration * np.exp(self.discount * shift)
         return n - falling * np.exp(v - shift)
 

@@ -59,3 +59,19 @@ def pack_identity(n_features, scale=1.0):
     out = np.zeros(packed_size(n_features))
     out[diagonal_positions(n_features)] = scale
     return out
+
+
+def cholesky(packed):
+    """Packed lower Cholesky factors of (K, D (D + 1) / 2); NaN for matrices that are not positive definite."""
+    try:
+        return pack(np.linalg.cholesky(unpack(packed)))
+    except np.linalg.LinAlgError:
+        if len(packed) == 1:
+            return np.full_like(packed, np.nan)
+        return np.concatenate([cholesky(one[None]) for one in packed])
+
+
+def pack_product(factors):
+    """Packed L L^T of packed triangles L."""
+    triangles = unpack_triangle(factors)
+    return pack(triangles @ np.swapaxes(triangles, -1, -2))

@@ -36,7 +36,7 @@ def assemble(params, rows, workers):
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     if params.inference == "em":
         return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), smoothing
-    prior = family.prior(data, **prior_arguments(params, family, rows.shift))
+    prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
     concentration = params.weight_concentration_prior
     concentration = 1.0 / params.n_components if concentration is None else concentration
     stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
@@ -65,15 +65,15 @@ def resume(params, fitted, rows):
     return Rows(rows.X, rows.sample_weight, model.shift, model.dtype), model, stats
 
 
-def prior_arguments(params, family, shift):
-    """The prior's parameters, checked; None where the data decides."""
+def prior_arguments(params, family, shift, kind):
+    """The prior's parameters, checked; None where the data decides. ``kind`` is what names the family."""
     d = family.n_features
     arguments = {"mean_precision": params.mean_precision_prior, "dof": params.degrees_of_freedom_prior}
     least = 0 if family.structure in ("diag", "spherical") else d - 1
     if arguments["dof"] is not None and arguments["dof"] <= least:
         raise ValueError(
             f"degrees_of_freedom_prior is {arguments['dof']}; it must be greater than {least} for "
-            f"covariance_type={params.covariance_type!r} and {d} features"
+            f"{kind}={getattr(params, kind)!r} and {d} features"
         )
     if params.mean_prior is not None and family.has_means:
         mean = check_shape("mean_prior", params.mean_prior, (d,))

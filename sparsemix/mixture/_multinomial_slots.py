@@ -39,12 +39,12 @@ class MultinomialSlots:
         self.table, self.totals = self._empty(len(totals))
         self.table[...], self.totals[...] = table, totals
 
-    def _empty(self, capacity):
-        """Table and totals of slots without documents, on cache lines."""
+    def _empty(self, capacity, n=0):
+        """Table and totals on cache lines; slots from n on have no documents."""
         table = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
         totals = aligned_empty(capacity, np.float64)
-        table[...] = self.prior
-        totals[...] = self.prior * self.n_features
+        table[:, n:] = self.prior
+        totals[n:] = self.prior * self.n_features
         return table, totals
 
     @property
@@ -54,9 +54,11 @@ class MultinomialSlots:
 
     def take(self, slots, capacity):
         """Keep these slots, in this order, with room for ``capacity``."""
-        table, totals = self._empty(capacity)
-        table[:, : len(slots)] = self.table[:, slots]
-        totals[: len(slots)] = self.totals[slots]
+        n = len(slots)
+        if np.array_equal(slots, np.arange(n)):
+            slots = slice(n)  # of which numpy copies whole rows
+        table, totals = self._empty(capacity, n)
+        table[:, :n], totals[:n] = self.table[:, slots], self.totals[slots]
         self.table, self.totals = table, totals
 
     def copy(self):
@@ -96,11 +98,13 @@ class MultinomialSlots:
         beta, total = self.prior, self.prior * self.n_features
         return (gammaln(table) - gammaln(beta)).sum(axis=0) - (gammaln(totals) - gammaln(total))
 
-    def similarity(self, slots):
-        """Cosines of the posterior mean word distributions, (len(slots), len(slots))."""
+    def similarity(self, slots, others):
+        """Cosines of the posterior mean word distributions, (len(slots), len(others))."""
+        return self._directions(slots).T @ self._directions(others)
+
+    def _directions(self, slots):
         columns = self.table[:, slots]
-        columns /= np.linalg.norm(columns, axis=0)
-        return columns.T @ columns
+        return columns / np.linalg.norm(columns, axis=0)
 
     # -- what is published
 

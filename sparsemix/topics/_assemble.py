@@ -169,11 +169,11 @@ def make_row_state(params, model, documents, rng, topics=None, state=None):
     if topics is None and not isinstance(params.init_params, str):
         topics = given_topics(params.init_params, model)
     if state is None and topics is not None:
-        state = RowState(documents, model)
+        state = RowState(documents, model.n_components)
         state.fill(documents, model.empty_state)
         return state, _start.stats_of(model, topics, documents, tokens)
     if state is None:
-        state = RowState(documents, model)
+        state = RowState(documents, model.n_components)
         state.fill(documents, lambda x: model.random_state(x, rng))
     stats = model.empty_stats()
     for name, total in model.totals_of(documents.mass, tokens).items():

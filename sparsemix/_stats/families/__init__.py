@@ -1,7 +1,8 @@
 """Likelihood families: what a component is, and its conjugate prior, one file each behind one protocol."""
 
 from sparsemix._stats.families._base import GaussianFamily
-from sparsemix._stats.families._tables import Gaussians, serial
+from sparsemix._stats.families._overlap import bhattacharyya
+from sparsemix._stats.families._tables import Gaussians, cholesky, serial
 from sparsemix._stats.families.diag import DiagonalGaussian
 from sparsemix._stats.families.full import FullGaussian
 from sparsemix._stats.families.spherical import SphericalGaussian
@@ -16,4 +17,4 @@ GAUSSIANS = {
     "zero_mean": ZeroMeanGaussian,
 }
 
-__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians", "serial"]
+__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians", "bhattacharyya", "cholesky", "serial"]

@@ -84,8 +84,12 @@ class GaussianFamily(ABC):
         """Gaussians with the posterior mean of the mean and of the covariance."""
 
     @abstractmethod
+    def log_normalizers(self, params):
+        """Terms of A of a prior or posterior: of each component, (K,), and behind them of what they share, if any."""
+
     def log_normalizer(self, params):
-        """A of a prior or posterior, summed over components."""
+        """A of a prior or posterior, all terms together."""
+        return self.log_normalizers(params).sum()
 
     def evidence(self, prior, post, stats):
         """Data term of the lower bound at ``post`` = prior + statistics ([HS16] Eqs. 22-24)."""

@@ -62,33 +62,52 @@ def whiten(covariances, means, dtype, split=serial):
 
     A matrix that is not positive definite gets 1e-6 of its mean diagonal added, once and with a warning.
     """
-    n_components, n_features = means.shape
+    n_components = len(means)
     factors = np.empty(covariances.shape, dtype=dtype)
     offsets = np.empty(means.shape, dtype=dtype)
     log_dets = np.empty(n_components)
     means = np.ascontiguousarray(means, dtype=np.float64)
     split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), n_components)
     bad = np.flatnonzero(np.isnan(log_dets))
-    if not len(bad):
-        return factors, offsets, log_dets
+    if len(bad):
+        mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
+        _factor.whiten(mended(covariances, bad), means[bad], mended_log_dets, mended_factors, mended_offsets)
+        refuse(bad[np.isnan(mended_log_dets)])
+        factors[bad], offsets[bad], log_dets[bad] = mended_factors, mended_offsets, mended_log_dets
+    return factors, offsets, log_dets
+
+
+def cholesky(covariances):
+    """Packed lower Cholesky factors of packed matrices (K, D (D + 1) / 2), mended as ``whiten`` does."""
+    factors = symmetric.cholesky(covariances)
+    bad = np.flatnonzero(np.isnan(factors[:, 0]))
+    if len(bad):
+        factors[bad] = symmetric.cholesky(mended(covariances, bad))
+        refuse(bad[np.isnan(factors[bad, 0])])
+    return factors
+
+
+def mended(covariances, bad):
+    """The matrices ``bad`` with 1e-6 of their mean diagonal added, and a warning."""
     warnings.warn(
         f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its mean variance is added to its "
         "diagonal; raise reg_covar or covariance_prior to avoid this",
         RuntimeWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
-    mended = covariances[bad]
-    diagonal = symmetric.diagonal_positions(n_features)
-    mended[:, diagonal] += 1e-6 * mended[:, diagonal].mean(axis=1, keepdims=True)
-    mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
-    _factor.whiten(mended, means[bad], mended_log_dets, mended_factors, mended_offsets)
-    if np.isnan(mended_log_dets).any():
+    out = covariances[bad]
+    diagonal = symmetric.diagonal_positions(symmetric.n_features_of(out.shape[1]))
+    out[:, diagonal] += 1e-6 * out[:, diagonal].mean(axis=1, keepdims=True)
+    return out
+
+
+def refuse(bad):
+    """Raise for matrices that are not positive definite even so."""
+    if len(bad):
         raise ValueError(
-            f"the covariance of component {bad[np.isnan(mended_log_dets)][0]} is not positive definite; raise "
-            "reg_covar or covariance_prior, or lower n_components"
+            f"the covariance of component {bad[0]} is not positive definite; raise reg_covar or covariance_prior, or "
+            "lower n_components"
         )
-    factors[bad], offsets[bad], log_dets[bad] = mended_factors, mended_offsets, mended_log_dets
-    return factors, offsets, log_dets
 
 
 class KernelTable:

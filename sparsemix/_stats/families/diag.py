@@ -71,12 +71,12 @@ class DiagonalGaussian(GaussianFamily):
         divisor = np.where(post.dof > 2, post.dof - 2, post.dof)
         return Gaussians("diag", post.mean, post.scale / divisor[:, None])
 
-    def log_normalizer(self, params):
+    def log_normalizers(self, params):
         """See GaussianFamily."""
         d = self.n_features
         rates = np.log(0.5 * params.scale).sum(axis=1)
         out = d * gammaln(0.5 * params.dof) - 0.5 * params.dof * rates
-        return (out + 0.5 * d * (LOG_2PI - np.log(params.mean_precision))).sum()
+        return out + 0.5 * d * (LOG_2PI - np.log(params.mean_precision))
 
     def log_predictive(self, post, x):
         """Product of Student-t's with nu degrees of freedom and scale^2 b (kappa + 1) / (kappa nu)."""

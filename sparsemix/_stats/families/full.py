@@ -52,9 +52,9 @@ class FullGaussian(PackedCovariances, GaussianFamily):
         """See GaussianFamily."""
         return Gaussians("full", post.mean, _wishart.expected_covariance(post.dof, post.scale, self.n_features))
 
-    def log_normalizer(self, params):
+    def log_normalizers(self, params):
         """See GaussianFamily."""
-        return _wishart.log_normalizer(params).sum()
+        return _wishart.log_normalizer(params)
 
     def log_predictive(self, post, x):
         """Student-t with nu - D + 1 degrees of freedom and scale B (kappa + 1) / (kappa (nu - D + 1))."""

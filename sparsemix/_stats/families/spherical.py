@@ -54,11 +54,11 @@ class SphericalGaussian(GaussianFamily):
         """Variances b / (nu - 2), or b / nu where the mean of the variance does not exist."""
         return Gaussians("spherical", post.mean, post.scale[:, 0] / np.where(post.dof > 2, post.dof - 2, post.dof))
 
-    def log_normalizer(self, params):
+    def log_normalizers(self, params):
         """See GaussianFamily."""
         d = self.n_features
         out = gammaln(0.5 * params.dof) - 0.5 * params.dof * np.log(0.5 * params.scale[:, 0])
-        return (out + 0.5 * d * (LOG_2PI - np.log(params.mean_precision))).sum()
+        return out + 0.5 * d * (LOG_2PI - np.log(params.mean_precision))
 
     def log_predictive(self, post, x):
         """Student-t with nu degrees of freedom and scale (b / nu) (kappa + 1) / kappa."""

@@ -81,10 +81,10 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         covariance = _wishart.expected_covariance(post.wishart.dof, post.wishart.scale, self.n_features)[0]
         return Gaussians("tied", post.mean, covariance)
 
-    def log_normalizer(self, params):
-        """One Wishart, and the terms of kappa for each mean."""
+    def log_normalizers(self, params):
+        """The terms of kappa for each mean, and one Wishart."""
         kappas = 0.5 * self.n_features * (np.log(2.0 * np.pi) - np.log(params.mean_precision))
-        return _wishart.log_normalizer(params.wishart)[0] + kappas.sum()
+        return np.append(kappas, _wishart.log_normalizer(params.wishart))
 
     def log_predictive(self, post, x):
         """Student-t with nu - D + 1 degrees of freedom and scale B (kappa + 1) / (kappa (nu - D + 1))."""

@@ -1,0 +1,31 @@
+"""How much Gaussians overlap."""
+
+import numpy as np
+
+from sparsemix._stats.families._tables import whiten
+
+
+def bhattacharyya(gaussians, others):
+    """Bhattacharyya coefficients of all pairs, (K, L): the integrals of sqrt(N_k N_l), one only for equals.
+
+    -log of it is (m_k - m_l)^T C^-1 (m_k - m_l) / 8 + log(|C| / sqrt(|C_k| |C_l|)) / 2 with C = (C_k + C_l) / 2
+    (Kailath 1967). Covariances are not shared.
+    """
+    log_dets, their_log_dets = gaussians.log_dets(), others.log_dets()
+    out = np.empty((len(gaussians.means), len(others.means)))
+    for k, mean in enumerate(gaussians.means):
+        between = 0.5 * (others.covariances + gaussians.covariances[k])
+        lengths, log_det = lengths_and_log_dets(gaussians.structure, between, others.means - mean)
+        distance = 0.125 * lengths + 0.5 * log_det - 0.25 * (their_log_dets + log_dets[k])
+        out[k] = np.exp(-np.maximum(distance, 0.0))
+    return out
+
+
+def lengths_and_log_dets(structure, covariances, vectors):
+    """v^T C^-1 v and log |C| of K covariances and as many vectors."""
+    if structure == "diag":
+        return (vectors**2 / covariances).sum(axis=1), np.log(covariances).sum(axis=1)
+    if structure == "spherical":
+        return (vectors**2).sum(axis=1) / covariances, vectors.shape[1] * np.log(covariances)
+    _, white, log_dets = whiten(covariances, vectors, np.float64)
+    return (white**2).sum(axis=1), log_dets
