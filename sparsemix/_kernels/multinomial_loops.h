@@ -67,8 +67,8 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_o
                                                                                 const double *totals, ptrdiff_t k,
                                                                                 double *out, const int parts)
 {
-    VECTOR product[4], sum[4];
-    BITS exponent[4];
+    VECTOR product[8], sum[8];
+    BITS exponent[8];
     int n_factors = 0, v, r;
     ptrdiff_t e;
     for (v = 0; v < parts; v++) {
@@ -79,6 +79,13 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_o
     for (e = 0; e < d->n_entries; e++) {
         const double *row = table + (ptrdiff_t)d->words[e] * stride + k;
         const double c = d->counts[e];
+#if SPARSEMIX_VECTORS
+        if (e + 4 < d->n_entries) { /* the row after the next three is on its way */
+            const double *ahead = table + (ptrdiff_t)d->words[e + 4] * stride + k;
+            for (v = 0; v < parts; v++)
+                __builtin_prefetch(ahead + v * LANES);
+        }
+#endif
         if (c <= LARGEST_FACTORIAL && c == (int)c) {
             n_factors += (int)c;
             if (n_factors > FACTORS) {
@@ -119,6 +126,8 @@ TARGET static void SPARSEMIX_NAME(scores)(const sparsemix_document *d, const dou
                                           const double *totals, ptrdiff_t n_slots, double *out)
 {
     ptrdiff_t k = 0;
+    for (; k + 4 * LANES < n_slots && k + 8 * LANES <= stride; k += 8 * LANES)
+        SPARSEMIX_NAME(scores_of)(d, table, stride, totals, k, out, 8);
     for (; k + 2 * LANES < n_slots; k += 4 * LANES)
         SPARSEMIX_NAME(scores_of)(d, table, stride, totals, k, out, 4);
     if (k < n_slots)

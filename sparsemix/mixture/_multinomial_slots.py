@@ -96,7 +96,9 @@ class MultinomialSlots:
 
     def _evidence(self, table, totals):
         beta, total = self.prior, self.prior * self.n_features
-        return (gammaln(table) - gammaln(beta)).sum(axis=0) - (gammaln(totals) - gammaln(total))
+        words, slots = np.nonzero(table > beta)  # the others add nothing
+        gains = gammaln(table[words, slots]) - gammaln(beta)
+        return np.bincount(slots, gains, len(totals)) - (gammaln(totals) - gammaln(total))
 
     def similarity(self, slots, others):
         """Cosines of the posterior mean word distributions, (len(slots), len(others))."""
