@@ -226,6 +226,19 @@ def test_gradient_of_the_log_normalizer_is_the_expected_statistics(name):
             np.testing.assert_allclose(slope - 0.5 * case.d * np.log(2 * np.pi), expected[n, k], rtol=0, atol=1e-8)
 
 
+def test_terms_of_the_log_normalizer_belong_to_components(name):
+    """Those of a tied family are the means', and one of the shared matrix behind them."""
+    case = Case(name)
+    resp = reference.random_responsibilities(case.rng, len(case.x), 3, 2)
+    terms = case.family.log_normalizers(case.posterior(resp))
+    np.testing.assert_allclose(terms.sum(), case.family.log_normalizer(case.posterior(resp)), rtol=1e-14)
+    if name == "tied":
+        assert terms.shape == (4,)
+        return
+    alone = [case.family.log_normalizer(case.posterior(resp[:, [k]])) for k in range(3)]
+    np.testing.assert_allclose(terms, alone, rtol=1e-12)
+
+
 def draws(case, post, k, n_draws):
     """Samples (mean, precision) from q(phi_k)."""
     if case.name in ("diag", "spherical"):

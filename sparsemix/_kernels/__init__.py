@@ -33,6 +33,8 @@
                          once, in place; add_up makes them anew from the responsibilities or topics
 
     rows in order        _nggp.log_new  (weight of a new cluster, from the prior)
+                         _gaussian_clusters.GaussianClusters, _multinomial.MultinomialClusters  (densities in clusters,
+                         which a sweep of _sequential changes row by row)
 
 Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
 Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.

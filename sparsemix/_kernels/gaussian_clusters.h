@@ -51,25 +51,15 @@ static inline const double *sparsemix_scale(const sparsemix_gaussians *g, const 
     return slot + SPARSEMIX_MEAN + g->n_features;
 }
 
-/* log Gamma(x + c) - log Gamma(x) for x, c > 0, term by term: however large x is, nothing cancels. */
-static inline double sparsemix_log_gamma_rise(double x, double c)
-{
-    double product = 1.0;
-    for (; x < SPARSEMIX_SHIFT_BELOW; x += 1.0)
-        product *= (x + c) / x;
-    return (x - 0.5) * log1p(c / x) + c * (log(x + c) - 1.0) + sparsemix_stirling_tail(x + c)
-           - sparsemix_stirling_tail(x) - log(product);
-}
-
 /* What does not depend on the row, for a count and a log |B|. */
 static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, double count, double log_det)
 {
     const double d = (double)g->n_features, nu = g->nu + g->row_dof * count;
     double rise, spread = 0.0;
     if (g->structure == SPARSEMIX_DIAG)
-        rise = d * sparsemix_log_gamma_rise(0.5 * nu, 0.5);
+        rise = d * sparsemix_log_rising(0.5 * nu, 0.5);
     else
-        rise = sparsemix_log_gamma_rise(sparsemix_has_matrix(g) ? 0.5 * (nu - d + 1.0) : 0.5 * nu, 0.5 * d);
+        rise = sparsemix_log_rising(sparsemix_has_matrix(g) ? 0.5 * (nu - d + 1.0) : 0.5 * nu, 0.5 * d);
     if (g->structure != SPARSEMIX_ZERO_MEAN)
         spread = log1p(1.0 / (g->kappa + count));
     return rise - 0.5 * (d * (SPARSEMIX_LOG_PI + spread) + log_det);

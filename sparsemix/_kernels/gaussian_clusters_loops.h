@@ -96,8 +96,8 @@ TARGET static void SPARSEMIX_NAME(diagonal_growth)(const double *x, const double
 }
 
 /* A plane rotation of a column of the factor and the vector, or a hyperbolic one (``down``): entry' = a entry + b v.
- * The rotation is orthogonal; of the hyperbolic one the second half takes the new entry, which keeps its errors as small
- * as they can be (Bojanczyk, Brent, van Dooren & de Hoog 1987). */
+ * The second half of a hyperbolic one takes the new entry, which keeps its errors as small as they can be (Bojanczyk,
+ * Brent, van Dooren & de Hoog 1987). */
 typedef struct {
     double a, b, cosine, sine;
 } SPARSEMIX_NAME(rotation);
@@ -160,8 +160,8 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(update_a
         SPARSEMIX_NAME(update_rows)(factor, z, i, rotations, 1, down);
 }
 
-/* The Cholesky factor of B + f z z^T from that of B (Golub & Van Loan, Matrix Computations, 4th edition, Section 6.5.4);
- * z is lost. */
+/* The Cholesky factor of B + f z z^T from that of B (Golub & Van Loan, Matrix Computations, 4th edition, 6.5.4); z is
+ * lost. */
 TARGET static void SPARSEMIX_NAME(update_factor)(double *z, ptrdiff_t d, double f, double *room, double *factor)
 {
     const double size = sqrt(f < 0 ? -f : f);

@@ -33,30 +33,6 @@ static void sparsemix_scores(int isa, const sparsemix_document *d, const double 
     SPARSEMIX_DISPATCH(isa, scores, double, d, table, stride, totals, n_slots, out);
 }
 
-/* log Gamma(x + c) - log Gamma(x) for x > 0, c >= 0. */
-static inline double sparsemix_log_rising(double x, double c)
-{
-    double product = 1.0;
-    if (c <= 64.0 && c == (int)c) {
-        double sum = 0.0;
-        int r;
-        for (r = 0; r < (int)c; r++) {
-            product *= x + r;
-            if (product > 1e200 || product < 1e-200) {
-                sum += log(product);
-                product = 1.0;
-            }
-        }
-        return sum + log(product);
-    }
-    while (x < 16.0) { /* both Gammas one step up */
-        product *= (x + c) / x;
-        x += 1.0;
-    }
-    return (x - 0.5) * log1p(c / x) + c * (log(x + c) - 1.0) + sparsemix_stirling_tail(x + c)
-           - sparsemix_stirling_tail(x) - log(product);
-}
-
 /* The same density in one slot, whose statistics are read less ``mass`` times those of the document. */
 static inline double sparsemix_score_without(const sparsemix_document *d, const double *table, ptrdiff_t stride,
                                              double total, double prior, double total_prior, ptrdiff_t slot,

@@ -23,6 +23,30 @@ static inline double sparsemix_log_gamma(double x)
     return (x - 0.5) * log(x) - x + 0.91893853320467274178 + sparsemix_stirling_tail(x) - log(product);
 }
 
+/* log Gamma(x + c) - log Gamma(x) for x > 0, c >= 0. */
+static inline double sparsemix_log_rising(double x, double c)
+{
+    double product = 1.0;
+    if (c <= 64.0 && c == (int)c) {
+        double sum = 0.0;
+        int r;
+        for (r = 0; r < (int)c; r++) {
+            product *= x + r;
+            if (product > 1e200 || product < 1e-200) {
+                sum += log(product);
+                product = 1.0;
+            }
+        }
+        return sum + log(product);
+    }
+    while (x < 16.0) { /* both Gammas one step up */
+        product *= (x + c) / x;
+        x += 1.0;
+    }
+    return (x - 0.5) * log1p(c / x) + c * (log(x + c) - 1.0) + sparsemix_stirling_tail(x + c)
+           - sparsemix_stirling_tail(x) - log(product);
+}
+
 static inline double sparsemix_digamma(double x)
 {
     double sum = 0.0, r2;

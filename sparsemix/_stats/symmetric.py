@@ -75,3 +75,9 @@ def pack_product(factors):
     """Packed L L^T of packed triangles L."""
     triangles = unpack_triangle(factors)
     return pack(triangles @ np.swapaxes(triangles, -1, -2))
+
+
+def product_diagonal(factors):
+    """Diagonals of L L^T of packed triangles L: (..., D (D + 1) / 2) to (..., D)."""
+    starts = diagonal_positions(n_features_of(factors.shape[-1])) - np.arange(n_features_of(factors.shape[-1]))
+    return np.add.reduceat(factors**2, starts, axis=-1)

@@ -7,7 +7,8 @@ import numpy as np
 
 from sparsemix._kernels._gaussian_clusters import COUNT, MEAN, GaussianClusters
 from sparsemix._stats import symmetric
-from sparsemix._stats.families import bhattacharyya, cholesky
+from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
+from sparsemix._stats.families._wishart import expected_covariance
 
 
 class GaussianSlots:
@@ -157,9 +158,33 @@ class GaussianSlots:
     def _evidence(self, post):
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
 
-    def similarity(self, slots):
-        """Bhattacharyya coefficients of the Gaussians with the posterior mean parameters, (len(slots), len(slots))."""
-        return bhattacharyya(self.family.point_estimate(self.posterior(slots)))
+    def similarity(self, slots, others=None, least=0.0):
+        """Bhattacharyya coefficients of the Gaussians with posterior mean parameters, (len(slots), len(others)).
+
+        Of all pairs among ``slots`` if ``others`` is None. Those that are below ``least`` may be given as zero: where
+        there are matrices, most are seen to be so in one of their dimensions.
+        """
+        slots = np.asarray(slots, dtype=np.intp)
+        others = slots if others is None else np.asarray(others, dtype=np.intp)
+        if least <= 0.0 or not self._has_matrices:
+            return bhattacharyya(self._gaussians(slots), self._gaussians(others))
+        out = np.zeros((len(slots), len(others)))
+        (means, variances), (other_means, other_variances) = self._marginals(slots), self._marginals(others)
+        for k in range(len(slots)):
+            near = marginal_bounds(means[k], variances[k], other_means, other_variances) >= least
+            out[k, near] = bhattacharyya(self._gaussians(slots[k : k + 1]), self._gaussians(others[near]))[0]
+        return out
+
+    def _gaussians(self, slots):
+        """With the posterior means of means and covariances."""
+        return self.family.point_estimate(self.posterior(slots))
+
+    def _marginals(self, slots):
+        """Means and variances of the dimensions of the same, from factors."""
+        rows, d = self.table[slots], self.n_features
+        dof = self.prior.dof + rows[:, COUNT]
+        squares = symmetric.product_diagonal(rows[:, MEAN + d :])
+        return rows[:, MEAN : MEAN + d], expected_covariance(dof, squares, d)
 
     # -- what is published
 
@@ -170,4 +195,4 @@ class GaussianSlots:
 
     def covariances(self, slots):
         """Posterior mean covariances in scikit-learn's shape."""
-        return self.family.unpack_covariances(self.family.point_estimate(self.posterior(slots)).covariances)
+        return self.family.unpack_covariances(self._gaussians(slots).covariances)

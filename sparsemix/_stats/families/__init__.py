@@ -1,7 +1,7 @@
 """Likelihood families: what a component is, and its conjugate prior, one file each behind one protocol."""
 
 from sparsemix._stats.families._base import GaussianFamily
-from sparsemix._stats.families._overlap import bhattacharyya
+from sparsemix._stats.families._overlap import bhattacharyya, marginal_bounds
 from sparsemix._stats.families._tables import Gaussians, cholesky, serial
 from sparsemix._stats.families.diag import DiagonalGaussian
 from sparsemix._stats.families.full import FullGaussian
@@ -17,4 +17,4 @@ GAUSSIANS = {
     "zero_mean": ZeroMeanGaussian,
 }
 
-__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians", "bhattacharyya", "cholesky", "serial"]
+__all__ = ["GAUSSIANS", "GaussianFamily", "Gaussians", "bhattacharyya", "cholesky", "marginal_bounds", "serial"]

@@ -21,6 +21,16 @@ def bhattacharyya(gaussians, others):
     return out
 
 
+def marginal_bounds(mean, variances, other_means, other_variances):
+    """What the coefficients of one Gaussian with each of some others are at most: those of the worst dimension, (L,).
+
+    A marginal distribution tells two Gaussians apart no better than all of it.
+    """
+    between = 0.5 * (variances + other_variances)
+    distance = 0.125 * (other_means - mean) ** 2 / between + 0.25 * np.log(between**2 / (variances * other_variances))
+    return np.exp(-np.maximum(distance.max(axis=1), 0.0))
+
+
 def lengths_and_log_dets(structure, covariances, vectors):
     """v^T C^-1 v and log |C| of K covariances and as many vectors."""
     if structure == "diag":
