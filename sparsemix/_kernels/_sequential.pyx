@@ -87,7 +87,7 @@ def stream(
                 w = 1.0 if weight is None else weight[row]
                 clusters.score(&rule.scores[0])
                 if not rule.respond(clusters, rule.sums[MASS], rule.sums[EXPECTED] if rule.recursion else rule.n_live,
-                                    rule.sums[USABLE], w, &log_predictive):
+                                    rule.n_live, rule.sums[USABLE], w, &log_predictive):
                     stop = -1 - row
                     break
                 open_slot(clusters, rule)
@@ -139,7 +139,7 @@ def revisit(
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
                 n_live -= rest <= NOTHING
             rest = rule.sums[MASS] - (w if n_old else 0.0)
-            if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, max(usable, 0.0), w,
+            if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, n_live, max(usable, 0.0), w,
                                 &log_predictive):
                 stop = -1 - row
                 break
@@ -230,7 +230,7 @@ def draw(
             alone = old >= 0 and members[old] == 1
             u = sparsemix_uniform(sparsemix_bits(
                 sparsemix_document_key(seed, <int64_t> (first_row + row), <int64_t> number), 0))
-            k = choose(rule, clusters.n_slots, new, largest, total, rule.full() and not alone, u)
+            k = choose(rule, clusters.n_slots, new, largest, total, rule.full(rule.n_live) and not alone, u)
             if k < 0:  # a new one: the row's own if it is alone there, else a free slot, else the next
                 if alone:
                     k = old
