@@ -124,7 +124,7 @@ cdef class Rule:
             return False
         share = exp(new - log_sum(old, new))
         opens = not self.full(n_live) and (
-            old == -INFINITY or (share > self.threshold and share * row_mass > self.prior.sigma))
+            old == -INFINITY or (share > max(self.threshold, SMALLEST_SHARE) and share * row_mass > self.prior.sigma))
         self.n_kept = 0
         if not opens and old == -INFINITY:  # no room, and no cluster with weight: the one that explains it best
             return self.keep_best(n_slots)
