@@ -120,7 +120,7 @@ cdef class Rule:
         self.weigh(n_slots, &largest, &total)
         old = largest + log(total) if total > 0.0 else -INFINITY
         log_predictive[0] = log_sum(old, new) - log(usable + exp(log_new))
-        if not (new < INFINITY and largest < INFINITY and isfinite(log_predictive[0])):
+        if not (new < INFINITY and largest < INFINITY and isfinite(total) and isfinite(log_predictive[0])):
             return False
         share = exp(new - log_sum(old, new))
         opens = not self.full(n_live) and (

@@ -224,7 +224,7 @@ def draw(
                     rule.scores[old] = clusters.score_without(old, w)
             new = log_new + clusters.score_new()
             rule.weigh(clusters.n_slots, &largest, &total)
-            if not (isfinite(new) and largest < INFINITY):
+            if not (isfinite(new) and largest < INFINITY and isfinite(total)):
                 stop = -1 - row
                 break
             alone = old >= 0 and members[old] == 1
