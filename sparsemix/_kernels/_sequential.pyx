@@ -32,12 +32,21 @@ cdef inline bint has_room(Clusters clusters, Rule rule, Responsibilities out) no
     return clusters.n_slots < clusters.capacity and (out is None or out.has_room(clusters.n_slots + 1))
 
 
-cdef inline void open_slot(Clusters clusters, Rule rule) noexcept nogil:
-    """The next slot holds a cluster if the row at hand opens one."""
-    cdef Py_ssize_t new = clusters.n_slots
-    if rule.n_kept and rule.slots[rule.n_kept - 1] == new:
+cdef inline void open_slot(Clusters clusters, Rule rule, Py_ssize_t own) noexcept nogil:
+    """A slot for the cluster that the row at hand opens, if any: ``own``, in which it was alone, or for -1 the next."""
+    cdef Py_ssize_t j = rule.n_kept - 1, new = clusters.n_slots
+    cdef double q
+    if j < 0 or rule.slots[j] != new:
+        return
+    if own < 0:
         rule.absent[new], rule.counts[new] = 1.0, 0.0
         clusters.n_slots += 1
+        return
+    q = rule.values[j]
+    while j > 0 and rule.slots[j - 1] > own:
+        rule.slots[j], rule.values[j] = rule.slots[j - 1], rule.values[j - 1]
+        j -= 1
+    rule.slots[j], rule.values[j] = <int> own, q
 
 
 cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, double w) noexcept nogil:
@@ -90,7 +99,7 @@ def stream(
                                     rule.n_live, rule.sums[USABLE], w, &log_predictive):
                     stop = -1 - row
                     break
-                open_slot(clusters, rule)
+                open_slot(clusters, rule, -1)
                 sums[0] += w * log_predictive
                 for j in range(rule.n_kept):
                     add(clusters, rule, rule.slots[j], rule.values[j], w)
@@ -110,13 +119,15 @@ def revisit(
 ):
     """Expectation propagation: each row's responsibilities under all other rows; clusters get the difference.
 
+    A row that was alone in a cluster and opens one keeps that one: otherwise it would change in every sweep.
+
     Returns
     -------
     row : int
         As for ``stream``.
     """
     check(clusters, rule, weight, first)
-    cdef Py_ssize_t row, j, k, start, n_old, n_live, stop = clusters.n_rows
+    cdef Py_ssize_t row, j, k, own, start, n_old, n_live, stop = clusters.n_rows
     cdef double w = 1.0, log_predictive = 0.0, q, usable, rest, sigma = rule.prior.sigma
     with nogil:
         for row in range(first, clusters.n_rows):
@@ -130,20 +141,23 @@ def revisit(
             w = 1.0 if weight is None else weight[row]
             start, n_old = old.starts[row], old.lengths[row]
             clusters.score(&rule.scores[0])
-            usable, n_live = rule.sums[USABLE], rule.n_live
+            usable, n_live, own = rule.sums[USABLE], rule.n_live, -1
             for j in range(start, start + n_old):
                 k, q = old.slots[j], old.values[j]
                 rest = rule.counts[k] - w * q
+                if rest <= NOTHING:
+                    rest = 0.0
+                    n_live -= 1
+                    own = k if own < 0 else own
                 rule.scores[k] = clusters.score_without(k, w * q)
                 rule.log_prior[k] = rule.log_weight(rest)
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
-                n_live -= rest <= NOTHING
             rest = rule.sums[MASS] - (w if n_old else 0.0)
             if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, n_live, max(usable, 0.0), w,
                                 &log_predictive):
                 stop = -1 - row
                 break
-            open_slot(clusters, rule)
+            open_slot(clusters, rule, own)
             sums[0] += w * log_predictive
             sums[1] += w * replace(clusters, rule, old, start, n_old, w)
             out.write(row, rule)
