@@ -213,19 +213,11 @@ def draw(
     check(clusters, rule, weight, first)
     if labels.shape[0] != clusters.n_rows or members.shape[0] != clusters.capacity:
         raise ValueError("labels must be (n,), members as long as counts")
-    cdef Py_ssize_t row, k, old, n_free = 0, stop = clusters.n_rows
+    cdef Py_ssize_t row, k, old, stop = clusters.n_rows
     cdef double w = 1.0, new, largest = 0.0, total = 0.0, rest, u
     cdef bint alone
-    cdef int[::1] free = np.empty(clusters.capacity, dtype=np.intc)
     with nogil:
-        for k in range(clusters.n_slots - 1, -1, -1):
-            if members[k] == 0:
-                free[n_free] = <int> k
-                n_free += 1
         for row in range(first, clusters.n_rows):
-            if n_free == 0 and clusters.n_slots == clusters.capacity:
-                stop = row
-                break
             if not clusters.begin(row):
                 continue
             w = 1.0 if weight is None else weight[row]
@@ -245,14 +237,12 @@ def draw(
             u = sparsemix_uniform(sparsemix_bits(
                 sparsemix_document_key(seed, <int64_t> (first_row + row), <int64_t> number), 0))
             k = choose(rule, clusters.n_slots, new, largest, total, rule.full(rule.n_live) and not alone, u)
-            if k < 0:  # a new one: the row's own if it is alone there, else a free slot, else the next
-                if alone:
-                    k = old
-                elif n_free:
-                    n_free -= 1
-                    k = free[n_free]
-                else:
-                    k = clusters.n_slots
+            if k < 0:  # a new one: the row's own if it is alone there, else in the first slot without members
+                k = old if alone else first_free(members, clusters.n_slots)
+                if k == clusters.capacity:
+                    stop = row
+                    break
+                if k == clusters.n_slots:
                     rule.counts[k] = 0.0
                     clusters.n_slots += 1
             if k == old:
@@ -263,14 +253,20 @@ def draw(
                 clusters.move(old, -w)
                 members[old] -= 1
                 rule.set_count(old, rule.counts[old] - w if members[old] else 0.0)
-                if members[old] == 0:
-                    free[n_free] = <int> old
-                    n_free += 1
             clusters.move(k, w)
             members[k] += 1
             rule.set_count(k, rule.counts[k] + w)
             labels[row] = <int> k
     return stop
+
+
+cdef inline Py_ssize_t first_free(const int64_t[::1] members, Py_ssize_t n_slots) noexcept nogil:
+    """The same slot however rows are cut into blocks; n_slots if none is free."""
+    cdef Py_ssize_t k
+    for k in range(n_slots):
+        if members[k] == 0:
+            return k
+    return n_slots
 
 
 cdef Py_ssize_t choose(Rule rule, Py_ssize_t n_slots, double new, double largest, double total, bint full,
