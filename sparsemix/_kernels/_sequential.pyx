@@ -214,7 +214,7 @@ def draw(
     if labels.shape[0] != clusters.n_rows or members.shape[0] != clusters.capacity:
         raise ValueError("labels must be (n,), members as long as counts")
     cdef Py_ssize_t row, k, old, stop = clusters.n_rows
-    cdef double w = 1.0, new, largest = 0.0, total = 0.0, rest, u
+    cdef double w = 1.0, new = 0.0, largest = 0.0, total = 0.0, u
     cdef bint alone
     with nogil:
         for row in range(first, clusters.n_rows):
@@ -222,18 +222,10 @@ def draw(
                 continue
             w = 1.0 if weight is None else weight[row]
             old = labels[row]
-            clusters.score(&rule.scores[0])
-            if old >= 0:
-                rest = rule.counts[old] - w if members[old] > 1 else 0.0
-                rule.log_prior[old] = rule.log_weight(rest)
-                if members[old] > 1:
-                    rule.scores[old] = clusters.score_without(old, w)
-            new = log_new + clusters.score_new()
-            rule.weigh(clusters.n_slots, &largest, &total)
-            if not (isfinite(new) and largest < INFINITY and isfinite(total)):
+            alone = old >= 0 and members[old] == 1
+            if not weigh_others(clusters, rule, w, old, alone, log_new, &new, &largest, &total):
                 stop = -1 - row
                 break
-            alone = old >= 0 and members[old] == 1
             u = sparsemix_uniform(sparsemix_bits(
                 sparsemix_document_key(seed, <int64_t> (first_row + row), <int64_t> number), 0))
             k = choose(rule, clusters.n_slots, new, largest, total, rule.full(rule.n_live) and not alone, u)
@@ -246,7 +238,6 @@ def draw(
                     rule.counts[k] = 0.0
                     clusters.n_slots += 1
             if k == old:
-                rule.log_prior[old] = rule.log_weight(rule.counts[old])
                 continue
             sums[0] += 1.0
             if old >= 0:
@@ -258,6 +249,51 @@ def draw(
             rule.set_count(k, rule.counts[k] + w)
             labels[row] = <int> k
     return stop
+
+
+cdef bint weigh_others(Clusters clusters, Rule rule, double w, Py_ssize_t own, bint alone, double log_new,
+                       double* new, double* largest, double* total) noexcept nogil:
+    """Shares of clusters without the row at hand, which is in slot ``own``, and the log weight of a new one.
+
+    Returns whether they are numbers.
+    """
+    clusters.score(&rule.scores[0])
+    if own >= 0:
+        rule.log_prior[own] = -INFINITY if alone else rule.log_weight(rule.counts[own] - w)
+        if not alone:
+            rule.scores[own] = clusters.score_without(own, w)
+    rule.weigh(clusters.n_slots, largest, total)
+    if own >= 0:
+        rule.log_prior[own] = rule.log_weight(rule.counts[own])
+    new[0] = log_new + clusters.score_new()
+    return isfinite(new[0]) and largest[0] < INFINITY and isfinite(total[0])
+
+
+def conditional(
+    Clusters clusters,      # IN
+    Rule rule,              # IN
+    double weight,          # IN    of the row
+    Py_ssize_t row,         # IN
+    Py_ssize_t own,         # IN    its slot, -1 has none
+    bint alone,             # IN    whether it is the only row there
+    double log_new,         # IN
+):
+    """Distribution that ``draw`` draws a row's cluster from, (n_slots + 1,): the last is a new one."""
+    check(clusters, rule, None, row)
+    if not (row < clusters.n_rows and -1 <= own < clusters.n_slots):
+        raise ValueError("row and own must be a row and a slot")
+    cdef double new = 0.0, largest = 0.0, total = 0.0
+    cdef bint full = rule.full(rule.n_live) and not alone
+    clusters.begin(row)
+    weigh_others(clusters, rule, weight, own, alone, log_new, &new, &largest, &total)
+    shares = np.append(np.asarray(rule.shares)[:clusters.n_slots], 0.0)
+    if total <= 0.0:
+        shares[:] = 0.0
+    if total <= 0.0 or not full:
+        scale = max(largest, new)
+        shares *= exp(largest - scale)
+        shares[clusters.n_slots] = exp(new - scale)
+    return shares / shares.sum()
 
 
 cdef inline Py_ssize_t first_free(const int64_t[::1] members, Py_ssize_t n_slots) noexcept nogil:
