@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+from sparsemix._kernels import _simd
+
 
 @pytest.fixture
 def ctrl_c():
@@ -11,3 +13,15 @@ def ctrl_c():
     old = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, old)
+
+
+@pytest.fixture(params=_simd.INSTRUCTION_SETS)
+def instruction_set(request):
+    """Each instruction set that the processor has."""
+    before = _simd.instruction_set()
+    try:
+        _simd.use_instruction_set(request.param)
+    except ValueError:
+        pytest.skip(f"this processor has no {request.param}")
+    yield request.param
+    _simd.use_instruction_set(before)

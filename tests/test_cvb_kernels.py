@@ -12,17 +12,6 @@ ORDERS = [False, True]
 SIZES = [1, 2, 5, 16, 17, 35]
 
 
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
-def instruction_set(request):
-    before = _simd.instruction_set()
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    _simd.use_instruction_set(before)
-
-
 class State:
     """Random documents with responsibilities and the sums that belong to them; document 2 is empty."""
 

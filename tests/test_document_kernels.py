@@ -5,23 +5,12 @@ import pytest
 import reference
 from scipy.special import gammaln, psi
 
-from sparsemix._kernels import _docstep, _simd, _special, _words
+from sparsemix._kernels import _docstep, _special, _words
 from sparsemix.topics._model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
 K = 12
 WIDTHS = [1, 2, 3, 8, K]
-
-
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
-def instruction_set(request):
-    before = _simd.instruction_set()
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    _simd.use_instruction_set(before)
 
 
 def read_only(*arrays):

@@ -30,10 +30,10 @@ cdef class Rule:
     # Log prior weight of a cluster with so many rows, but for what all clusters share.
     cdef double log_weight(self, double count) noexcept nogil
     cdef void set_count(self, Py_ssize_t slot, double count) noexcept nogil
-    cdef bint full(self) noexcept nogil
+    cdef bint full(self, Py_ssize_t n_live) noexcept nogil
     cdef void weigh(self, Py_ssize_t n_slots, double* largest, double* total) noexcept nogil
-    cdef bint respond(self, Clusters clusters, double mass, double expected, double usable, double row_mass,
-                      double* log_predictive) noexcept nogil
+    cdef bint respond(self, Clusters clusters, double mass, double expected, Py_ssize_t n_live, double usable,
+                      double row_mass, double* log_predictive) noexcept nogil
     cdef void keep(self, Py_ssize_t slot, double share) noexcept nogil
     cdef bint keep_best(self, Py_ssize_t n_slots) noexcept nogil
     cdef void truncate(self) noexcept nogil

@@ -98,16 +98,16 @@ cdef class Rule:
         self.counts[slot] = count
         self.log_prior[slot] = self.log_weight(count)
 
-    cdef bint full(self) noexcept nogil:
-        return self.max_components > 0 and self.n_live >= self.max_components
+    cdef bint full(self, Py_ssize_t n_live) noexcept nogil:
+        return self.max_components > 0 and n_live >= self.max_components
 
     cdef void weigh(self, Py_ssize_t n_slots, double* largest, double* total) noexcept nogil:
         """Shares of the clusters: exp(log prior weight + score - largest), and their total."""
         cdef Py_ssize_t padded = (n_slots + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
         sparsemix_weigh(self.level, &self.log_prior[0], &self.scores[0], padded, &self.shares[0], largest, total)
 
-    cdef bint respond(self, Clusters clusters, double mass, double expected, double usable, double row_mass,
-                      double* log_predictive) noexcept nogil:
+    cdef bint respond(self, Clusters clusters, double mass, double expected, Py_ssize_t n_live, double usable,
+                      double row_mass, double* log_predictive) noexcept nogil:
         """Responsibilities of the row at hand, in ``slots`` and ``values``; a new cluster is slot n_slots.
 
         ``scores`` holds the row's log predictive densities. False when they are not numbers.
@@ -120,11 +120,11 @@ cdef class Rule:
         self.weigh(n_slots, &largest, &total)
         old = largest + log(total) if total > 0.0 else -INFINITY
         log_predictive[0] = log_sum(old, new) - log(usable + exp(log_new))
-        if not (new < INFINITY and largest < INFINITY and isfinite(log_predictive[0])):
+        if not (new < INFINITY and largest < INFINITY and isfinite(total) and isfinite(log_predictive[0])):
             return False
         share = exp(new - log_sum(old, new))
-        opens = not self.full() and (
-            old == -INFINITY or (share > self.threshold and share * row_mass > self.prior.sigma))
+        opens = not self.full(n_live) and (
+            old == -INFINITY or (share > max(self.threshold, SMALLEST_SHARE) and share * row_mass > self.prior.sigma))
         self.n_kept = 0
         if not opens and old == -INFINITY:  # no room, and no cluster with weight: the one that explains it best
             return self.keep_best(n_slots)

@@ -32,12 +32,21 @@ cdef inline bint has_room(Clusters clusters, Rule rule, Responsibilities out) no
     return clusters.n_slots < clusters.capacity and (out is None or out.has_room(clusters.n_slots + 1))
 
 
-cdef inline void open_slot(Clusters clusters, Rule rule) noexcept nogil:
-    """The next slot holds a cluster if the row at hand opens one."""
-    cdef Py_ssize_t new = clusters.n_slots
-    if rule.n_kept and rule.slots[rule.n_kept - 1] == new:
+cdef inline void open_slot(Clusters clusters, Rule rule, Py_ssize_t own) noexcept nogil:
+    """A slot for the cluster that the row at hand opens, if any: ``own``, in which it was alone, or for -1 the next."""
+    cdef Py_ssize_t j = rule.n_kept - 1, new = clusters.n_slots
+    cdef double q
+    if j < 0 or rule.slots[j] != new:
+        return
+    if own < 0:
         rule.absent[new], rule.counts[new] = 1.0, 0.0
         clusters.n_slots += 1
+        return
+    q = rule.values[j]
+    while j > 0 and rule.slots[j - 1] > own:
+        rule.slots[j], rule.values[j] = rule.slots[j - 1], rule.values[j - 1]
+        j -= 1
+    rule.slots[j], rule.values[j] = <int> own, q
 
 
 cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, double w) noexcept nogil:
@@ -87,10 +96,10 @@ def stream(
                 w = 1.0 if weight is None else weight[row]
                 clusters.score(&rule.scores[0])
                 if not rule.respond(clusters, rule.sums[MASS], rule.sums[EXPECTED] if rule.recursion else rule.n_live,
-                                    rule.sums[USABLE], w, &log_predictive):
+                                    rule.n_live, rule.sums[USABLE], w, &log_predictive):
                     stop = -1 - row
                     break
-                open_slot(clusters, rule)
+                open_slot(clusters, rule, -1)
                 sums[0] += w * log_predictive
                 for j in range(rule.n_kept):
                     add(clusters, rule, rule.slots[j], rule.values[j], w)
@@ -110,13 +119,15 @@ def revisit(
 ):
     """Expectation propagation: each row's responsibilities under all other rows; clusters get the difference.
 
+    A row that was alone in a cluster and opens one keeps that one: otherwise it would change in every sweep.
+
     Returns
     -------
     row : int
         As for ``stream``.
     """
     check(clusters, rule, weight, first)
-    cdef Py_ssize_t row, j, k, start, n_old, n_live, stop = clusters.n_rows
+    cdef Py_ssize_t row, j, k, own, start, n_old, n_live, stop = clusters.n_rows
     cdef double w = 1.0, log_predictive = 0.0, q, usable, rest, sigma = rule.prior.sigma
     with nogil:
         for row in range(first, clusters.n_rows):
@@ -130,20 +141,23 @@ def revisit(
             w = 1.0 if weight is None else weight[row]
             start, n_old = old.starts[row], old.lengths[row]
             clusters.score(&rule.scores[0])
-            usable, n_live = rule.sums[USABLE], rule.n_live
+            usable, n_live, own = rule.sums[USABLE], rule.n_live, -1
             for j in range(start, start + n_old):
                 k, q = old.slots[j], old.values[j]
                 rest = rule.counts[k] - w * q
+                if rest <= NOTHING:
+                    rest = 0.0
+                    n_live -= 1
+                    own = k if own < 0 else own
                 rule.scores[k] = clusters.score_without(k, w * q)
                 rule.log_prior[k] = rule.log_weight(rest)
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
-                n_live -= rest <= NOTHING
             rest = rule.sums[MASS] - (w if n_old else 0.0)
-            if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, max(usable, 0.0), w,
+            if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, n_live, max(usable, 0.0), w,
                                 &log_predictive):
                 stop = -1 - row
                 break
-            open_slot(clusters, rule)
+            open_slot(clusters, rule, own)
             sums[0] += w * log_predictive
             sums[1] += w * replace(clusters, rule, old, start, n_old, w)
             out.write(row, rule)
@@ -199,64 +213,96 @@ def draw(
     check(clusters, rule, weight, first)
     if labels.shape[0] != clusters.n_rows or members.shape[0] != clusters.capacity:
         raise ValueError("labels must be (n,), members as long as counts")
-    cdef Py_ssize_t row, k, old, n_free = 0, stop = clusters.n_rows
-    cdef double w = 1.0, new, largest = 0.0, total = 0.0, rest, u
+    cdef Py_ssize_t row, k, old, stop = clusters.n_rows
+    cdef double w = 1.0, new = 0.0, largest = 0.0, total = 0.0, u
     cdef bint alone
-    cdef int[::1] free = np.empty(clusters.capacity, dtype=np.intc)
     with nogil:
-        for k in range(clusters.n_slots - 1, -1, -1):
-            if members[k] == 0:
-                free[n_free] = <int> k
-                n_free += 1
         for row in range(first, clusters.n_rows):
-            if n_free == 0 and clusters.n_slots == clusters.capacity:
-                stop = row
-                break
             if not clusters.begin(row):
                 continue
             w = 1.0 if weight is None else weight[row]
             old = labels[row]
-            clusters.score(&rule.scores[0])
-            if old >= 0:
-                rest = rule.counts[old] - w if members[old] > 1 else 0.0
-                rule.log_prior[old] = rule.log_weight(rest)
-                if members[old] > 1:
-                    rule.scores[old] = clusters.score_without(old, w)
-            new = log_new + clusters.score_new()
-            rule.weigh(clusters.n_slots, &largest, &total)
-            if not (isfinite(new) and largest < INFINITY):
+            alone = old >= 0 and members[old] == 1
+            if not weigh_others(clusters, rule, w, old, alone, log_new, &new, &largest, &total):
                 stop = -1 - row
                 break
-            alone = old >= 0 and members[old] == 1
             u = sparsemix_uniform(sparsemix_bits(
                 sparsemix_document_key(seed, <int64_t> (first_row + row), <int64_t> number), 0))
-            k = choose(rule, clusters.n_slots, new, largest, total, rule.full() and not alone, u)
-            if k < 0:  # a new one: the row's own if it is alone there, else a free slot, else the next
-                if alone:
-                    k = old
-                elif n_free:
-                    n_free -= 1
-                    k = free[n_free]
-                else:
-                    k = clusters.n_slots
+            k = choose(rule, clusters.n_slots, new, largest, total, rule.full(rule.n_live) and not alone, u)
+            if k < 0:  # a new one: the row's own if it is alone there, else in the first slot without members
+                k = old if alone else first_free(members, clusters.n_slots)
+                if k == clusters.capacity:
+                    stop = row
+                    break
+                if k == clusters.n_slots:
                     rule.counts[k] = 0.0
                     clusters.n_slots += 1
             if k == old:
-                rule.log_prior[old] = rule.log_weight(rule.counts[old])
                 continue
             sums[0] += 1.0
             if old >= 0:
                 clusters.move(old, -w)
                 members[old] -= 1
                 rule.set_count(old, rule.counts[old] - w if members[old] else 0.0)
-                if members[old] == 0:
-                    free[n_free] = <int> old
-                    n_free += 1
             clusters.move(k, w)
             members[k] += 1
             rule.set_count(k, rule.counts[k] + w)
             labels[row] = <int> k
     return stop
+
+
+cdef bint weigh_others(Clusters clusters, Rule rule, double w, Py_ssize_t own, bint alone, double log_new,
+                       double* new, double* largest, double* total) noexcept nogil:
+    """Shares of clusters without the row at hand, which is in slot ``own``, and the log weight of a new one.
+
+    Returns whether they are numbers.
+    """
+    clusters.score(&rule.scores[0])
+    if own >= 0:
+        rule.log_prior[own] = -INFINITY if alone else rule.log_weight(rule.counts[own] - w)
+        if not alone:
+            rule.scores[own] = clusters.score_without(own, w)
+    rule.weigh(clusters.n_slots, largest, total)
+    if own >= 0:
+        rule.log_prior[own] = rule.log_weight(rule.counts[own])
+    new[0] = log_new + clusters.score_new()
+    return isfinite(new[0]) and largest[0] < INFINITY and isfinite(total[0])
+
+
+def conditional(
+    Clusters clusters,      # IN
+    Rule rule,              # IN
+    double weight,          # IN    of the row
+    Py_ssize_t row,         # IN
+    Py_ssize_t own,         # IN    its slot, -1 has none
+    bint alone,             # IN    whether it is the only row there
+    double log_new,         # IN
+):
+    """Distribution that ``draw`` draws a row's cluster from, (n_slots + 1,): the last is a new one."""
+    check(clusters, rule, None, row)
+    if not (row < clusters.n_rows and -1 <= own < clusters.n_slots):
+        raise ValueError("row and own must be a row and a slot")
+    cdef double new = 0.0, largest = 0.0, total = 0.0
+    cdef bint full = rule.full(rule.n_live) and not alone
+    clusters.begin(row)
+    weigh_others(clusters, rule, weight, own, alone, log_new, &new, &largest, &total)
+    shares = np.append(np.asarray(rule.shares)[:clusters.n_slots], 0.0)
+    if total <= 0.0:
+        shares[:] = 0.0
+    if total <= 0.0 or not full:
+        scale = max(largest, new)
+        shares *= exp(largest - scale)
+        shares[clusters.n_slots] = exp(new - scale)
+    return shares / shares.sum()
+
+
+cdef inline Py_ssize_t first_free(const int64_t[::1] members, Py_ssize_t n_slots) noexcept nogil:
+    """The same slot however rows are cut into blocks; n_slots if none is free."""
+    cdef Py_ssize_t k
+    for k in range(n_slots):
+        if members[k] == 0:
+            return k
+    return n_slots
 
 
 cdef Py_ssize_t choose(Rule rule, Py_ssize_t n_slots, double new, double largest, double total, bint full,
