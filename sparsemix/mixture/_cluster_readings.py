@@ -60,7 +60,9 @@ class FittedClusters:
     def each_tile(self, rows, function):
         """``function(start, stop, weights, new)``: log prior + log predictive density of rows, (n, K) and (n,)."""
         if not len(self.slots):
-            raise ValueError("there is no cluster yet, only rows without words were seen; fit rows that have some")
+            raise ValueError(
+                "there is no cluster yet, only rows without words or of weights below discount were seen; fit others"
+            )
         state, log_weights = self.state, self.log_weights
         columns = slice(None) if np.array_equal(self.slots, np.arange(state.n_slots)) else self.slots
         tile = max(16, TILE_SCORES // state.n_slots)

@@ -48,6 +48,10 @@ class GaussianSlots:
         self._kernel_of_no_rows()  # completes the prior's slot
         self.reserve(capacity)
 
+    def __setstate__(self, state):
+        # arrays of a file that was loaded as a read-only map cannot change in place
+        vars(self).update(state, table=np.array(state["table"]), prior_slot=np.array(state["prior_slot"]))
+
     @property
     def n_features(self):
         """D."""

@@ -161,7 +161,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
+            Weight of each row; those that are not zero larger than ``discount``.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            For rows with NaN or infinity, negative counts or weights, and when no document has a word. A model that
+            For rows with NaN or infinity, negative counts, bad weights, and when no document has a word. A model that
             was fitted before stays as it was.
         """
         fits, started = [], time.perf_counter()
@@ -180,6 +180,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             if self.likelihood == "multinomial" and not rows.has_tokens:
                 raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
             self._check_concentration_prior()
+            self._check_smallest_weight(rows, kept)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             rng = np.random.default_rng(seed)
             state, rows = make_state(self, rows)
@@ -205,6 +206,16 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         given = self.concentration_prior
         if given is not None and not (len(given) == 2 and all(np.isfinite(v) and v > 0 for v in given)):
             raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
+
+    def _check_smallest_weight(self, rows, kept):
+        """A row that is alone in its cluster gives it n_k - discount."""
+        weight = rows.sample_weight
+        if weight is not None and weight.min() <= self.discount:
+            row = int(weight.argmin())
+            raise ValueError(
+                f"sample_weight of row {row if kept is None else kept[row]} is {weight[row]}; weights must be zero, or "
+                f"larger than discount={self.discount}, or a cluster of that row alone could not be"
+            )
 
     @property
     def n_samples_(self):
@@ -259,7 +270,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         }
 
     def _publish(self, fits):
-        """Publish the last completed sweep; whether there is one."""
+        """Publish the chain as it stands, if it has completed a sweep; whether it has."""
         if not fits or fits[0].stats is None:
             return False
         vars(self).update(self._attributes(fits[0], fits[0].n_rows))

@@ -78,17 +78,17 @@ class NGGPModel:
         """Sum over the sweep's rows of their log predictive densities before each was added."""
         return float(self.sums[0])
 
-    def _over_rows(self, state, x, start, call, grow=lambda: None):
+    def _over_rows(self, state, x, start, call, grow=lambda: None, new=True):
         """``call(clusters, rule, row)`` until it has done all rows of ``x``, with more room whenever it stops.
 
-        ``start`` is the place of the first of them among all rows.
+        ``start`` is the place of the first of them among all rows; ``new`` whether they come for the first time.
         """
         row = 0
         while row < len(x):
             clusters = state.sums.kernel(x, state.n_slots)
             stop = call(clusters, self.rule(state), row)
             state.used(clusters.n_slots)
-            state.n_rows += (stop if stop >= 0 else -1 - stop) - row
+            state.n_rows += ((stop if stop >= 0 else -1 - stop) - row) * new
             if stop < 0:
                 number = start - 1 - stop
                 raise ValueError(
@@ -194,9 +194,7 @@ class StreamingModel(NGGPModel):
             new.n_used = out.n_used
             return row
 
-        n_rows = state.n_rows
-        self._over_rows(state, x, start, call, lambda: new.grow(state.capacity))
-        state.n_rows = n_rows
+        self._over_rows(state, x, start, call, lambda: new.grow(state.capacity), new=False)
         vars(part).update(vars(new))
 
     def recount(self, visits, state):
@@ -239,9 +237,11 @@ class StreamingModel(NGGPModel):
 
     def _house(self, x, weight, part, row, state, number):
         """Responsibilities of a row that has lost all of its clusters."""
-        one = RowResponsibilities(1)
+        one, log_predictive = RowResponsibilities(1), self.sums[0]
         self.revisit(x, weight, one, state, number)
-        part.grow(one.n_used)
+        self.sums[0] = log_predictive  # the sweep has added that of the row
+        if part.n_used + one.n_used > len(part.slots):
+            part.grow(one.n_used)
         part.starts[row], part.lengths[row] = part.n_used, one.n_used
         part.slots[part.n_used :][: one.n_used] = one.slots[: one.n_used]
         part.values[part.n_used :][: one.n_used] = one.values[: one.n_used]
@@ -279,7 +279,7 @@ class GibbsModel(NGGPModel):
                 clusters, rule, weight, row, labels, state.members, log_new, self.seed, start, number, self.sums[1:]
             )
 
-        self._over_rows(state, x, start, call)
+        self._over_rows(state, x, start, call, new=number == 0)
 
     def gather(self, visits, state):
         """Start with all rows that say something in one cluster."""
@@ -293,11 +293,6 @@ class GibbsModel(NGGPModel):
     def _add_up(self, x, weight, labels, state):
         own = Responsibilities(np.arange(len(labels)), (labels >= 0).astype(np.intc), labels, np.ones(len(labels)))
         add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, own)
-
-    def begin(self, state):
-        """Each sweep counts its rows anew."""
-        super().begin(state)
-        state.n_rows = 0
 
     def global_step(self, state, lap):  # noqa: ARG002
         """Draw u, and the concentration if it has a prior."""

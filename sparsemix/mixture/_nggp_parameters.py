@@ -11,7 +11,7 @@ from sparsemix._engine.documents import Documents
 from sparsemix._engine.threads import Workers
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
-from sparsemix.mixture._assemble import prior_arguments
+from sparsemix.mixture._assemble import check_shape, prior_arguments
 from sparsemix.mixture._cluster_state import ClusterState
 from sparsemix.mixture._gaussian_slots import GaussianSlots
 from sparsemix.mixture._multinomial_slots import MultinomialSlots
@@ -81,10 +81,17 @@ def make_state(params, rows):
     if params.likelihood == "multinomial":
         return ClusterState(MultinomialSlots(n_features, params.dirichlet_prior)), rows
     family = GAUSSIANS[params.likelihood](n_features)
-    shift = rows.mean() if family.has_means else None
+    shift = origin(params, rows) if family.has_means else None
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
     prior = cluster_prior(params, family, rows, shift)
     return ClusterState(GaussianSlots(family, prior, shift=shift)), rows
+
+
+def origin(params, rows):
+    """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean."""
+    if params.mean_prior is None:
+        return rows.mean()
+    return check_shape("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 
 def cluster_prior(params, family, rows, shift):
