@@ -30,6 +30,7 @@ KERNELS = {
     "_mhw": ["simd.h", "alias.h", "own_token.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
     "_multinomial": [*VECTOR_HEADERS, "multinomial.h", "multinomial_loops.h"],
     "_nggp": ["nggp.h"],
+    "_pairs": [*VECTOR_HEADERS, "pairs.h", "pairs_loops.h", "random.h", "topl.h", "vector_rows.h"],
     "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
     "_random": ["random.h"],
     "_rule": [*VECTOR_HEADERS, "nggp.h", "vector_rows.h", "weigh.h", "weigh_loops.h"],

@@ -20,6 +20,7 @@ SOURCES = sorted([*FILES, *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd"), *PAC
 FLOORS = {
     "sparsemix._kernels": 0,
     "sparsemix._stats": 1,
+    "sparsemix.mixture._candidates": 2,
     "sparsemix.mixture._cluster_moves": 2,
     "sparsemix.mixture._cluster_state": 2,
     "sparsemix.mixture._gaussian_slots": 2,

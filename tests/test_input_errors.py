@@ -71,7 +71,7 @@ BAD_PARAMETERS = {
     "unknown covariance": ({"covariance_type": "round"}, "covariance_type"),
     "unknown inference": ({"inference": "gibbs"}, "inference"),
     "unknown method": ({"learning_method": "svi"}, "learning_method"),
-    "unknown candidates": ({"candidates": "nearest"}, "candidates.*'all'"),
+    "unknown candidates": ({"candidates": "nearest"}, "candidates.*'a"),
     "unknown start": ({"init_params": "magic"}, "init_params"),
     "negative tol": ({"tol": -1.0}, "tol"),
     "decay of zero": ({"learning_decay": 0.0}, "learning_decay"),

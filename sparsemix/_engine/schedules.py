@@ -72,7 +72,7 @@ class Batch:
     first_comparable_lap = 1
 
     def __init__(self, n_rows):
-        self.n_rows = n_rows
+        self.n_rows = self.step_rows = n_rows
 
     def batches(self):
         """One batch a lap."""
@@ -101,6 +101,7 @@ class Memoized:
         order = rng.permutation(n_rows)
         self._selections = [np.sort(part) for part in np.array_split(order, max(1, -(-n_rows // batch_size)))]
         self._memo = [None] * len(self._selections)
+        self.step_rows = len(self._selections[0])
         self._initial = self._unseen = None
         self._current = 0
 
@@ -162,7 +163,7 @@ class Stochastic:
 
     def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
         self.n_rows = n_rows
-        self.batch_size = batch_size
+        self.batch_size = self.step_rows = batch_size
         self.rng = rng
         self.decay = decay
         self.offset = offset

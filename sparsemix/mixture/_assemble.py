@@ -10,6 +10,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix.mixture._candidates import PATIENCE, CandidateSearch
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._start import Start, data_gaussian
 
@@ -21,6 +22,9 @@ INIT_ROWS_PER_COMPONENT = 50
 BATCH_ROWS = 1_000
 BATCH_ROWS_PER_COMPONENT = 10
 MEMOIZED_BATCHES = 10
+# Components on a row's list of candidates, and the number of components from which on there are lists.
+CANDIDATES = 4
+CANDIDATES_FROM = 100
 
 
 def assemble(params, rows, workers):
@@ -42,6 +46,22 @@ def assemble(params, rows, workers):
     stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
     weights = (StickBreakingWeights if stick_breaking else DirichletWeights)(concentration)
     return rows, VariationalMixture(family, weights, prior, *sizes), smoothing
+
+
+def make_search(params, rng, step_rows, stored=True):
+    """How candidates are found by steps of so many rows; None when the weights of all components are made.
+
+    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one.
+    """
+    n_components, size = params.n_components, params.candidates
+    if size == "auto":
+        size = max(CANDIDATES, kept_entries(params))
+        if not stored or n_components < CANDIDATES_FROM or 4 * size > n_components:
+            return None
+    if size == "all" or size >= n_components:
+        return None
+    every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
+    return CandidateSearch(max(size, kept_entries(params)), int(rng.integers(2**31)), every)
 
 
 def kept_entries(params):

@@ -9,6 +9,7 @@ from sparsemix._kernels import _accumulate, _topl
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
+from sparsemix.mixture._candidates import TILE
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,20 @@ class MixtureModel:
         Of the rows and of the table that the local step reads; statistics are float64 always.
     shift : ndarray of shape (D,) or None
         What ``Rows`` subtracts; kept so that statistics know it.
+    search : CandidateSearch or None
+        How a row finds the components whose weights are made for it; None makes those of all.
     """
 
     unit = "row"
 
-    def __init__(self, family, weights, n_components, n_nonzero, dtype, shift=None):
+    def __init__(self, family, weights, n_components, n_nonzero, dtype, shift=None, search=None):
         self.family = family
         self.weights = weights
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.dtype = np.dtype(dtype)
         self.shift = shift
+        self.search = search
         self.table = None
 
     def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
@@ -72,10 +76,15 @@ class MixtureModel:
 
     def blocking(self, rows):
         """Rows of a tile, and of a chunk."""
-        return rows.blocking(self.n_components, self.n_nonzero)
+        tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
+        if self.search is None:
+            return tile, chunk
+        return TILE, max(1, chunk // TILE) * TILE
 
     def scratch(self, n_rows):
         """Room for the weights of a tile."""
+        if self.search is not None:
+            return None
         return np.empty((n_rows, self.n_components), dtype=self.dtype)
 
     def prepare(self, x, workers):
@@ -89,8 +98,11 @@ class MixtureModel:
         """Weights W_nk = E[log pi_k] + E[log F(x_n | phi_k)] of a tile, over all components."""
         return self.table.weights(x, scratch[: len(x)])
 
-    def local_step(self, x, resp, scratch, numbers=None, memory=None):  # noqa: ARG002
+    def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` is what errors call the rows."""
+        if self.search is not None:
+            self.search.local_step(x, resp, numbers, memory)
+            return
         _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
@@ -104,12 +116,20 @@ class MixtureModel:
             lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
         )
 
+    def _make_table(self, gaussians, stats, split):
+        """Everything that the next local steps read."""
+        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+        if self.search is not None:
+            self.search = self.search.updated(gaussians, self.table)
+
     def size(self, stats):
         """What bounds are compared per unit of: rows."""
         return float(stats["mass"])
 
     def permute(self, order):
         """Components change their order; the next global step does the rest."""
+        if self.search is not None:
+            self.search = self.search.permuted(order)
 
 
 class VariationalMixture(MixtureModel):
@@ -125,8 +145,7 @@ class VariationalMixture(MixtureModel):
 
     def global_step(self, stats, split=serial):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
-        gaussians = self.family.expected(self.posterior(stats))
-        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+        self._make_table(self.family.expected(self.posterior(stats)), stats, split)
 
     def lower_bound(self, stats):
         """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
@@ -153,7 +172,7 @@ class MaximumLikelihoodMixture(MixtureModel):
     def global_step(self, stats, split=serial):
         """Maximum likelihood given the statistics."""
         gaussians = self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians)
-        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+        self._make_table(gaussians, stats, split)
         self.gaussians = gaussians
 
     def lower_bound(self, stats):
@@ -169,5 +188,6 @@ class MaximumLikelihoodMixture(MixtureModel):
 
     def permute(self, order):
         """See MixtureModel."""
+        super().permute(order)
         moved = self.gaussians.covariances if self.gaussians.structure == "tied" else self.gaussians.covariances[order]
         self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)

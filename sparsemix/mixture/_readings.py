@@ -1,5 +1,7 @@
 """What a fitted mixture of Gaussians tells: predictions, densities, parameters."""
 
+from copy import copy
+
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import DensityMixin
@@ -81,7 +83,8 @@ class MixtureReadings(DensityMixin):
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        model = self._fitted.model
+        model = copy(self._fitted.model)
+        model.search = None  # exact
         with Workers(self.n_jobs) as workers:
             resp, _ = respond(model, self._rows(X), slice(0, len(X)), workers)
         return resp.to_csr(model.n_components)

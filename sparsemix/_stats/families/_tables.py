@@ -120,6 +120,15 @@ class KernelTable:
         self.offsets = np.ascontiguousarray(offsets, dtype=dtype)
         self.constants = np.ascontiguousarray(constants, dtype=dtype)
 
+    @property
+    def kernel(self):
+        """The table that a kernel reads."""
+        return self
+
+    def rows(self, x):
+        """Rows as the kernel's table knows them."""
+        return x
+
     def weights(self, x, out):
         """Log densities of rows ``x`` (n, D) in ``out`` (n, K), both C-ordered and of the table's dtype."""
         _quadratic.log_density(self.shape, x, self.factors, self.offsets, self.constants, out)
@@ -157,14 +166,18 @@ class TiedTable:
         self.dtype = dtype
         self.whitening = np.asfortranarray(symmetric.unpack_triangle(factors[0]).T)
         constants = constants - 0.5 * (log_dets[0] + n_features * LOG_2PI)
-        self.spheres = KernelTable(
+        self.kernel = KernelTable(
             _quadratic.SPHERICAL, np.ones(len(constants)), gaussians.means @ self.whitening, constants, dtype
         )
         self.whitening = self.whitening.astype(dtype)
 
+    def rows(self, x):
+        """Rows in the coordinates in which the covariance is the identity."""
+        return np.ascontiguousarray(x @ self.whitening)
+
     def weights(self, x, out):
         """Log densities of rows ``x`` (n, D) in ``out`` (n, K)."""
-        return self.spheres.weights(np.ascontiguousarray(x @ self.whitening), out)
+        return self.kernel.weights(self.rows(x), out)
 
 
 TABLES = {"full": full_table, "diag": diagonal_table, "spherical": spherical_table, "tied": TiedTable}

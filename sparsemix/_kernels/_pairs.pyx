@@ -1,0 +1,253 @@
+"""Weights of chosen pairs of a row and a component: short lists of candidates, their neighbours, and the best of them.
+
+The loops over features are in pairs_loops.h.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint64_t
+
+from sparsemix._kernels._simd cimport instruction_level
+from sparsemix._kernels._topl cimport top_l, softmax
+
+from sparsemix._kernels._simd import aligned_empty
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "pairs.h" nogil:
+    enum:
+        SPARSEMIX_PAIR_BLOCK
+        SPARSEMIX_PAIRS_TRIANGULAR
+        SPARSEMIX_PAIRS_DIAGONAL
+        SPARSEMIX_PAIRS_SPHERICAL
+    ctypedef struct sparsemix_pairs:
+        int shape
+        Py_ssize_t n_features, n_components, factor_size, offset_size
+        const Py_ssize_t* starts
+        const int* rows
+    Py_ssize_t sparsemix_column_size(Py_ssize_t)
+    void sparsemix_pairs_float(int, const sparsemix_pairs*, const float*, const float*, const float*, const float*,
+                               float*)
+    void sparsemix_pairs_double(int, const sparsemix_pairs*, const double*, const double*, const double*,
+                                const double*, double*)
+
+
+cdef extern from "random.h" nogil:
+    uint64_t sparsemix_document_key(uint64_t, int64_t, int64_t)
+    uint64_t sparsemix_bits(uint64_t, uint64_t)
+    unsigned int sparsemix_below(uint64_t, unsigned int)
+
+
+TRIANGULAR = SPARSEMIX_PAIRS_TRIANGULAR
+DIAGONAL = SPARSEMIX_PAIRS_DIAGONAL
+SPHERICAL = SPARSEMIX_PAIRS_SPHERICAL
+BLOCK = SPARSEMIX_PAIR_BLOCK
+
+
+def by_columns(
+    const real[::1] factors,    # IN  (K D (D + 1) / 2,) triangles row by row
+    Py_ssize_t n_features,      # IN  D
+):
+    """The same triangles column by column, and padded, as ``log_density`` reads them."""
+    cdef Py_ssize_t size = n_features * (n_features + 1) // 2, n_components = factors.shape[0] // size
+    cdef Py_ssize_t padded = (n_features + SPARSEMIX_PAIR_BLOCK - 1) // SPARSEMIX_PAIR_BLOCK * SPARSEMIX_PAIR_BLOCK
+    cdef Py_ssize_t total = sparsemix_column_size(n_features), k, i, j, top, at
+    cdef real[::1] out = aligned_empty(n_components * total, np.float32 if real is float else np.float64)
+    with nogil:
+        for k in range(n_components):
+            at = k * total
+            for j in range(n_features):
+                top = j // SPARSEMIX_PAIR_BLOCK * SPARSEMIX_PAIR_BLOCK
+                for i in range(top, padded):
+                    if j <= i < n_features:
+                        out[at + i - top] = factors[k * size + i * (i + 1) // 2 + j]
+                    else:
+                        out[at + i - top] = 0
+                at += padded - top
+    return np.asarray(out)
+
+
+def log_density(
+    int shape,                      # IN  of R_k: TRIANGULAR (by columns), DIAGONAL or SPHERICAL
+    const real[:, ::1] x,           # IN  (n, D)
+    const real[::1] factors,        # IN  as ``by_columns`` gives them; (K D,); or (K,)
+    const real[:, ::1] offsets,     # IN  (K, D) o_k, for TRIANGULAR padded with zeros and on a cache line
+    const real[::1] constants,      # IN  (K,)
+    const Py_ssize_t[::1] starts,   # IN  (K + 1,) pairs of component k are starts[k] to starts[k + 1]
+    const int[::1] rows,            # IN  (n_pairs,) their rows
+    real[::1] out,                  # OUT (n_pairs,) constants[k] - 0.5 |R_k x - o_k|^2
+):
+    """Log densities of pairs; each is the same whatever pairs stand beside it."""
+    cdef sparsemix_pairs s
+    cdef Py_ssize_t n_components = constants.shape[0]
+    s.shape, s.n_features, s.n_components = shape, x.shape[1], n_components
+    s.factor_size = 1
+    s.offset_size = offsets.shape[1]
+    if shape == SPARSEMIX_PAIRS_TRIANGULAR:
+        s.factor_size = sparsemix_column_size(x.shape[1])
+    elif shape == SPARSEMIX_PAIRS_DIAGONAL:
+        s.factor_size = x.shape[1]
+    if factors.shape[0] != n_components * s.factor_size or offsets.shape[0] != n_components:
+        raise ValueError(f"factors must hold {n_components} x {s.factor_size} numbers, offsets as many rows")
+    if starts.shape[0] != n_components + 1 or starts[0] != 0 or starts[n_components] != rows.shape[0]:
+        raise ValueError("starts must lead from 0 to the number of pairs")
+    if out.shape[0] != rows.shape[0]:
+        raise ValueError("out must be (n_pairs,)")
+    if rows.shape[0] == 0:
+        return
+    s.starts, s.rows = &starts[0], &rows[0]
+    cdef int level = instruction_level()
+    with nogil:
+        if real is float:
+            sparsemix_pairs_float(level, &s, &x[0, 0], &factors[0], &offsets[0, 0], &constants[0], &out[0])
+        else:
+            sparsemix_pairs_double(level, &s, &x[0, 0], &factors[0], &offsets[0, 0], &constants[0], &out[0])
+
+
+def expand(
+    const int[:, ::1] lists,        # IN  (n, C) components of each row
+    const int[:, ::1] neighbours,   # IN  (K, G) of each component, itself among them
+    const int64_t[::1] numbers,     # IN  (n,) of the rows, which key their random components
+    Py_ssize_t n_random,            # IN  drawn for each row beside the neighbours,
+    Py_ssize_t least,               # IN  and more until the row has so many
+    uint64_t seed,                  # IN
+    uint64_t visit,                 # IN
+    int64_t[::1] indptr,            # OUT (n + 1,)
+    int[::1] out,                   # OUT (n max(C (G + 1) + n_random, least),) each row's candidates, none twice, its list first
+):
+    """Candidates of rows: the neighbours of those on their lists, and some at random; returns their number."""
+    cdef Py_ssize_t n = lists.shape[0], n_components = neighbours.shape[0], row, c, g, at = 0
+    cdef int k
+    cdef uint64_t key
+    cdef int[::1] seen = np.full(n_components, -1, dtype=np.intc)
+    if numbers.shape[0] != n or indptr.shape[0] != n + 1:
+        raise ValueError("numbers must be (n,) and indptr (n + 1,)")
+    if least > n_components:
+        raise ValueError(f"least must be at most {n_components}")
+    if out.shape[0] < n * max(lists.shape[1] * (neighbours.shape[1] + 1) + n_random, least):
+        raise ValueError("out is too small")
+    with nogil:
+        indptr[0] = 0
+        for row in range(n):
+            for c in range(lists.shape[1]):
+                k = lists[row, c]
+                if k >= 0 and seen[k] != row:
+                    seen[k], out[at] = <int> row, k
+                    at += 1
+            for c in range(lists.shape[1]):
+                if lists[row, c] < 0:
+                    continue
+                for g in range(neighbours.shape[1]):
+                    k = neighbours[lists[row, c], g]
+                    if seen[k] != row:
+                        seen[k], out[at] = <int> row, k
+                        at += 1
+            key = sparsemix_document_key(seed, numbers[row], <int64_t> visit)
+            for c in range(n_random):
+                k = <int> sparsemix_below(sparsemix_bits(key, <uint64_t> c), <unsigned int> n_components)
+                if seen[k] != row:
+                    seen[k], out[at] = <int> row, k
+                    at += 1
+            k = <int> sparsemix_below(sparsemix_bits(key, <uint64_t> n_random), <unsigned int> n_components)
+            while at - indptr[row] < least:
+                k = k + 1 if k + 1 < n_components else 0
+                if seen[k] != row:
+                    seen[k], out[at] = <int> row, k
+                    at += 1
+            indptr[row + 1] = at
+    return at
+
+
+def group(
+    const int64_t[::1] indptr,      # IN  (n + 1,)
+    const int[::1] candidates,      # IN  (n_pairs,) components, row by row
+    Py_ssize_t[::1] starts,         # OUT (K + 1,)
+    int[::1] rows,                  # OUT (n_pairs,) row of each pair, component by component
+    int[::1] places,                # OUT (n_pairs,) where a pair of a row stands among those of the components
+):
+    """Pairs by component instead of by row."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = starts.shape[0] - 1, row, e, k
+    cdef Py_ssize_t[::1] at = np.zeros(n_components + 1, dtype=np.intp)
+    with nogil:
+        for e in range(indptr[n]):
+            at[candidates[e] + 1] += 1
+        for k in range(n_components):
+            at[k + 1] += at[k]
+        for k in range(n_components + 1):
+            starts[k] = at[k]
+        for row in range(n):
+            for e in range(indptr[row], indptr[row + 1]):
+                k = candidates[e]
+                rows[at[k]], places[e] = <int> row, <int> at[k]
+                at[k] += 1
+
+
+def choose(
+    const int64_t[::1] indptr,      # IN  (n + 1,)
+    const int[::1] candidates,      # IN  (n_pairs,) components, row by row
+    const int[::1] places,          # IN  (n_pairs,)
+    const real[::1] weights,        # IN  (n_pairs,) component by component
+    int[:, ::1] lists,              # OUT (n, C) the best of each row, increasing; -1 where there are fewer
+    int[:, ::1] indices,            # OUT (n, L) support, increasing; or None
+    double[:, ::1] values,          # OUT (n, L) responsibilities
+    double[::1] log_z,              # OUT (n,) log of the sum of exp(weights) over the support
+):
+    """The best C candidates of each row, and with ``indices`` the responsibilities of the best L.
+
+    The lower component of two equals. Returns the first row without L finite weights, or -1.
+    """
+    cdef Py_ssize_t n = indptr.shape[0] - 1, row, size, longest = 1, bad = -1, start
+    cdef int n_kept = <int> lists.shape[1], n_nonzero = 0 if indices is None else <int> indices.shape[1]
+    for row in range(n):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    dtype = np.float32 if real is float else np.float64
+    cdef real[::1] found = np.empty(longest + 16, dtype=dtype), heap = np.empty(max(n_kept, n_nonzero), dtype=dtype)
+    cdef int[::1] chosen = np.empty(max(n_kept, n_nonzero), dtype=np.intc), names = np.empty(longest, dtype=np.intc)
+    with nogil:
+        for row in range(n):
+            start = indptr[row]
+            size = indptr[row + 1] - start
+            if size < n_nonzero:
+                bad = row
+                break
+            sort_pairs(&candidates[start], &places[start], weights, size, names, found)
+            best(found, names, size, n_kept, heap, chosen, &lists[row, 0])
+            if n_nonzero == 0:
+                continue
+            if top_l(&found[0], <int> size, n_nonzero, &heap[0], &chosen[0]) or softmax(
+                    &found[0], &chosen[0], n_nonzero, &values[row, 0], &log_z[row]):
+                bad = row
+                break
+            for size in range(n_nonzero):
+                indices[row, size] = names[chosen[size]]
+    return bad
+
+
+cdef void best(real[::1] found, int[::1] names, Py_ssize_t size, int n_kept, real[::1] heap, int[::1] chosen,
+               int* out) noexcept nogil:
+    """The components of the largest weights, increasing."""
+    cdef Py_ssize_t j
+    if size <= n_kept:
+        for j in range(n_kept):
+            out[j] = names[j] if j < size else -1
+        return
+    top_l(&found[0], <int> size, n_kept, &heap[0], &chosen[0])
+    for j in range(n_kept):
+        out[j] = names[chosen[j]]
+
+
+cdef void sort_pairs(const int* candidates, const int* places, const real[::1] weights, Py_ssize_t size,
+                     int[::1] names, real[::1] values) noexcept nogil:
+    """A row's candidates in increasing order, with their weights."""
+    cdef Py_ssize_t e, at
+    cdef int k
+    cdef real w
+    for e in range(size):
+        k, w, at = candidates[e], weights[places[e]], e
+        while at > 0 and names[at - 1] > k:
+            names[at], values[at] = names[at - 1], values[at - 1]
+            at -= 1
+        names[at], values[at] = k, w
