@@ -116,7 +116,7 @@ def expand(
     uint64_t seed,                  # IN
     uint64_t visit,                 # IN
     int64_t[::1] indptr,            # OUT (n + 1,)
-    int[::1] out,                   # OUT (n max(C (G + 1) + n_random, least),) each row's candidates, none twice, its list first
+    int[::1] out,                   # OUT (n max(C (G + 1) + n_random, least),) of each row, none twice, its list first
 ):
     """Candidates of rows: the neighbours of those on their lists, and some at random; returns their number."""
     cdef Py_ssize_t n = lists.shape[0], n_components = neighbours.shape[0], row, c, g, at = 0
