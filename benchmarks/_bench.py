@@ -27,6 +27,10 @@ class Sizes:
     marks: tuple = (1, 2, 5, 10, 20, 50, 100, 200)
     learning_seconds: tuple = (8, 15)
     rival_seconds: tuple = (25, 50)
+    candidate_components: tuple = (100, 400, 1_000, 2_000)
+    dense_at_most: int = 400  # components of a dense pass beside one with candidates
+    candidate_passes: int = 17  # two periods of the search
+    candidates: int = 4
     memory_components: int = 400
     methods: tuple = ("batch", "memoized", "online")
     inferences: tuple = ("em", "vb")
@@ -40,14 +44,16 @@ class Sizes:
 
 DEFAULT = Sizes()
 FULL = replace(
-    DEFAULT, pass_components=(100, 400, 800), passes=8, rival_passes=3, rival_pairs=80_000_000, sparsity_share=1.0,
+    DEFAULT, pass_components=(100, 400, 800), candidate_components=(100, 400, 1_000, 2_000, 5_000), passes=8,
+    rival_passes=3, rival_pairs=80_000_000, sparsity_share=1.0,
     sparsity_passes=(20, 20), learning_seconds=(60, 120), rival_seconds=(120, 240),
 )  # fmt: skip
 QUICK = Sizes(
     n_rows=2_000, n_test=200, components=(6,), pass_components=(6,), passes=2, rival_passes=1, rival_pairs=9_000,
     nonzeros=(2, None), sparsity_share=1.0, sparsity_passes=(2,), marks=(1, 2), learning_seconds=(0.05,),
     rival_seconds=(0.05,), memory_components=6, methods=("online",), inferences=("vb",), thread_methods=("memoized",),
-    diagonal_types=("diag",), diagonal_patch=8, diagonal_components=6, diagonal_rival_rows=500,
+    candidate_components=(20,), candidate_passes=2, candidates=1, diagonal_types=("diag",), diagonal_patch=8,
+    diagonal_components=6, diagonal_rival_rows=500,
 )  # fmt: skip
 
 

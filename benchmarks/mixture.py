@@ -61,16 +61,17 @@ def start_type(covariance_type):
     return covariance_type if covariance_type in ("diag", "spherical") else "zero_mean"
 
 
-def time_sparse(bench, section, n_components, covariance_type, n_rows, size=8):
+def time_sparse(bench, section, n_components, covariance_type, n_rows, size=8, candidates="all"):
     """Seconds of a pass of our mixture."""
     fields = {
-        "name": SPARSE, "covariance_type": covariance_type, "n_components": n_components, "n_rows": n_rows,
-        "pairs": n_rows * n_components, "mark": "",
+        "name": SPARSE if candidates == "all" else f"{SPARSE}, candidates", "covariance_type": covariance_type,
+        "n_components": n_components, "n_rows": n_rows, "pairs": n_rows * n_components, "mark": "",
     }  # fmt: skip
     return bench.measure(
-        section, f"{SPARSE} {covariance_type}, K={n_components}", "sparse_passes", fields=fields,
+        section, f"{fields['name']} {covariance_type}, K={n_components}", "sparse_passes", fields=fields,
         **bench.files(size), start=bench.start(n_components, start_type(covariance_type), size), rows=n_rows,
-        passes=bench.sizes.passes, covariance_type=covariance_type, **COMMON,
+        passes=bench.sizes.passes if candidates == "all" else bench.sizes.candidate_passes,
+        covariance_type=covariance_type, **(COMMON | {"candidates": candidates}),
     )  # fmt: skip
 
 
@@ -120,6 +121,28 @@ def section_phases(bench):
     )  # fmt: skip
 
 
+def section_candidates(bench):
+    """Seconds of a pass against the number of components, with short lists of candidates and without."""
+    sizes, rows = bench.sizes, []
+    for n_components in sizes.candidate_components:
+        choices = [sizes.candidates, *(["all"] if n_components <= sizes.dense_at_most else [])]
+        for choice in choices:
+            record = bench.measure(
+                "candidates", f"K={n_components}, candidates={choice}", "sparse_passes",
+                fields={"n_components": n_components, "candidates": choice}, **bench.files(held_out=True),
+                start=bench.start(n_components), rows=bench.n_rows, passes=sizes.candidate_passes,
+                covariance_type="zero_mean", **(COMMON | {"candidates": choice}),
+            )  # fmt: skip
+            rows.append([
+                n_components, choice, number(record["seconds"]), number(1e6 * record["seconds"] / bench.n_rows, ".2f"),
+                number(record["held_out"]),
+            ])  # fmt: skip
+    print_table(
+        f"Candidates: batch EM, zero means, L=4, {bench.n_rows:,} rows, {sizes.candidate_passes} passes, one core",
+        ["K", "candidates", "s/pass", "us/row", "held-out, nats"], rows,
+    )  # fmt: skip
+
+
 def section_sparsity(bench):
     """What L costs and what it gains."""
     n_rows = round(bench.n_rows * bench.sizes.sparsity_share)
@@ -163,6 +186,14 @@ def section_learning(bench):
             bench.measure(
                 "learning", f"{method} {inference}", "sparse_curve", fields=fields, budget=budget, **shared,
                 covariance_type="zero_mean", **(COMMON | {"inference": inference, "learning_method": method}),
+            )
+            for inference in sizes.inferences for method in sizes.methods
+        ]  # fmt: skip
+        records += [
+            bench.measure(
+                "learning", f"{method} {inference}, candidates", "sparse_curve", fields=fields, budget=budget, **shared,
+                covariance_type="zero_mean",
+                **(COMMON | {"inference": inference, "learning_method": method, "candidates": sizes.candidates}),
             )
             for inference in sizes.inferences for method in sizes.methods
         ]  # fmt: skip
@@ -256,8 +287,11 @@ def section_diagonal(bench):
     rows, rivals = [], []
     for kind in sizes.diagonal_types:
         rival = time_rival(bench, "diagonal", n_components, kind, n_rows, sizes.diagonal_rival_rows, size)
-        ours = time_sparse(bench, "diagonal", n_components, kind, n_rows, size)
-        rows += [pass_row(record, rival, 0.0)[:6] for record in (ours, rival)]
+        ours = [
+            time_sparse(bench, "diagonal", n_components, kind, n_rows, size, candidates)
+            for candidates in ("all", sizes.candidates)
+        ]
+        rows += [pass_row(record, rival, 0.0)[:6] for record in (*ours, rival)]
         rivals.append(rival)
     print_table(
         f"Diagonal covariances: seconds of a pass, batch EM, L=4, {n_rows:,} rows, D={size * size}, float32, one core",
