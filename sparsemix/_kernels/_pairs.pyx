@@ -5,10 +5,11 @@ The loops over features are in pairs_loops.h.
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 
 from sparsemix._kernels._simd cimport instruction_level
-from sparsemix._kernels._topl cimport top_l, softmax
+from sparsemix._kernels._topl cimport softmax
 
 from sparsemix._kernels._simd import aligned_empty
 
@@ -197,57 +198,67 @@ def choose(
 ):
     """The best C candidates of each row, and with ``indices`` the responsibilities of the best L.
 
-    The lower component of two equals. Returns the first row without L finite weights, or -1.
+    The lower component of two equals. Returns the first row without L weights, of which one is finite, or -1.
     """
-    cdef Py_ssize_t n = indptr.shape[0] - 1, row, size, longest = 1, bad = -1, start
-    cdef int n_kept = <int> lists.shape[1], n_nonzero = 0 if indices is None else <int> indices.shape[1]
-    for row in range(n):
-        longest = max(longest, indptr[row + 1] - indptr[row])
+    cdef Py_ssize_t n = indptr.shape[0] - 1, row, start, size, bad = -1
+    cdef int j, n_kept = <int> lists.shape[1], n_nonzero = 0 if indices is None else <int> indices.shape[1]
     dtype = np.float32 if real is float else np.float64
-    cdef real[::1] found = np.empty(longest + 16, dtype=dtype), heap = np.empty(max(n_kept, n_nonzero), dtype=dtype)
-    cdef int[::1] chosen = np.empty(max(n_kept, n_nonzero), dtype=np.intc), names = np.empty(longest, dtype=np.intc)
+    cdef real[::1] found = np.empty(n_kept, dtype=dtype)
+    cdef int[::1] names = np.empty(n_kept, dtype=np.intc), order = np.arange(n_kept, dtype=np.intc)
+    if n_nonzero > n_kept:
+        raise ValueError(f"lists must be as long as the {n_nonzero} responsibilities of a row")
     with nogil:
         for row in range(n):
             start = indptr[row]
-            size = indptr[row + 1] - start
-            if size < n_nonzero:
+            size = best(&candidates[start], &places[start], weights, indptr[row + 1] - start, names, found)
+            if size < n_nonzero or (n_nonzero and softmax(&found[0], &order[0], n_nonzero, &values[row, 0],
+                                                          &log_z[row])):
                 bad = row
                 break
-            sort_pairs(&candidates[start], &places[start], weights, size, names, found)
-            best(found, names, size, n_kept, heap, chosen, &lists[row, 0])
-            if n_nonzero == 0:
-                continue
-            if top_l(&found[0], <int> size, n_nonzero, &heap[0], &chosen[0]) or softmax(
-                    &found[0], &chosen[0], n_nonzero, &values[row, 0], &log_z[row]):
-                bad = row
-                break
-            for size in range(n_nonzero):
-                indices[row, size] = names[chosen[size]]
+            if n_nonzero:
+                for j in range(n_nonzero):
+                    indices[row, j] = names[j]
+                sort_names(&indices[row, 0], &values[row, 0], n_nonzero)
+            for j in range(n_kept):
+                lists[row, j] = names[j] if j < size else -1
+            sort_names(&lists[row, 0], NULL, <int> size)
     return bad
 
 
-cdef void best(real[::1] found, int[::1] names, Py_ssize_t size, int n_kept, real[::1] heap, int[::1] chosen,
-               int* out) noexcept nogil:
-    """The components of the largest weights, increasing."""
-    cdef Py_ssize_t j
-    if size <= n_kept:
-        for j in range(n_kept):
-            out[j] = names[j] if j < size else -1
-        return
-    top_l(&found[0], <int> size, n_kept, &heap[0], &chosen[0])
-    for j in range(n_kept):
-        out[j] = names[chosen[j]]
-
-
-cdef void sort_pairs(const int* candidates, const int* places, const real[::1] weights, Py_ssize_t size,
-                     int[::1] names, real[::1] values) noexcept nogil:
-    """A row's candidates in increasing order, with their weights."""
-    cdef Py_ssize_t e, at
+cdef Py_ssize_t best(const int* candidates, const int* places, const real[::1] weights, Py_ssize_t size,
+                     int[::1] names, real[::1] found) noexcept nogil:
+    """The largest weights and their components, the largest first; returns their number, -1 for one that is none."""
+    cdef Py_ssize_t e, j, count = 0, n_kept = names.shape[0]
     cdef int k
     cdef real w
     for e in range(size):
-        k, w, at = candidates[e], weights[places[e]], e
-        while at > 0 and names[at - 1] > k:
-            names[at], values[at] = names[at - 1], values[at - 1]
-            at -= 1
-        names[at], values[at] = k, w
+        k, w = candidates[e], weights[places[e]]
+        if not w < <real> INFINITY:
+            return -1
+        if count == n_kept and (w < found[count - 1] or (w == found[count - 1] and k > names[count - 1])):
+            continue
+        j = count if count < n_kept else n_kept - 1
+        count = min(count + 1, n_kept)
+        while j > 0 and (found[j - 1] < w or (found[j - 1] == w and names[j - 1] > k)):
+            names[j], found[j] = names[j - 1], found[j - 1]
+            j -= 1
+        names[j], found[j] = k, w
+    return count
+
+
+cdef inline void sort_names(int* names, double* values, int n) noexcept nogil:
+    """Components in increasing order, and their values with them."""
+    cdef int i, j, k
+    cdef double v = 0.0
+    for i in range(1, n):
+        k, j = names[i], i
+        if values:
+            v = values[i]
+        while j > 0 and names[j - 1] > k:
+            names[j] = names[j - 1]
+            if values:
+                values[j] = values[j - 1]
+            j -= 1
+        names[j] = k
+        if values:
+            values[j] = v
