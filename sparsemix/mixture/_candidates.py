@@ -16,9 +16,11 @@ from sparsemix._stats import symmetric
 # Neighbours of a component, and components at random, that a row looks at.
 NEIGHBOURS = 8
 RANDOM = 2
-# At its first visit a row looks at this many components at random, then at half as many more each time; after so many
-# visits this begins anew, which finds the components that lists do not lead to.
-FIRST = 64
+# At its first visit a row looks at this many components at random, then at half as many more each time. Few of them
+# keep the sizes of components balanced. After so many visits this begins anew with more of them, which finds the
+# components that lists do not lead to.
+FIRST = 32
+AGAIN = 64
 PERIOD = 8
 # Rows that are seen once look at this share of all components, then at the neighbours of the best, so many times.
 SHARE_ONCE = 0.25
@@ -96,13 +98,14 @@ class CandidateSearch:
         x, numbers = self.table.rows(x), np.asarray(numbers, dtype=np.int64)
         if memory is None:
             lists = np.full((len(x), self.size), -1, dtype=np.intc)
-            once = max(FIRST, int(SHARE_ONCE * len(self.neighbours)))
+            once = max(AGAIN, int(SHARE_ONCE * len(self.neighbours)))
             for n_random in (once, *[0] * ROUNDS):
                 bad = self._round(x, lists, numbers, n_random, resp)
         else:
             lists, visit = memory.recall(numbers)
             lists = renamed(lists, self.places)
-            bad = self._round(x, lists, numbers, max(RANDOM, FIRST >> (visit % PERIOD)), resp)
+            n_random = (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD
+            bad = self._round(x, lists, numbers, max(RANDOM, n_random), resp)
         if bad >= 0:  # components without weight were all that a row found: it looks at every one
             bad = self._round(x, lists, numbers, 0, resp, least=len(self.neighbours))
         if bad >= 0:
