@@ -61,7 +61,8 @@ def make_search(params, rng, step_rows, stored=True):
     if size == "all" or size >= n_components:
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
-    return CandidateSearch(max(size, kept_entries(params)), int(rng.integers(2**31)), every)
+    size, seed = max(size, kept_entries(params)), int(rng.integers(2**31))
+    return CandidateSearch(size, seed, every, params.candidates_init == "all")
 
 
 def kept_entries(params):

@@ -61,12 +61,15 @@ class CandidateSearch:
         Keys the random candidates, with the row's number and the number of the step.
     every : int
         Steps after which neighbours are made anew; in the beginning after 1, 2, 4, ...
+    all_first : bool
+        Whether rows look at all components at their first visit, or at a few at random.
     """
 
-    def __init__(self, size, seed, every=1):
+    def __init__(self, size, seed, every=1, all_first=False):
         self.size = size
         self.seed = seed
         self.every = every
+        self.all_first = all_first
         self.n_steps = 0
         self.neighbours = self.table = None
         self.ids = self.places = None
@@ -104,8 +107,9 @@ class CandidateSearch:
         else:
             lists, visit = memory.recall(numbers)
             lists = renamed(lists, self.places)
-            n_random = (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD
-            bad = self._round(x, lists, numbers, max(RANDOM, n_random), resp)
+            n_random = max(RANDOM, (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD)
+            least = len(self.neighbours) if self.all_first and visit == 0 else 1
+            bad = self._round(x, lists, numbers, n_random, resp, least)
         if bad >= 0:  # components without weight were all that a row found: it looks at every one
             bad = self._round(x, lists, numbers, 0, resp, least=len(self.neighbours))
         if bad >= 0:
