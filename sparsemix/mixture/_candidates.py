@@ -25,8 +25,9 @@ PERIOD = 8
 # Rows that are seen once look at this share of all components, then at the neighbours of the best, so many times.
 SHARE_ONCE = 0.25
 ROUNDS = 2
-# Rows whose pairs are grouped by component at once.
+# Rows, and at most so many pairs, that are grouped by component at once.
 TILE = 1 << 13
+MOST_PAIRS = 1 << 20
 # Neighbours are made anew after this times K^1.5 rows.
 PATIENCE = 5.0
 # Numbers of the matrices that are unpacked at once.
@@ -125,10 +126,21 @@ class CandidateSearch:
 
         Returns a row that found no finite weight, or -1.
         """
-        n, n_neighbours = len(x), self.neighbours.shape[1]
         least = max(least, resp.indices.shape[1])
-        indptr = np.empty(n + 1, dtype=np.int64)
-        candidates = np.empty(n * max(self.size * (n_neighbours + 1) + n_random, least), dtype=np.intc)
+        width = max(self.size * (self.neighbours.shape[1] + 1) + n_random, least)
+        step = max(1, MOST_PAIRS // width)
+        for start in range(0, len(x), step):
+            part = slice(start, min(start + step, len(x)))
+            outputs = lists[part], resp.indices[part], resp.values[part], resp.log_z[part]
+            bad = self._look(x[part], numbers[part], n_random, least, width, outputs)
+            if bad >= 0:
+                return start + bad
+        return -1
+
+    def _look(self, x, numbers, n_random, least, width, outputs):
+        """One part of the rows of a round."""
+        n, lists = len(x), outputs[0]
+        indptr, candidates = np.empty(n + 1, dtype=np.int64), np.empty(n * width, dtype=np.intc)
         n_pairs = _pairs.expand(
             lists, self.neighbours, numbers, n_random, least, self.seed, self.n_steps, indptr, candidates
         )
@@ -136,7 +148,7 @@ class CandidateSearch:
         starts, (rows, places) = np.empty(len(self.neighbours) + 1, dtype=np.intp), np.empty((2, n_pairs), np.intc)
         _pairs.group(indptr, candidates, starts, rows, places)
         weights = self.table.weights(x, starts, rows)
-        return _pairs.choose(indptr, candidates, places, weights, lists, resp.indices, resp.values, resp.log_z)
+        return _pairs.choose(indptr, candidates, places, weights, *outputs)
 
 
 def renamed(lists, names):
