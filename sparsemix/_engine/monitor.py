@@ -83,7 +83,7 @@ class Monitor:
     def lap(self, lap, model, stats):
         """Record a lap; returns whether the fit ends."""
         size, name = model.size(stats), getattr(model, "objective", "lower_bound")
-        change = model.change(stats) if hasattr(model, "change") else None
+        change = model.change(stats) if hasattr(model, "change") and not self.schedule.has_bound else None
         value = change if name == "change" else getattr(model, name)(stats)
         self.history.append(
             {
