@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 import reference
@@ -500,6 +501,8 @@ def test_slots_come_and_go(structure):
     case.feed()
     table, slots = case.slots.table.copy(), case.slots
     twin = slots.copy()
+    assert not np.shares_memory(twin.table, slots.table)
+    assert not np.shares_memory(twin.prior_slot, slots.prior_slot)
     slots.reserve(20)
     assert slots.capacity == 20
     np.testing.assert_array_equal(slots.table[:7], table)
@@ -519,6 +522,16 @@ def test_slots_come_and_go(structure):
     scores = twin.kernel(case.x, 5).scores(0, 40)
     for mine, theirs in zip(again.kernel(case.x, 5).scores(0, 40), scores, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_slots_from_a_memory_mapped_file(tmp_path):
+    case = Case("full")
+    case.feed()
+    joblib.dump(case.slots, tmp_path / "slots")
+    again = joblib.load(tmp_path / "slots", mmap_mode="r")
+    again.kernel(case.x, 5).move_one(0, 0, 1.0)
+    case.kernel().move_one(0, 0, 1.0)
+    np.testing.assert_array_equal(again.table, case.slots.table)
 
 
 def test_results_do_not_depend_on_blocks(structure):

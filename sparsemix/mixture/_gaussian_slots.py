@@ -79,9 +79,7 @@ class GaussianSlots:
 
     def copy(self):
         """The same with arrays of its own."""
-        twin = copy(self)
-        twin.table, twin.prior_slot = self.table.copy(), self.prior_slot.copy()
-        return twin
+        return copy(self)  # as __setstate__ does it
 
     def clear(self, slots=slice(None)):
         """These slots, or all, as the prior is."""
