@@ -107,6 +107,6 @@ cdef class MultinomialClusters(Clusters):
             change)
 
 
-def log_rising(double[::1] x, double count):
+def log_rising(const double[::1] x, double count):
     """log Gamma(x + count) - log Gamma(x) of each x, as the loops take it; for tests."""
     return np.array([sparsemix_log_rising(value, count) for value in x])

@@ -57,14 +57,18 @@ cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, doubl
     rule.absent[k] *= 1.0 - q
 
 
-def check(Clusters clusters, Rule rule, weight, Py_ssize_t first):
+def check(Clusters clusters, Rule rule, weight, Py_ssize_t first, *responsibilities):
     """What all sweeps ask."""
+    cdef Responsibilities rows
     if rule.counts.shape[0] != clusters.capacity:
         raise ValueError("rule and clusters must have the same capacity")
     if weight is not None and len(weight) != clusters.n_rows:
         raise ValueError("weight must be (n,)")
     if not 0 <= first <= clusters.n_rows:
         raise ValueError(f"first must be 0 to {clusters.n_rows}")
+    for rows in responsibilities:
+        if rows is not None and rows.starts.shape[0] != clusters.n_rows:
+            raise ValueError("responsibilities must be of (n,) rows")
 
 
 def stream(
@@ -82,7 +86,9 @@ def stream(
     row : int
         The first row that was not seen, for want of room; or -1 - row for one without finite scores.
     """
-    check(clusters, rule, weight, first)
+    check(clusters, rule, weight, first, out)
+    if sums.shape[0] != 1:
+        raise ValueError("sums must be (1,)")
     cdef Py_ssize_t row, j, stop = clusters.n_rows
     cdef double w = 1.0, log_predictive = 0.0
     with nogil:
@@ -109,13 +115,13 @@ def stream(
 
 
 def revisit(
-    Clusters clusters,          # INOUT
-    Rule rule,                  # INOUT
-    const double[::1] weight,   # IN    (n,) of rows, or None
-    Py_ssize_t first,           # IN    row to begin with
-    Responsibilities old,       # IN    of rows, contained in the clusters
-    Responsibilities out,       # INOUT the new ones
-    double[::1] sums,           # INOUT (2,) += log predictive densities of rows given all others, changes |q - q_old|
+    Clusters clusters,                # INOUT
+    Rule rule,                        # INOUT
+    const double[::1] weight,         # IN    (n,) of rows, or None
+    Py_ssize_t first,                 # IN    row to begin with
+    Responsibilities old not None,    # IN    of rows, contained in the clusters
+    Responsibilities out not None,    # INOUT the new ones
+    double[::1] sums,                 # INOUT (2,) += log predictive densities given all others, changes |q - q_old|
 ):
     """Expectation propagation: each row's responsibilities under all other rows; clusters get the difference.
 
@@ -126,7 +132,9 @@ def revisit(
     row : int
         As for ``stream``.
     """
-    check(clusters, rule, weight, first)
+    check(clusters, rule, weight, first, old, out)
+    if sums.shape[0] != 2:
+        raise ValueError("sums must be (2,)")
     cdef Py_ssize_t row, j, k, own, start, n_old, n_live, stop = clusters.n_rows
     cdef double w = 1.0, log_predictive = 0.0, q, usable, rest, sigma = rule.prior.sigma
     with nogil:
@@ -211,8 +219,10 @@ def draw(
         As for ``stream``.
     """
     check(clusters, rule, weight, first)
-    if labels.shape[0] != clusters.n_rows or members.shape[0] != clusters.capacity:
-        raise ValueError("labels must be (n,), members as long as counts")
+    if labels.shape[0] != clusters.n_rows or members.shape[0] != clusters.capacity or sums.shape[0] != 1:
+        raise ValueError("labels must be (n,), members as long as counts, sums (1,)")
+    if labels.shape[0] and np.max(labels) >= clusters.n_slots:
+        raise ValueError(f"labels must be below {clusters.n_slots}")
     cdef Py_ssize_t row, k, old, stop = clusters.n_rows
     cdef double w = 1.0, new = 0.0, largest = 0.0, total = 0.0, u
     cdef bint alone
@@ -387,7 +397,7 @@ def add_up(
     Responsibilities resp,      # IN    of rows
 ):
     """Add rows to clusters by the responsibilities that they have."""
-    check(clusters, rule, weight, 0)
+    check(clusters, rule, weight, 0, resp)
     cdef Py_ssize_t row, j
     cdef double w
     with nogil:

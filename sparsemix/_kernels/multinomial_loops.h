@@ -107,7 +107,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_o
     for (v = 0; v < parts; v++) {
         const VECTOR total = *(const VECTOR *)(totals + k + v * LANES);
         SPARSEMIX_NAME(normalise)(&product[v], &exponent[v]);
-        if (d->n_tokens <= FACTORS && d->n_tokens == (int)d->n_tokens) {
+        if (d->n_tokens >= 1 && d->n_tokens <= FACTORS && d->n_tokens == (int)d->n_tokens) {
             VECTOR below = total;
             for (r = 1; r < (int)d->n_tokens; r++)
                 below *= total + (REAL)r;
