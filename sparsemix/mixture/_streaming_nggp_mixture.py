@@ -320,10 +320,14 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            As ``fit``; what was learned before stays.
+            As ``fit``; what was learned before stays. A row so extreme that it has no finite density under any cluster
+            ends the call; the rows before it are learned then.
         """
-        with self._all_or_nothing():
+        begun = []
+        with self._all_or_nothing(lambda: self._publish_stream(begun)):
             first = not hasattr(self, "_fitted")
+            if not first:
+                self._check_likelihood()
             X = check_data(self, X, reset=first)
             shift = None if first else getattr(self._fitted.state.sums, "shift", None)
             rows, kept = weighted_rows(self, X, sample_weight, shift)
@@ -334,16 +338,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             model = self._model(state)
             model.numbers = kept
-        try:
+            begun.append((model, state, state.n_rows))
             for start, stop in spans(len(rows), ROWS):
                 part = slice(start, stop)
                 with interrupts_wait():
                     model.stream(rows.read(part), rows.weight(part), state, start)
-        finally:
-            if not first or state.n_rows:
-                for name in OF_FIT:
-                    vars(self).pop(name, None)
-                self._fitted = self._readings(model.prior, state)
+            self._publish_stream(begun)
         return self
 
     @property
@@ -382,6 +382,15 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 "and covariance_prior, or a larger first block"
             )
 
+    def _check_likelihood(self):
+        """A stream goes on as it began."""
+        began = self._fitted.state.sums.likelihood
+        if began != self.likelihood:
+            raise ValueError(
+                f"likelihood is {self.likelihood!r}, but the stream began with {began!r}; set it back, or call fit to "
+                "begin anew"
+            )
+
     def _readings(self, prior, state):
         recursion = self.expected_clusters == "recursion"
         expected = state.expected_clusters if recursion else len(state.live(prior.discount))
@@ -396,6 +405,16 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             "converged_": monitor.converged,
             "history_": list(monitor.history),
         }
+
+    def _publish_stream(self, begun):
+        """Publish the clusters of the rows so far; whether rows have come."""
+        if not begun or begun[0][1].n_rows == begun[0][2]:
+            return False
+        model, state, _ = begun[0]
+        for name in OF_FIT:
+            vars(self).pop(name, None)
+        self._fitted = self._readings(model.prior, state)
+        return True
 
     def _publish(self, fits):
         """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""
