@@ -103,14 +103,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Places in ``weights_`` and the other attributes by cluster. ``cluster_ids_[labels]`` are numbers that stay
             with their clusters while a stream goes on.
         """
-        rows = self._rows(X)
-        labels = np.empty(len(rows), dtype=np.int64)
-
-        def best(start, stop, weights, new):  # noqa: ARG001
-            labels[start:stop] = weights.argmax(axis=1)
-
-        self._fitted.each_tile(rows, best)
-        return labels
+        return self._labels(self._rows(X))
 
     def predict_proba(self, X):
         """Responsibilities of the clusters, a dense array; see ``predict_sparse_proba`` for many clusters.
@@ -266,11 +259,6 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return fitted.state.sums.covariances(fitted.slots)
 
     @property
-    def u_(self):
-        """The auxiliary variable U of the normalized measure: its mode, or in sampling its last draw."""
-        return float(np.exp(self._attribute("u_").state.log_u))
-
-    @property
     def n_samples_seen_(self):
         """Rows of positive weight that were learned from."""
         return self._attribute("n_samples_seen_").state.n_rows
@@ -297,8 +285,20 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _rows(self, X):
         """Rows as the fitted clusters read them."""
         check_is_fitted(self)
-        shift = getattr(self._fitted.state.sums, "shift", None)
-        return weighted_rows(self, check_data(self, X, reset=False), None, shift)[0]
+        return self._read(check_data(self, X, reset=False))
+
+    def _read(self, X):
+        """The same for rows that were checked."""
+        return weighted_rows(self, X, None, getattr(self._fitted.state.sums, "shift", None))[0]
+
+    def _labels(self, rows):
+        labels = np.empty(len(rows), dtype=np.int64)
+
+        def best(start, stop, weights, new):  # noqa: ARG001
+            labels[start:stop] = weights.argmax(axis=1)
+
+        self._fitted.each_tile(rows, best)
+        return labels
 
     def _log_density(self, rows):
         return self._fitted.log_density(rows)

@@ -228,6 +228,11 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """Given, or the last draw."""
         return self._attribute("concentration_").prior.concentration
 
+    @property
+    def u_(self):
+        """The last draw of U."""
+        return float(np.exp(self._attribute("u_").state.log_u))
+
     def score_samples(self, X, average="density"):
         """Log predictive density of each row, averaged over the samples.
 

@@ -15,7 +15,15 @@ from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix.mixture._cluster_moves import MERGE_THRESHOLDS, Moves
 from sparsemix.mixture._cluster_readings import ClusterReadings, FittedClusters
 from sparsemix.mixture._nggp_model import RowResponsibilities, StreamingModel
-from sparsemix.mixture._nggp_parameters import ROWS, SHARED, check_data, make_prior, make_state, weighted_rows
+from sparsemix.mixture._nggp_parameters import (
+    ROWS,
+    SHARED,
+    check_data,
+    make_prior,
+    make_state,
+    prior_is_given,
+    weighted_rows,
+)
 
 # Attributes that tell of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
@@ -116,7 +124,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     expected_n_clusters_ : float
         E[K], expected number of clusters of the rows so far under their responsibilities.
     u_ : float
-        Mode of U after the last row.
+        Mode of U given the rows so far.
     labels_ : ndarray of shape (n_samples,), int64
         Cluster of each row of ``fit``, as ``predict`` has it.
     n_iter_ : int
@@ -293,7 +301,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             run(model, rows, row_state, monitor, state)
             self._publish(fits)
             if self.compute_labels:
-                self.labels_ = self.predict(X)
+                self.labels_ = self._labels(self._read(X))
             observer.finish()
         return self
 
@@ -351,6 +359,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """E[K], expected number of clusters of the rows so far under their responsibilities."""
         return self._attribute("expected_n_clusters_").state.expected_clusters
 
+    @property
+    def u_(self):
+        """Mode of U given the rows so far, in E[K] clusters."""
+        fitted = self._attribute("u_")
+        return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
+
     # -- inside
 
     def _model(self, state, record=False):
@@ -375,8 +389,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _check_first(self, rows):
         """Priors that are taken from the data need some."""
-        given = self.covariance_prior is not None and (self.mean_prior is not None or self.likelihood == "zero_mean")
-        if self.likelihood != "multinomial" and not given and len(rows) < 2:
+        if self.likelihood != "multinomial" and not prior_is_given(self) and len(rows) < 2:
             raise ValueError(
                 "the first call of partial_fit has 1 sample (row), from which no prior can be taken; give mean_prior "
                 "and covariance_prior, or a larger first block"
