@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -121,10 +121,10 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rows = self._rows(X)
         resp = np.empty((len(rows), self.n_clusters_))
 
-        def softmax(start, stop, weights, new):  # noqa: ARG001
-            resp[start:stop] = np.exp(weights - logsumexp(weights, axis=1, keepdims=True))
+        def respond(start, stop, weights, new):  # noqa: ARG001
+            resp[start:stop] = softmax(weights, axis=1)
 
-        self._fitted.each_tile(rows, softmax)
+        self._fitted.each_tile(rows, respond)
         return resp
 
     def predict_sparse_proba(self, X):
@@ -143,7 +143,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rows, tiles = self._rows(X), []
 
         def keep(start, stop, weights, new):  # noqa: ARG001
-            resp = np.exp(weights - logsumexp(weights, axis=1, keepdims=True))
+            resp = softmax(weights, axis=1)
             resp[resp < 1e-6] = 0.0
             if self.n_nonzero is not None and self.n_nonzero < resp.shape[1]:
                 others = np.argsort(-resp, axis=1, kind="stable")[:, self.n_nonzero :]
