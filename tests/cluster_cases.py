@@ -19,6 +19,9 @@ WEIGHTS = np.random.default_rng(0).uniform(0.6, 2.0, 150)
 _rng = np.random.default_rng(0)
 CLOUDS = _rng.normal(size=(150, 2)) + np.array([[3.0, 3.0], [7.0, 3.0], [3.0, 8.0]])[_rng.integers(0, 3, 150)]
 
+# The same, each other one near zero.
+SCALES = CLOUDS * np.where(np.arange(150) % 2, 0.05, 1.0)[:, None]
+
 # What is far apart: each document has the words of one of six groups, each row is near one of four corners.
 GROUPS = np.random.default_rng(1).integers(0, 6, 120)
 APART = np.zeros((120, 30))
@@ -45,8 +48,8 @@ def given_prior(likelihood):
 def streaming(likelihood="multinomial", **params):
     """A stream whose clusters are many enough to come, merge and go."""
     params = {"concentration": 1.0, "new_cluster_threshold": 0.3, "random_state": 0} | params
-    if params.get("discount", 0.0) > 0.3:
-        params["new_cluster_threshold"] = max(params["new_cluster_threshold"], params["discount"])
+    if params["new_cluster_threshold"] is not None:
+        params["new_cluster_threshold"] = max(params["new_cluster_threshold"], params.get("discount", 0.0))
     return StreamingNGGPMixture(likelihood, **(given_prior(likelihood) | params))
 
 
@@ -58,7 +61,7 @@ def gibbs(likelihood="multinomial", **params):
 
 def rows_of(likelihood):
     """Rows whose clusters are unsure."""
-    return TEXTS if likelihood == "multinomial" else CLOUDS
+    return {"multinomial": TEXTS, "zero_mean": SCALES}.get(likelihood, CLOUDS)
 
 
 def apart(likelihood):

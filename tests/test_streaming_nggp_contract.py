@@ -272,7 +272,7 @@ def test_a_row_without_finite_density_is_named_and_ends_the_stream_before_it(lik
     weight = np.ones(150)
     weight[:20] = 0.0  # the row is the caller's
     est = streaming(likelihood).partial_fit(rows[:50])
-    with pytest.raises(ValueError, match="row 100 of X has no finite density.*rescale X, or remove"):
+    with pytest.raises(ValueError, match=r"row 100 of X has no finite density.*rescale X, or remove"):
         est.partial_fit(rows, sample_weight=weight)
     assert_same_bits(est, stream(streaming(likelihood), np.vstack([rows[:50], rows[20:100]])), rows[:100])
     fitted = streaming(likelihood, n_epochs=2).fit(rows[:100])
@@ -450,8 +450,8 @@ def test_real_huge_and_small_counts(factor, n_epochs):
 @pytest.mark.parametrize("n_features", [1, 2, 9])
 def test_unusual_rows_give_valid_clusters(n_features, likelihood, n_epochs):
     rng = np.random.default_rng(0)
-    for rows in (rng.normal(size=(40, n_features)), 1e6 + rng.normal(size=(40, n_features)),
-                 rng.normal(size=(2, n_features)), np.repeat(rng.normal(size=(2, n_features)), 30, axis=0)):  # fmt: skip
+    some, two = rng.normal(size=(40, n_features)), rng.normal(size=(2, n_features))
+    for rows in (some, 1e6 + some, two, np.repeat(two, 30, axis=0)):
         with warnings.catch_warnings():
             # fewer rows than features: the data's covariance, which scales the prior, is singular
             warnings.filterwarnings("ignore", "the covariance of component 0", RuntimeWarning)
@@ -466,7 +466,7 @@ def test_a_prior_that_is_taken_from_the_data_needs_some(likelihood):
     est = StreamingNGGPMixture(likelihood)
     for weight in (None, np.r_[1.0, 0.0]):
         n = 1 if weight is None else 2
-        with pytest.raises(ValueError, match="1 sample.*mean_prior and covariance_prior, or a larger first block"):
+        with pytest.raises(ValueError, match=r"1 sample.*mean_prior and covariance_prior, or a larger first block"):
             est.partial_fit(rows[:n], sample_weight=weight)
         assert_never_fitted(est)
     assert streaming(likelihood).partial_fit(rows[:1]).n_clusters_ == 1  # given in full
@@ -501,7 +501,7 @@ def test_fit_in_the_order_of_the_data_is_a_stream(likelihood):
 
 @per_likelihood
 @per_method
-def test_rows_of_weight_zero_are_not_there(n_epochs, likelihood, monkeypatch):
+def test_rows_of_weight_zero_are_not_there(n_epochs, likelihood):
     rows = rows_of(likelihood)
     weight = np.random.default_rng(3).integers(0, 3, len(rows_of("full"))).astype(float)
     weighed = streaming(likelihood, n_epochs=n_epochs).fit(rows, sample_weight=weight)
