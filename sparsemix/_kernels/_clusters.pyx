@@ -47,7 +47,9 @@ cdef class Clusters:
         cdef double[::1] row = aligned_empty(max(self.capacity, 1), np.float64)
         with nogil:
             for i in range(last - first):
-                self.begin(first + i)
+                if not self.begin(first + i):
+                    out[i, :], new[i] = 0.0, 0.0
+                    continue
                 new[i] = self.score_new()
                 self.score(&row[0])
                 for k in range(self.n_slots):

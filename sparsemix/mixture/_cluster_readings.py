@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -103,14 +103,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Places in ``weights_`` and the other attributes by cluster. ``cluster_ids_[labels]`` are numbers that stay
             with their clusters while a stream goes on.
         """
-        rows = self._rows(X)
-        labels = np.empty(len(rows), dtype=np.int64)
-
-        def best(start, stop, weights, new):  # noqa: ARG001
-            labels[start:stop] = weights.argmax(axis=1)
-
-        self._fitted.each_tile(rows, best)
-        return labels
+        return self._labels(self._rows(X))
 
     def predict_proba(self, X):
         """Responsibilities of the clusters, a dense array; see ``predict_sparse_proba`` for many clusters.
@@ -128,10 +121,10 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rows = self._rows(X)
         resp = np.empty((len(rows), self.n_clusters_))
 
-        def softmax(start, stop, weights, new):  # noqa: ARG001
-            resp[start:stop] = np.exp(weights - logsumexp(weights, axis=1, keepdims=True))
+        def respond(start, stop, weights, new):  # noqa: ARG001
+            resp[start:stop] = softmax(weights, axis=1)
 
-        self._fitted.each_tile(rows, softmax)
+        self._fitted.each_tile(rows, respond)
         return resp
 
     def predict_sparse_proba(self, X):
@@ -150,7 +143,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rows, tiles = self._rows(X), []
 
         def keep(start, stop, weights, new):  # noqa: ARG001
-            resp = np.exp(weights - logsumexp(weights, axis=1, keepdims=True))
+            resp = softmax(weights, axis=1)
             resp[resp < 1e-6] = 0.0
             if self.n_nonzero is not None and self.n_nonzero < resp.shape[1]:
                 others = np.argsort(-resp, axis=1, kind="stable")[:, self.n_nonzero :]
@@ -266,11 +259,6 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return fitted.state.sums.covariances(fitted.slots)
 
     @property
-    def u_(self):
-        """The auxiliary variable U of the normalized measure: its mode, or in sampling its last draw."""
-        return float(np.exp(self._attribute("u_").state.log_u))
-
-    @property
     def n_samples_seen_(self):
         """Rows of positive weight that were learned from."""
         return self._attribute("n_samples_seen_").state.n_rows
@@ -297,8 +285,20 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _rows(self, X):
         """Rows as the fitted clusters read them."""
         check_is_fitted(self)
-        shift = getattr(self._fitted.state.sums, "shift", None)
-        return weighted_rows(self, check_data(self, X, reset=False), None, shift)[0]
+        return self._read(check_data(self, X, reset=False))
+
+    def _read(self, X):
+        """The same for rows that were checked."""
+        return weighted_rows(self, X, None, getattr(self._fitted.state.sums, "shift", None))[0]
+
+    def _labels(self, rows):
+        labels = np.empty(len(rows), dtype=np.int64)
+
+        def best(start, stop, weights, new):  # noqa: ARG001
+            labels[start:stop] = weights.argmax(axis=1)
+
+        self._fitted.each_tile(rows, best)
+        return labels
 
     def _log_density(self, rows):
         return self._fitted.log_density(rows)

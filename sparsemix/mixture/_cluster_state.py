@@ -117,6 +117,11 @@ class ClusterState:
         self.totals[TOTALS["expected"]] = (1.0 - self.absent[: self.n_slots]).sum()
         self.totals[TOTALS["usable"]] = np.maximum(counts - discount, 0.0).sum()
 
+    def expect(self, slots, values):
+        """E[K] with one row more, of these responsibilities."""
+        self.totals[TOTALS["expected"]] += values @ self.absent[slots]
+        self.absent[slots] *= 1.0 - values
+
     def clear(self):
         """No rows in any slot; slots stay in use."""
         self.sums.clear()

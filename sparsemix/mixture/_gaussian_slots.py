@@ -53,6 +53,11 @@ class GaussianSlots:
         vars(self).update(state, table=np.array(state["table"]), prior_slot=np.array(state["prior_slot"]))
 
     @property
+    def likelihood(self):
+        """As estimators call it."""
+        return self.structure
+
+    @property
     def n_features(self):
         """D."""
         return self.family.n_features

@@ -204,7 +204,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _check_concentration_prior(self):
         given = self.concentration_prior
-        if given is not None and not (len(given) == 2 and all(np.isfinite(v) and v > 0 for v in given)):
+        if given is None:
+            return
+        if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
             raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
 
     def _check_smallest_weight(self, rows, kept):
@@ -227,6 +229,11 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def concentration_(self):
         """Given, or the last draw."""
         return self._attribute("concentration_").prior.concentration
+
+    @property
+    def u_(self):
+        """The last draw of U."""
+        return float(np.exp(self._attribute("u_").state.log_u))
 
     def score_samples(self, X, average="density"):
         """Log predictive density of each row, averaged over the samples.

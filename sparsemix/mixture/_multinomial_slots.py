@@ -23,6 +23,7 @@ class MultinomialSlots:
     The table takes 8 V bytes a slot, and there are up to a quarter more slots than clusters.
     """
 
+    likelihood = "multinomial"
     has_covariances = False
 
     def __init__(self, n_features, prior):

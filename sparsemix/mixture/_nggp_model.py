@@ -90,16 +90,19 @@ class NGGPModel:
             state.used(clusters.n_slots)
             state.n_rows += ((stop if stop >= 0 else -1 - stop) - row) * new
             if stop < 0:
-                number = start - 1 - stop
-                raise ValueError(
-                    f"row {number if self.numbers is None else self.numbers[number]} of X has no finite density under "
-                    "the clusters; rescale X, or remove rows with extreme values"
-                )
+                self._refuse(start - 1 - stop)
             row = stop
             if row < len(x):
                 if state.n_slots == state.capacity:
                     state.grow()
                 grow()
+
+    def _refuse(self, number):
+        """Name a row by its place among all rows."""
+        raise ValueError(
+            f"row {number if self.numbers is None else self.numbers[number]} of X has no finite density under the "
+            "clusters; rescale X, or remove rows with extreme values"
+        )
 
 
 class RowResponsibilities:
@@ -240,6 +243,7 @@ class StreamingModel(NGGPModel):
         one, log_predictive = RowResponsibilities(1), self.sums[0]
         self.revisit(x, weight, one, state, number)
         self.sums[0] = log_predictive  # the sweep has added that of the row
+        state.expect(one.slots[: one.n_used], one.values[: one.n_used])
         if part.n_used + one.n_used > len(part.slots):
             part.grow(one.n_used)
         part.starts[row], part.lengths[row] = part.n_used, one.n_used
@@ -284,7 +288,10 @@ class GibbsModel(NGGPModel):
     def gather(self, visits, state):
         """Start with all rows that say something in one cluster."""
         state.used(1)
-        for x, weight, labels, _ in visits:
+        for x, weight, labels, start in visits:
+            bad = np.flatnonzero(~np.isfinite(state.sums.kernel(x, 0).scores(0, len(x))[1]))
+            if len(bad):  # one such row spoils the cluster for all others
+                self._refuse(start + bad[0])
             labels[...] = state.sums.kernel(x, 1).place(0)
             state.members[0] += (labels == 0).sum()
             self._add_up(x, weight, labels, state)

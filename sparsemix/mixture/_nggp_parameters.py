@@ -87,6 +87,11 @@ def make_state(params, rows):
     return ClusterState(GaussianSlots(family, prior, shift=shift)), rows
 
 
+def prior_is_given(params):
+    """Whether a Gaussian prior takes nothing from the data."""
+    return params.covariance_prior is not None and (params.mean_prior is not None or params.likelihood == "zero_mean")
+
+
 def origin(params, rows):
     """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean."""
     if params.mean_prior is None:
@@ -102,8 +107,10 @@ def cluster_prior(params, family, rows, shift):
     arguments = prior_arguments(params, family, shift, "likelihood")
     if family.has_means and arguments["mean_precision"] is None:
         arguments["mean_precision"] = 0.1
-    with Workers(1) as workers:
-        data = data_gaussian(family, rows, workers)
+    data = None
+    if not prior_is_given(params):
+        with Workers(1) as workers:
+            data = data_gaussian(family, rows, workers)
     prior = family.prior(data, **arguments)
     if "covariance" not in arguments and family.has_means:
         kappa = arguments["mean_precision"]

@@ -15,7 +15,15 @@ from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix.mixture._cluster_moves import MERGE_THRESHOLDS, Moves
 from sparsemix.mixture._cluster_readings import ClusterReadings, FittedClusters
 from sparsemix.mixture._nggp_model import RowResponsibilities, StreamingModel
-from sparsemix.mixture._nggp_parameters import ROWS, SHARED, check_data, make_prior, make_state, weighted_rows
+from sparsemix.mixture._nggp_parameters import (
+    ROWS,
+    SHARED,
+    check_data,
+    make_prior,
+    make_state,
+    prior_is_given,
+    weighted_rows,
+)
 
 # Attributes that tell of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
@@ -116,7 +124,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     expected_n_clusters_ : float
         E[K], expected number of clusters of the rows so far under their responsibilities.
     u_ : float
-        Mode of U after the last row.
+        Mode of U given the rows so far.
     labels_ : ndarray of shape (n_samples,), int64
         Cluster of each row of ``fit``, as ``predict`` has it.
     n_iter_ : int
@@ -293,7 +301,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             run(model, rows, row_state, monitor, state)
             self._publish(fits)
             if self.compute_labels:
-                self.labels_ = self.predict(X)
+                self.labels_ = self._labels(self._read(X))
             observer.finish()
         return self
 
@@ -320,10 +328,14 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            As ``fit``; what was learned before stays.
+            As ``fit``; what was learned before stays. A row so extreme that it has no finite density under any cluster
+            ends the call; the rows before it are learned then.
         """
-        with self._all_or_nothing():
+        begun = []
+        with self._all_or_nothing(lambda: self._publish_stream(begun)):
             first = not hasattr(self, "_fitted")
+            if not first:
+                self._check_likelihood()
             X = check_data(self, X, reset=first)
             shift = None if first else getattr(self._fitted.state.sums, "shift", None)
             rows, kept = weighted_rows(self, X, sample_weight, shift)
@@ -334,22 +346,24 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             model = self._model(state)
             model.numbers = kept
-        try:
+            begun.append((model, state, state.n_rows))
             for start, stop in spans(len(rows), ROWS):
                 part = slice(start, stop)
                 with interrupts_wait():
                     model.stream(rows.read(part), rows.weight(part), state, start)
-        finally:
-            if not first or state.n_rows:
-                for name in OF_FIT:
-                    vars(self).pop(name, None)
-                self._fitted = self._readings(model.prior, state)
+            self._publish_stream(begun)
         return self
 
     @property
     def expected_n_clusters_(self):
         """E[K], expected number of clusters of the rows so far under their responsibilities."""
         return self._attribute("expected_n_clusters_").state.expected_clusters
+
+    @property
+    def u_(self):
+        """Mode of U given the rows so far, in E[K] clusters."""
+        fitted = self._attribute("u_")
+        return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
 
     # -- inside
 
@@ -375,11 +389,19 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _check_first(self, rows):
         """Priors that are taken from the data need some."""
-        given = self.covariance_prior is not None and (self.mean_prior is not None or self.likelihood == "zero_mean")
-        if self.likelihood != "multinomial" and not given and len(rows) < 2:
+        if self.likelihood != "multinomial" and not prior_is_given(self) and len(rows) < 2:
             raise ValueError(
                 "the first call of partial_fit has 1 sample (row), from which no prior can be taken; give mean_prior "
                 "and covariance_prior, or a larger first block"
+            )
+
+    def _check_likelihood(self):
+        """A stream goes on as it began."""
+        began = self._fitted.state.sums.likelihood
+        if began != self.likelihood:
+            raise ValueError(
+                f"likelihood is {self.likelihood!r}, but the stream began with {began!r}; set it back, or call fit to "
+                "begin anew"
             )
 
     def _readings(self, prior, state):
@@ -396,6 +418,16 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             "converged_": monitor.converged,
             "history_": list(monitor.history),
         }
+
+    def _publish_stream(self, begun):
+        """Publish the clusters of the rows so far; whether rows have come."""
+        if not begun or begun[0][1].n_rows == begun[0][2]:
+            return False
+        model, state, _ = begun[0]
+        for name in OF_FIT:
+            vars(self).pop(name, None)
+        self._fitted = self._readings(model.prior, state)
+        return True
 
     def _publish(self, fits):
         """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""

@@ -1,0 +1,83 @@
+"""select_nggp_hyperparameters: the best point of a grid on a prefix of a stream."""
+
+import numpy as np
+import pytest
+from cluster_cases import APART, LIKELIHOODS, TEXTS, WEIGHTS, assert_never_fitted, rows_of, stream, streaming
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sparsemix.mixture import select_nggp_hyperparameters
+
+ORDER = np.random.default_rng(0).permutation(120)
+
+
+def test_the_good_one_is_chosen_and_the_estimator_left_alone():
+    est = streaming(n_epochs=7)
+    before = est.get_params()
+    grid = {"dirichlet_prior": [50.0, 0.1], "discount": [0.0, 0.2]}
+    best, results = select_nggp_hyperparameters(est, APART[ORDER], grid)
+    assert best.dirichlet_prior == 0.1
+    assert_never_fitted(best)
+    assert_never_fitted(est)
+    assert est.get_params() == before
+    assert best is not est
+    chosen = {name: value for name, value in best.get_params().items() if name not in grid}
+    assert chosen == {name: value for name, value in before.items() if name not in grid}
+    assert [result["params"]["dirichlet_prior"] for result in results] == [50.0, 50.0, 0.1, 0.1]
+    scores = [result["score"] for result in results]
+    assert min(scores[2:]) > max(scores[:2]) + 1
+    assert best.get_params().items() >= results[int(np.argmax(scores))]["params"].items()
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_those_of_the_rows_after_a_stream(weighted, likelihood):
+    rows, weight = rows_of(likelihood), WEIGHTS if weighted else None
+    _, results = select_nggp_hyperparameters(
+        streaming(likelihood), rows, {"concentration": [1.0, 20.0]}, train_size=0.6, sample_weight=weight
+    )
+    for result in results:
+        est = stream(streaming(likelihood, **result["params"]), rows[:90], 10, None if weight is None else weight[:90])
+        held_out = None if weight is None else weight[90:]
+        assert result["score"] == pytest.approx(est.score(rows[90:], sample_weight=held_out), rel=1e-12)
+        assert result["n_clusters"] == est.n_clusters_
+
+
+def test_of_equals_the_first_is_chosen():
+    best, results = select_nggp_hyperparameters(streaming(), TEXTS, {"verbose": [0, 3, 1]})
+    assert len({result["score"] for result in results}) == 1
+    assert best.verbose == 0
+    lists = [{"discount": [0.3], "tilt": [0.0, 1.0]}, {"discount": [0.0]}]
+    assert len(select_nggp_hyperparameters(streaming(), TEXTS, lists)[1]) == 3
+
+
+def test_rows_of_weight_zero_are_not_there():
+    weight = np.ones(150)
+    weight[::3] = 0.0
+    grid = {"concentration": [1.0, 20.0]}
+    _, weighed = select_nggp_hyperparameters(streaming(), TEXTS, grid, sample_weight=weight)
+    _, removed = select_nggp_hyperparameters(streaming(), TEXTS[weight > 0], grid)
+    assert weighed == removed
+
+
+@pytest.mark.parametrize("train_size", [0.0, 1.0, -1.0, np.nan])
+def test_a_share_that_is_none_is_refused(train_size):
+    with pytest.raises(ValueError, match=r"train_size is .*; it must be between 0 and 1"):
+        select_nggp_hyperparameters(streaming(), TEXTS, {}, train_size=train_size)
+
+
+def test_wrong_input_is_named():
+    grid = {"concentration": [1.0]}
+    with pytest.raises(ValueError, match=r"X has 2 rows, of which train_size=0\.1 leaves one part empty; give more"):
+        select_nggp_hyperparameters(streaming(), TEXTS[:2], grid, train_size=0.1)
+    spoilt = TEXTS.toarray()
+    spoilt[41, 3] = -1.0
+    with pytest.raises(ValueError, match="row 41 of X has a count that is not a finite number"):
+        select_nggp_hyperparameters(streaming(), spoilt, grid)
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\), expected \(150,\)"):
+        select_nggp_hyperparameters(streaming(), TEXTS, grid, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="n_clusters"):
+        select_nggp_hyperparameters(streaming(), TEXTS, {"n_clusters": [3]})
+    with pytest.raises(InvalidParameterError, match="'concentration' parameter of StreamingNGGPMixture"):
+        select_nggp_hyperparameters(streaming(), TEXTS, {"concentration": [-1.0]})
+    with pytest.raises(ValueError, match="there is no cluster yet, only rows without words"):
+        select_nggp_hyperparameters(streaming(), np.vstack([np.zeros((8, 3)), np.ones((2, 3))]), grid)

@@ -1,0 +1,521 @@
+"""The stream of StreamingNGGPMixture: blocks, copies, clusters that come and go, memory, interrupts."""
+
+import copy
+import pickle
+import signal
+
+import joblib
+import numpy as np
+import pytest
+from cluster_cases import (
+    GAUSSIANS,
+    LIKELIHOODS,
+    TEXTS,
+    WEIGHTS,
+    assert_never_fitted,
+    assert_same_bits,
+    assert_unchanged,
+    assert_valid,
+    rows_of,
+    said,
+    snapshot,
+    stream,
+    streaming,
+)
+from scipy import sparse
+from sklearn.base import clone
+from topic_cases import COPIES, fail_at
+
+from sparsemix import StreamingNGGPMixture, __version__
+from sparsemix.datasets import make_pitman_yor_mixture
+from sparsemix.mixture import _streaming_nggp_mixture as module
+from sparsemix.mixture._nggp_model import StreamingModel
+
+per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
+
+# Everything that could depend on where a block ends: looks at the clusters come every thirteen rows.
+WAYS = {
+    "plain": {},
+    "weights": {"weights": True},
+    "inverse Gaussian": {"discount": 0.5, "new_cluster_threshold": 0.6},
+    "stable, counted": {"discount": 0.3, "tilt": 0.0, "expected_clusters": "count"},
+    "quadrature": {"discount": 0.5, "u_rule": "quadrature", "new_cluster_threshold": 0.6},
+    "one responsibility": {"n_nonzero": 1},
+    "few clusters": {"max_components": 3},
+    "merged by evidence": {
+        "merge_criterion": "bayes_factor", "new_cluster_threshold": 0.1, "dirichlet_prior": 0.1, "merge_every": 13,
+        "concentration": 10.0,
+    },
+    "merged by rows": {"merge_criterion": "responsibility", "merge_threshold": 0.3, "merge_every": 13},
+    "merged by direction": {"merge_criterion": "similarity", "merge_threshold": 0.5, "merge_every": 13},
+    "pruned": {"prune_threshold": 1.5, "merge_every": 13},
+    "all": {
+        "weights": True, "discount": 0.2, "new_cluster_threshold": 0.3, "n_nonzero": 2, "merge_every": 13,
+        "merge_criterion": "responsibility", "merge_threshold": 0.5, "prune_threshold": 1.5,
+    },
+}  # fmt: skip
+
+
+def case(name, likelihood="multinomial"):
+    """An estimator, its rows, and their weights or None."""
+    params = dict(WAYS[name])
+    weight = WEIGHTS if params.pop("weights", False) else None
+    return streaming(likelihood, **params), rows_of(likelihood), weight
+
+
+# -- however rows are cut
+
+
+@per_likelihood
+@pytest.mark.parametrize("name", WAYS)
+def test_blocks_of_any_size_give_the_same_bits(name, likelihood, monkeypatch):
+    est, rows, weight = case(name, likelihood)
+    whole = stream(clone(est), rows, None, weight)
+    assert_valid(whole, rows)
+    assert whole.n_samples_seen_ == 150
+    for size in (1, 7, 13, 100):
+        assert_same_bits(whole, stream(clone(est), rows, size, weight))
+    monkeypatch.setattr(module, "ROWS", 11)  # what a call reads at once
+    assert_same_bits(whole, stream(clone(est), rows, None, weight))
+    monkeypatch.setattr("sparsemix.mixture._nggp_model.FIRST_ENTRIES", 1)  # room for responsibilities runs out
+    assert_same_bits(whole, stream(clone(est), rows, 40, weight))
+
+
+def test_the_ways_above_do_what_they_say():
+    plain = stream(streaming(), TEXTS)
+    for name in WAYS:
+        est, rows, weight = case(name)
+        other = stream(est, rows, None, weight)
+        same = len(other.counts_) == len(plain.counts_) and np.allclose(other.counts_, plain.counts_)
+        assert same == (name == "plain"), name
+        if "merged" in name:
+            assert other.n_clusters_ < other.cluster_ids_.max() + 1, name
+    assert stream(case("pruned")[0], TEXTS).counts_.sum() < 146 - 1
+    assert stream(case("few clusters")[0], TEXTS).n_clusters_ == 3
+
+
+def test_mass_is_that_of_the_rows_that_say_something():
+    """O56."""
+    said_something = np.asarray(TEXTS.sum(axis=1)) > 0
+    for name in ("plain", "weights", "inverse Gaussian", "merged by rows", "merged by direction"):
+        est, rows, weight = case(name)
+        weight = np.ones(150) if weight is None else weight
+        est = stream(est, rows, 20, weight)
+        assert est.counts_.sum() == pytest.approx(weight[said_something].sum(), rel=1e-10), name
+        assert est.n_samples_seen_ == 150
+
+
+def test_room_runs_out_and_is_made():
+    """More clusters than there are slots at first, in one block or in many."""
+    rows = 9 * np.eye(100)
+    whole = streaming(dirichlet_prior=0.01).partial_fit(rows)
+    assert whole.n_clusters_ == 100
+    np.testing.assert_array_equal(whole.cluster_ids_, np.arange(100))
+    for size in (1, 33):
+        assert_same_bits(whole, stream(streaming(dirichlet_prior=0.01), rows, size), rows)
+    np.testing.assert_array_equal(whole.predict(rows), np.arange(100))
+
+
+# -- copies in mid-stream
+
+
+def by_joblib(est, tmp_path):
+    joblib.dump(est, tmp_path / "stream.joblib", compress=3)
+    return joblib.load(tmp_path / "stream.joblib")
+
+
+def by_copy(est, tmp_path):  # noqa: ARG001
+    return copy.copy(est)
+
+
+@per_likelihood
+@pytest.mark.parametrize("name", ["plain", "all"])
+@pytest.mark.parametrize("copied", [*COPIES, by_joblib, by_copy])
+def test_a_copy_goes_on_as_the_original_would_have(copied, name, likelihood, tmp_path):
+    est, rows, weight = case(name, likelihood)
+    weight = np.ones(150) if weight is None else weight
+    whole = stream(clone(est), rows, None, weight)
+    est = stream(est, rows[:70], 9, weight[:70])
+    half = said(est)
+    twin = copied(est, tmp_path)
+    assert_same_bits(est, twin)
+    stream(est, rows[70:], 9, weight[70:])
+    for a, b in zip(said(twin), half, strict=True):
+        np.testing.assert_array_equal(a, b)  # the original has gone on, the copy has not
+    (tmp_path / "other").mkdir()
+    other = copied(twin, tmp_path / "other")
+    stream(twin, rows[70:], 30, weight[70:])
+    assert_same_bits(est, whole)
+    assert_same_bits(twin, whole)
+    for a, b in zip(said(other), half, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_clone_begins_anew():
+    est = stream(streaming(), TEXTS, 50)
+    twin = clone(est)
+    assert_never_fitted(twin)
+    assert_same_bits(stream(twin, TEXTS, 50), est)
+
+
+def test_what_was_read_does_not_change_as_the_stream_goes_on():
+    est = streaming().partial_fit(TEXTS[:70])
+    counts, means, ids = est.counts_, est.means_, est.cluster_ids_
+    kept = counts.copy(), means.copy(), ids.copy()
+    est.partial_fit(TEXTS[70:])
+    for now, then in zip((counts, means, ids), kept, strict=True):
+        np.testing.assert_array_equal(now, then)
+    counts += 1.0  # and the reader may write
+    assert_same_bits(est, stream(streaming(), TEXTS, 70))
+
+
+def test_pickle_carries_the_version_and_no_tables():
+    est = stream(streaming(), TEXTS)
+    state = est.__getstate__()
+    assert state["_sparsemix_version"] == __version__
+    state["_sparsemix_version"] = "0.0.1"
+    with pytest.warns(UserWarning, match=rf"StreamingNGGPMixture was pickled by sparsemix 0\.0\.1 .*{__version__}"):
+        StreamingNGGPMixture().__setstate__(state)
+    before = len(pickle.dumps(est))
+    said(est)
+    assert len(pickle.dumps(est)) == before
+    fitted = streaming(n_epochs=3, compute_labels=False).fit(TEXTS)
+    assert len(pickle.dumps(fitted)) < 2 * before  # nothing of rows
+    twin = pickle.loads(pickle.dumps(fitted))
+    assert (twin.n_iter_, twin.history_) == (fitted.n_iter_, fitted.history_)
+
+
+# -- clusters
+
+
+def follow(est, rows, size):
+    """Blocks of a stream, and after each of them the clusters by number with counts and means."""
+    for part in range(0, rows.shape[0], size):
+        est.partial_fit(rows[part : part + size])
+        yield dict(zip(est.cluster_ids_.tolist(), zip(est.counts_, est.means_, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("name", ["merged by rows", "merged by direction", "merged by evidence", "pruned"])
+def test_numbers_stay_with_their_clusters(name):
+    est, rows, _ = case(name)
+    seen, gone, last = set(), set(), {}
+    for clusters in follow(est, rows, 13):
+        assert not gone & set(clusters)  # no number is given again
+        gone |= seen - set(clusters)
+        assert all(number > max(seen, default=-1) for number in set(clusters) - seen)
+        seen |= set(clusters)
+        for number in set(clusters) & set(last):
+            (before, mean_before), (after, mean_after) = last[number], clusters[number]
+            assert after >= before - 1e-9  # a stream takes nothing from a cluster
+            share = before / after  # and what it had is within what it has
+            assert (mean_after >= mean_before * share * 0.2 - 1e-9).all()
+        last = clusters
+    assert gone
+
+
+def two_twins(n):
+    """Documents of one kind in one order, and of another kind in between."""
+    rows = np.zeros((n, 10))
+    rows[::2, :5] = 4.0
+    rows[1::2, 5:] = 4.0
+    return rows
+
+
+def test_a_merged_cluster_keeps_the_number_of_the_older():
+    rows = np.vstack([two_twins(20), np.full((6, 10), 2.0)])
+    est = streaming(dirichlet_prior=0.5, merge_criterion="similarity", merge_threshold=0.1, merge_every=26)
+    est.partial_fit(rows[:25])
+    assert est.n_clusters_ == 3
+    np.testing.assert_array_equal(est.cluster_ids_, [0, 1, 2])
+    est.partial_fit(rows[25:])  # the third is between both
+    assert est.n_clusters_ == 1
+    assert est.cluster_ids_[0] == 0
+    assert est.counts_.sum() == pytest.approx(26)
+    est.set_params(merge_threshold=2.0).partial_fit(np.eye(10)[[0] * 3] * 40)
+    np.testing.assert_array_equal(est.cluster_ids_, [0, 3])
+
+
+def test_a_light_cluster_is_forgotten_at_the_second_look():
+    rows = np.zeros((30, 12))
+    rows[:, :5] = 4.0
+    rows[3] = np.r_[np.zeros(5), np.full(5, 4.0), 0, 0]  # an outlier
+    est = streaming(prune_threshold=2.0, merge_every=10)
+    sizes = [len(clusters) for clusters in follow(est, rows, 5)]
+    assert sizes == [2, 2, 2, 1, 1, 1]
+    assert est.counts_.sum() == pytest.approx(29)
+    assert est.predict(rows[3:4]) == 0  # what is left explains everything
+    without = streaming().partial_fit(np.delete(rows, 3, axis=0))
+    np.testing.assert_allclose(est.means_, without.means_, rtol=1e-12)
+
+
+def test_all_may_be_forgotten_and_the_stream_goes_on():
+    rows = 9 * np.eye(40)
+    est = streaming(dirichlet_prior=0.01, prune_threshold=5.0, merge_every=4)
+    est.partial_fit(rows)
+    assert est.n_clusters_ <= 8
+    assert est.n_samples_seen_ == 40
+    est.partial_fit(np.tile(rows[:1], (30, 1)))
+    assert est.counts_.max() == pytest.approx(30, abs=2)
+    assert_valid(est, rows)
+
+
+def test_no_cluster_beyond_max_components():
+    rows = 9 * np.eye(40)
+    for limit in (1, 7):
+        est = stream(streaming(dirichlet_prior=0.01, max_components=limit), rows, 9)
+        assert est.n_clusters_ == limit
+        assert est.counts_.sum() == pytest.approx(40)
+        assert est.cluster_ids_.max() == limit - 1
+    est = streaming(dirichlet_prior=0.01, max_components=7, prune_threshold=1.5, merge_every=5)
+    est = stream(est, np.vstack([rows] * 2), 9)  # forgotten clusters make room for others
+    assert est.n_clusters_ <= 7
+    assert est.cluster_ids_.max() > 7
+
+
+@pytest.mark.parametrize("n_epochs", [1, 3])
+@pytest.mark.parametrize("discount", [0.0, 0.5])
+def test_a_thousand_equal_documents_are_one_cluster(discount, n_epochs):
+    rows = np.tile([[3.0, 0.0, 1.0, 2.0, 0.0]], (1000, 1))
+    est = streaming(discount=discount, new_cluster_threshold=None, n_epochs=n_epochs).fit(rows)
+    assert est.n_clusters_ == 1
+    assert est.counts_[0] == pytest.approx(1000)
+    np.testing.assert_allclose(est.means_[0], (3000 * np.array([1, 0, 1 / 3, 2 / 3, 0]) + 0.03) / 6000.15, rtol=1e-9)
+    burst = stream(streaming(discount=discount, new_cluster_threshold=None), TEXTS[:, :5])
+    before = burst.n_clusters_
+    burst.partial_fit(rows)  # in the middle of a stream
+    assert burst.n_clusters_ <= before + 1
+    assert burst.counts_.max() > 800  # those that some of the first went to are alike
+    assert_valid(burst.partial_fit(TEXTS[:, :5]), rows)
+
+
+def test_one_giant_document_and_documents_of_one_word():
+    rows = np.vstack([np.eye(20)[np.arange(30) % 20], np.full((1, 20), 5e5), np.eye(20)[np.arange(30) % 20]])
+    for n_epochs in (1, 4):
+        est = streaming(n_epochs=n_epochs, shuffle=False).fit(rows)
+        assert_valid(est, rows)
+        assert est.counts_.sum() == pytest.approx(61)
+        giant = est.labels_[30]
+        np.testing.assert_allclose(est.means_[giant], 1 / 20, rtol=1e-3)
+        assert est.predict_proba(rows)[30, giant] > 0.999
+    whole = streaming().partial_fit(rows)
+    assert_same_bits(stream(streaming(), rows, 1), whole, rows)
+    # what a giant leaves as it is taken out again is no less exact
+    again = streaming(n_epochs=6, tol=0.0, shuffle=False).fit(rows)
+    small = np.delete(np.arange(61), 30)
+    np.testing.assert_allclose(again.means_.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.isfinite(again.score(rows[small]))
+
+
+def test_documents_without_words_change_nothing():
+    words = TEXTS[np.asarray(TEXTS.sum(axis=1)) > 0]
+    empty = sparse.csr_array((3, 25))
+    plain = streaming().partial_fit(words)
+    orders = [[empty, words], [words, empty], [words[:9], empty, words[9:]], [empty, words[:70], empty, words[70:]]]
+    for order in orders:
+        est = streaming().partial_fit(sparse.vstack(order, format="csr"))
+        assert est.n_samples_seen_ == plain.n_samples_seen_ + 3 * sum(part is empty for part in order)
+        for name in ("counts_", "weights_", "means_", "u_", "expected_n_clusters_", "cluster_ids_"):
+            np.testing.assert_array_equal(getattr(est, name), getattr(plain, name))
+    # predictions give them the prior
+    np.testing.assert_allclose(
+        plain.predict_proba(empty), np.tile(plain.counts_ / plain.counts_.sum(), (3, 1)), rtol=1e-12
+    )
+    np.testing.assert_array_equal(plain.predict(empty), plain.counts_.argmax())
+    np.testing.assert_allclose(plain.score_samples(empty), 0.0, atol=1e-12)
+
+
+def test_only_documents_without_words():
+    est = streaming(discount=0.5).partial_fit(np.zeros((3, 25)))
+    assert (est.n_clusters_, est.n_samples_seen_, est.new_weight_, est.expected_n_clusters_) == (0, 3, 1.0, 0.0)
+    assert est.means_.shape == (0, 25)
+    for method in ("predict", "predict_proba", "predict_sparse_proba", "score_samples", "score"):
+        with pytest.raises(ValueError, match=r"there is no cluster yet, only rows without words"):
+            getattr(est, method)(TEXTS)
+    plain = streaming(discount=0.5).partial_fit(TEXTS)
+    est.partial_fit(TEXTS)
+    np.testing.assert_array_equal(est.counts_, plain.counts_)
+
+
+@per_likelihood
+def test_one_row(likelihood):
+    rows = rows_of(likelihood)[2:3]
+    est = streaming(likelihood).partial_fit(rows)
+    assert (est.n_clusters_, est.counts_[0], est.expected_n_clusters_, est.n_samples_seen_) == (1, 1.0, 1.0, 1)
+    assert est.weights_[0] == pytest.approx(0.5)  # 1 / (1 + concentration)
+    assert est.predict(rows) == 0
+    for n_epochs in (1, 4):
+        assert streaming(likelihood, n_epochs=n_epochs).fit(rows).counts_ == pytest.approx(1.0)
+
+
+def test_parameters_of_the_prior_may_change_in_a_stream():
+    est = streaming().partial_fit(TEXTS[:70])
+    weight = est.new_weight_
+    est.set_params(concentration=50.0, discount=0.5, new_cluster_threshold=None)
+    assert est.new_weight_ == weight  # until the next rows come
+    assert est.partial_fit(TEXTS[70:71]).new_weight_ > weight
+    for criterion in ("responsibility", "bayes_factor", "similarity", None):
+        est.set_params(merge_criterion=criterion, merge_every=3).partial_fit(TEXTS[71:90])
+    assert_valid(est, TEXTS)
+
+
+# -- memory
+
+
+def drifting(n, n_words=600, width=6):
+    """Documents of one of a few kinds at a time; kinds come, with words of their own, and never return."""
+    rng = np.random.default_rng(0)
+    rows = np.zeros((n, n_words))
+    for i in range(n):
+        kind = (i // 10 + rng.integers(3)) % (n_words // width)
+        np.add.at(rows[i], kind * width + rng.integers(width, size=12), 1.0)
+    return sparse.csr_array(rows)
+
+
+def state_bytes(est):
+    """What the state holds."""
+    state = est._fitted.state
+    arrays = [value for owner in (state, state.sums) for value in vars(owner).values()]
+    return sum(value.nbytes for value in arrays if isinstance(value, np.ndarray))
+
+
+def test_memory_follows_the_clusters_that_live():
+    """A stream in which every document is the first of a kind of its own, and none comes again."""
+    rows = sparse.csr_array(9 * np.eye(2000))
+    est = streaming(dirichlet_prior=0.001, prune_threshold=1.5, merge_every=50)
+    capacities = []
+    for start in range(0, 2000, 100):
+        est.partial_fit(rows[start : start + 100])
+        capacities.append(est._fitted.state.capacity)
+        assert est.n_clusters_ <= 100
+    assert max(capacities) <= 160
+    assert est.cluster_ids_.max() == 1999
+    assert state_bytes(est) < 160 * 8 * 2100
+    kept = stream(streaming(dirichlet_prior=0.001), rows[:500])
+    assert kept.n_clusters_ == 500
+    assert kept._fitted.state.capacity <= 500 * 5 // 4 + 64
+
+
+@pytest.mark.parametrize("criterion", [None, "responsibility"])
+def test_a_drifting_stream_is_bounded(criterion):
+    rows = drifting(1000)
+    est = streaming(prune_threshold=40.0, merge_every=25, merge_criterion=criterion)
+    for start in range(0, 1000, 100):
+        est.partial_fit(rows[start : start + 100])
+        assert 2 <= est.n_clusters_ <= 20
+        assert est._fitted.state.capacity <= 64
+    assert est.counts_.sum() < 150
+    forever = stream(streaming(), rows)
+    assert forever.n_clusters_ >= 100
+    forever.set_params(prune_threshold=1e9, merge_every=1).partial_fit(rows[-5:])
+    assert forever.n_clusters_ < 10
+    assert forever._fitted.state.capacity <= 64  # room is given back
+
+
+def test_a_call_keeps_nothing_of_its_rows():
+    rows = make_pitman_yor_mixture(300, n_features=50, doc_length=20, random_state=0)[0]
+    est = streaming(merge_criterion="responsibility", merge_every=100)
+    est.partial_fit(sparse.vstack([rows] * 10, format="csr"))
+    assert len(pickle.dumps(est)) < state_bytes(est) + 5000
+
+
+# -- interrupts
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 20)
+
+
+@per_likelihood
+@pytest.mark.parametrize("name", ["plain", "all"])
+def test_an_interrupt_leaves_the_rows_before_it(name, likelihood, small_blocks, monkeypatch):  # noqa: ARG001
+    est, rows, weight = case(name, likelihood)
+    weight = np.ones(150) if weight is None else weight
+    est = stream(est, rows[:30], None, weight[:30])
+    twin = copy.deepcopy(est)
+    with monkeypatch.context() as patch:
+        fail_at(patch, StreamingModel, "stream", 4)
+        with pytest.raises(KeyboardInterrupt):
+            est.partial_fit(rows[30:], sample_weight=weight[30:])
+    assert est.n_samples_seen_ == 90
+    twin.partial_fit(rows[30:90], sample_weight=weight[30:90])
+    assert_same_bits(est, twin)
+    stream(est, rows[90:], None, weight[90:])  # goes on where it was
+    assert_same_bits(est, stream(case(name, likelihood)[0], rows, None, weight))
+
+
+@per_likelihood
+def test_an_interrupt_before_the_first_row_changes_nothing(likelihood, monkeypatch):
+    rows = rows_of(likelihood)
+    fitted, new = streaming(likelihood, n_epochs=2).fit(rows), streaming(likelihood)
+    before = snapshot(fitted)
+    for est in (fitted, new):
+        with monkeypatch.context() as patch:
+            fail_at(patch, StreamingModel, "stream", 1)
+            with pytest.raises(KeyboardInterrupt):
+                est.partial_fit(rows)
+    assert_unchanged(fitted, before)
+    assert_never_fitted(new)
+
+
+@per_likelihood
+@pytest.mark.parametrize("where", ["sweep", "recount", "global_step"])
+def test_an_interrupt_in_the_first_epoch_restores_the_model(where, likelihood, small_blocks, monkeypatch):  # noqa: ARG001
+    rows = rows_of(likelihood)
+    fitted, new = streaming(likelihood).partial_fit(rows), streaming(likelihood)
+    before = snapshot(fitted)
+    for est in (fitted, new):
+        with monkeypatch.context() as patch:
+            fail_at(patch, StreamingModel, where, 5 if where == "sweep" else 1)
+            with pytest.raises(KeyboardInterrupt):
+                est.set_params(n_epochs=3).fit(rows)
+        est.set_params(n_epochs=1)
+    assert_unchanged(fitted, before)
+    assert_never_fitted(new)
+
+
+@per_likelihood
+def test_an_interrupt_in_a_later_epoch_leaves_all_rows_in_clusters(likelihood, small_blocks, monkeypatch):  # noqa: ARG001
+    rows = rows_of(likelihood)
+    est = streaming(likelihood, n_epochs=9, tol=0.0).fit(rows[::-1][:100])  # an old model must not shine through
+    with monkeypatch.context() as patch:
+        fail_at(patch, StreamingModel, "sweep", 3 * 8 + 4)
+        with pytest.raises(KeyboardInterrupt):
+            est.fit(rows)
+    three = streaming(likelihood, n_epochs=3, tol=0.0).fit(rows)
+    assert est.n_iter_ == len(est.history_) == 3
+    assert [r["log_predictive"] for r in est.history_] == [r["log_predictive"] for r in three.history_]
+    assert not hasattr(est, "labels_")
+    assert est.n_samples_seen_ == 150
+    assert est.counts_.sum() == pytest.approx(three.counts_.sum(), rel=1e-9)
+    assert_valid(est, rows)
+    assert est.partial_fit(rows).n_samples_seen_ == 300
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_waits_for_the_end_of_a_block(small_blocks, monkeypatch):  # noqa: ARG001
+    original, calls = StreamingModel.stream, []
+
+    def stream_and_press(self, *args):
+        calls.append(args)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        original(self, *args)
+
+    monkeypatch.setattr(StreamingModel, "stream", stream_and_press)
+    est = streaming()
+    with pytest.raises(KeyboardInterrupt):
+        est.partial_fit(TEXTS)
+    monkeypatch.undo()
+    assert est.n_samples_seen_ == 60
+    assert_same_bits(est, streaming().partial_fit(TEXTS[:60]))
+
+
+@pytest.mark.parametrize("likelihood", GAUSSIANS)
+def test_without_a_given_prior_the_first_block_decides(likelihood):
+    rows = rows_of(likelihood)
+    est = StreamingNGGPMixture(likelihood).partial_fit(rows[:50]).partial_fit(rows[50:])
+    same = StreamingNGGPMixture(likelihood).partial_fit(rows[:50])
+    assert_same_bits(est, stream(same, rows[50:], 7))
+    other = StreamingNGGPMixture(likelihood).partial_fit(rows)
+    assert not np.array_equal(est.score_samples(rows), other.score_samples(rows))
