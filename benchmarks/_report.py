@@ -20,6 +20,17 @@ def print_table(title, header, rows, n_left=1, notes=()):
     sys.stdout.flush()
 
 
+def print_list_table(title, header, rows, notes=()):
+    """The same in reStructuredText, to be pasted into the documentation."""
+    print(f"\n.. list-table:: {title}\n   :header-rows: 1\n")
+    for row in [header, *rows]:
+        for column, cell in enumerate(row):
+            print(f"   {' ' if column else '*'} - {cell}".rstrip())
+    for note in notes:
+        print(f"\n{note}")
+    sys.stdout.flush()
+
+
 def number(value, form=".3f", mark=""):
     """A formatted number; a dash when there is none."""
     return "-" if value is None else f"{mark}{value:{form}}"
