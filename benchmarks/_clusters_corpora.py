@@ -3,7 +3,7 @@
 from statistics import mean, stdev
 
 from _clusters_report import column, megabytes, prior_name, rounded, short_name, with_error
-from _report import number, print_list_table
+from _report import number, print_rst_table
 
 DP, IG = {"discount": 0.0}, {"discount": 0.5}
 # What the paper's table takes, as far as it is known; the library's defaults are the other setting.
@@ -11,6 +11,7 @@ PAPER = {"concentration": 10.0, "dirichlet_prior": 0.1}
 PAPER_PRIORS = (DP | PAPER | {"new_cluster_threshold": 0.01}, IG | PAPER | {"new_cluster_threshold": 0.501})
 SETTINGS = {"as in the paper": PAPER_PRIORS, "defaults": (DP, IG)}
 METHODS = ("adf", "ep", "gibbs")
+NAMES = {"adf": "ADF", "chosen": "ADF", "ep": "EP", "gibbs": "Gibbs"}
 
 
 def of_gibbs(params):
@@ -32,7 +33,7 @@ def table(bench):
                     record = measure_held_out(bench, "table", name, number_of_split, method, params)
                     base = base or record
                     rows.append([number_of_split, *table_row(record, base)])
-        print_list_table(
+        print_rst_table(
             f"KOS, a tenth of the documents held out, {name}",
             ["split", "method", "total", "per token", "gain over ADF-DP", "clusters", "epochs", "seconds"], rows,
             ["Means and standard errors over orders of the documents (ADF, EP) or chains. Gibbs: logarithms of "
@@ -45,10 +46,10 @@ def measure_held_out(bench, section, name, split, method, params, n_repeats=None
     sizes, gibbs = bench.sizes, method == "gibbs"
     params = of_gibbs(params) | sizes.table_samples if gibbs else params
     return bench.measure(
-        section, f"{method.upper()}-{prior_name(params)}, {name}, split {split}", "held_out", path=bench.path("kos"),
+        section, f"{NAMES[method]}-{prior_name(params)}, {name}, split {split}", "held_out", path=bench.path("kos"),
         split_number=split, method=method, params=params, n_repeats=n_repeats or sizes.table_repeats[method],
         n_epochs=sizes.table_sweeps if gibbs else sizes.table_epochs, n_documents=sizes.n_documents,
-        fields={"method": f"{method.upper() if method != 'gibbs' else 'Gibbs'}-{prior_name(params)}"},
+        fields={"method": f"{NAMES[method]}-{prior_name(params)}"},
     )  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def orders(bench):
                     f"{mean(totals) / record['test_tokens']:.4f}", f"{mean(clusters):.1f}", f"{stdev(clusters):.1f}",
                 ])  # fmt: skip
     header = ["method", "setting", "orders", "total", "sd", "per token", "clusters", "sd of clusters"]
-    print_list_table("KOS, split 0: spread over orders of the training documents", header, rows)
+    print_rst_table("KOS, split 0: spread over orders of the training documents", header, rows)
 
 
 # -- a long stream
@@ -102,7 +103,7 @@ def stream(bench):
             ]
             for point in record["points"]
         ]  # fmt: skip
-        print_list_table(
+        print_rst_table(
             f"arXiv abstracts in blocks of {bench.sizes.block:,}: {label}",
             ["documents", "clusters", "documents/s", "prequential score per token", "MB", "MB pickled"], rows,
             ["Documents/s and scores are those since the line before."],
@@ -113,56 +114,59 @@ def stream(bench):
 
 
 def short_settings():
-    """Defaults, and one parameter at a time away from them."""
+    """Defaults, and what is around them."""
     yield "adf", {}
     for name, values in {
-        "concentration": (1.0, 10.0, 100.0, 10_000.0), "dirichlet_prior": (0.01, 0.1),
+        "concentration": (1.0, 10.0, 100.0, 10_000.0), "dirichlet_prior": (0.003, 0.01, 0.1),
         "new_cluster_threshold": (0.01, 0.9), "discount": (0.5, 0.7),
     }.items():  # fmt: skip
         for value in values:
             yield "adf", {name: value}
     yield "adf", {"discount": 0.5, "concentration": 10_000.0}
     yield "adf", {"concentration": 10.0, "dirichlet_prior": 0.1, "new_cluster_threshold": 0.01}
-    yield "adf", {"merge_criterion": "bayes_factor"}
-    yield "ep", {}
-    yield "ep", IG
-    yield "gibbs", {}
-    yield "gibbs", IG
+    yield "adf", {"dirichlet_prior": 0.01, "concentration": 10_000.0}
+    yield "adf", {"merge_criterion": "bayes_factor", "merge_every": 5_000}
+    yield "chosen", {}
+    for method in ("ep", "gibbs"):
+        for params in ({}, IG, {"dirichlet_prior": 0.01}):
+            yield method, params
 
 
 def short(bench):
-    """Titles and tweets beside the clusters that they are known to be of."""
+    """Titles and tweets beside the clusters that they are known to be of, in stream order and in random order."""
     for corpus in ("news_t", "tweets_t"):
-        for order in bench.sizes.short_orders:
-            rows = [
-                short_row(measure_short(bench, corpus, order, method, params)) for method, params in short_settings()
-            ]
-            print_list_table(
-                f"{corpus}, {'in stream order' if order == 'stream' else f'random order {order}'}",
-                ["method", "NMI", "homogeneity", "completeness", "clusters", "score per token", "NMI at the end",
-                 "documents/s"], rows,
-                [f"NMI, homogeneity and completeness: a document's label when its batch, one of {bench.sizes.batches}, "
-                 "has been learned; EP and Gibbs: at the end."],
-            )  # fmt: skip
+        rows = [
+            short_row(*(measure_short(bench, corpus, order, method, params) for order in ("stream", "0")))
+            for method, params in short_settings()
+        ]
+        print_rst_table(
+            f"{corpus}: stream order, and at the right random order",
+            ["method", "NMI", "hom.", "compl.", "clusters", "score", "docs/s", "NMI", "clusters", "score"], rows,
+            [f"NMI, homogeneity and completeness: a document's label when its batch, one of {bench.sizes.batches}, "
+             "has been learned; EP and Gibbs: at the end. Score: of each document before it was learned, per token. "
+             "Chosen: a and β, on the first 1,000 documents."],
+        )  # fmt: skip
 
 
 def measure_short(bench, corpus, order, method, params):
     """The record of one setting."""
-    label = f"{method.upper() if method != 'gibbs' else 'Gibbs'}-{prior_name(params)}, {short_name(params)}"
+    label = f"{NAMES[method]}-{prior_name(params)}, {short_name(params) if method != 'chosen' else 'chosen'}"
     return bench.measure(
         "short", label, "short", path=bench.path(corpus), order=order, method=method, params=params,
         n_epochs=bench.sizes.short_sweeps if method == "gibbs" else 10, n_batches=bench.sizes.batches,
-        n_documents=bench.sizes.n_documents, fields={"corpus": corpus, "order": order},
+        n_documents=bench.sizes.n_documents, grid=bench.sizes.short_grid, fields={"corpus": corpus, "order": order},
     )  # fmt: skip
 
 
-def short_row(record):
+def short_row(stream, shuffled):
     """Of one setting."""
-    now = record.get("as_they_come", record["at_end"])
+    now, then = (record.get("as_they_come", record["at_end"]) for record in (stream, shuffled))
+    speed = stream.get("documents_per_second")
     return [
-        record["label"], *(f"{now[name]:.3f}" for name in ("nmi", "homogeneity", "completeness")),
-        rounded(record["n_clusters"]), number(record.get("prequential"), ".4f"), f"{record['at_end']['nmi']:.3f}",
-        rounded(record["documents_per_second"]) if "documents_per_second" in record else f"{record['seconds']:.1f} s",
+        stream["label"] + "".join(f" {value:g}" for value in stream.get("chosen", {}).values()),
+        *(f"{now[name]:.3f}" for name in ("nmi", "homogeneity", "completeness")), rounded(stream["n_clusters"]),
+        number(stream.get("prequential"), ".3f"), f"{stream['seconds']:.1f} s" if speed is None else rounded(speed),
+        f"{then['nmi']:.3f}", rounded(shuffled["n_clusters"]), number(shuffled.get("prequential"), ".3f"),
     ]  # fmt: skip
 
 
@@ -180,7 +184,7 @@ def speed(bench):
             )
             rows.append([label, *(f"{record[field]:.3f}" for field in ("adf", "epoch", "sweep"))])
     header = ["prior", "pass of ADF", "epoch of EP", "sweep of Gibbs"]
-    print_list_table("KOS, 3,087 documents: processor seconds", header, rows)
+    print_rst_table("KOS, 3,087 documents: processor seconds", header, rows)
     print_throughput(bench)
     print_cost(bench)
 
@@ -201,7 +205,7 @@ def print_throughput(bench):
                 f"{record['seconds']:.3f}", rounded(record["documents_per_second"]), megabytes(record["bytes"]),
                 megabytes(record["state_bytes"]),
             ])  # fmt: skip
-    print_list_table(
+    print_rst_table(
         "One pass of assumed density filtering",
         ["corpus", "documents", "words", "tokens each", "clusters", "seconds", "documents/s", "MB", "MB pickled"], rows,
     )  # fmt: skip
@@ -220,4 +224,4 @@ def print_cost(bench):
             f"{record['nanoseconds']:.2f}",
         ])  # fmt: skip
     header = ["clusters", "microseconds a document", "documents/s", "nanoseconds a pair of word and cluster"]
-    print_list_table("arXiv abstracts by number of clusters (max_components, β 0.005)", header, rows)
+    print_rst_table("arXiv abstracts by number of clusters (max_components, β 0.005)", header, rows)

@@ -3,7 +3,7 @@
 from statistics import mean
 
 from _clusters_report import column, prior_name, short_name, with_error
-from _report import print_list_table
+from _report import print_rst_table
 
 MERGES = {"merge_criterion": "bayes_factor", "merge_every": 50}
 PRIORS = ({"discount": 0.0}, {"discount": 0.5})
@@ -27,7 +27,7 @@ def bars(bench):
                     with_error(column(runs, "n_clusters"), ".2f"), f"{mean(column(runs, 'nmi')):.4f}",
                     f"{mean(column(runs, 'distance')):.4f}",
                 ])  # fmt: skip
-    print_list_table(
+    print_rst_table(
         "Images of one bar each: 10 bars of 25 pixels, 200 images of 100 tokens",
         ["method", "exactly right", "clusters", "NMI", "distance"], rows,
         ["Distance: total variation between a bar's pixels and the best cluster's, mean over bars."],
@@ -74,7 +74,7 @@ def print_power_laws(curves, doc_length):
         f"{label}: " + "; ".join(", ".join(map(str, record["chosen"].values())) for record in records)
         for label, records in others
     ]
-    print_list_table(
+    print_rst_table(
         f"Pitman-Yor streams (discount 0.5), documents of {doc_length} tokens, 500 words",
         ["documents", "prior", "clusters", "score per token", "below the truth", "NMI"], rows,
         ["Chosen on the first documents (" + ", ".join(others[0][1][0]["chosen"]) + "): " + " | ".join(chosen)],

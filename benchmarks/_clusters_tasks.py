@@ -12,6 +12,7 @@ import numpy as np
 from _measure import resident_bytes
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
 from sklearn.metrics import homogeneity_completeness_v_measure, normalized_mutual_info_score
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
@@ -178,23 +179,27 @@ def stream(path, params, block, marks, n_documents=None):
 # -- short texts
 
 
-def short(path, order, method, params, n_epochs, n_batches, n_documents=None):
+def short(path, order, method, params, grid, n_epochs, n_batches, n_documents=None):
     """Agreement with labels: of each batch when it has been learned, and of all documents at the end."""
     X, true = load(path, n_documents), read_labels(path)[:n_documents]
     if order != "stream":
         rows = np.random.default_rng(int(order)).permutation(len(true))
         X, true = X[rows], true[rows]
-    if method != "adf":
+    if method in ("ep", "gibbs"):
         model, seconds = learn(method, X, params, 0, n_epochs)
         labels = model.labels_ if method == "gibbs" else model.predict(X)
         return {"seconds": seconds, "n_clusters": model.n_clusters_, "at_end": agreement(true, labels)}
-    model, seconds, labels = StreamingNGGPMixture(**params), 0.0, []
+    model, seconds, labels, chosen = StreamingNGGPMixture(**params), 0.0, [], {}
+    if method == "chosen":
+        model, _ = select_nggp_hyperparameters(model, X[:PREFIX], grid)
+        chosen = {name: getattr(model, name) for name in grid}
     for rows in np.array_split(np.arange(len(true)), n_batches):
         seconds += spent(lambda rows=rows: model.partial_fit(X[rows]))[1]
         labels.append(model.cluster_ids_[model.predict(X[rows])])
     labels = np.concatenate(labels)
-    again = StreamingNGGPMixture(**params, shuffle=False, compute_labels=False).fit(X)  # the same, and it adds up
+    again = clone(model).set_params(shuffle=False, compute_labels=False).fit(X)  # the same, and it adds up
     return {
+        "chosen": chosen,
         "seconds": seconds,
         "documents_per_second": len(true) / seconds,
         "n_clusters": model.n_clusters_,

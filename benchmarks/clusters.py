@@ -13,6 +13,7 @@ core, seconds are those of the processor. README.md has the rest.
 """
 
 import argparse
+import json
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -55,7 +56,12 @@ class Sizes:
     orders: dict = field(default_factory=lambda: {"adf": 20, "ep": 5})
     block: int = 1_000
     marks: tuple = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
-    short_orders: tuple = ("stream", "0")
+    short_grid: dict = field(
+        default_factory=lambda: {
+            "concentration": [100.0, 1_000.0, 10_000.0],
+            "dirichlet_prior": [0.003, 0.01, 0.03, 0.1],
+        }
+    )
     short_sweeps: int = 50
     batches: int = 16
     speed_epochs: int = 10
@@ -81,6 +87,7 @@ class Bench:
     def __init__(self, options):
         self.sizes = QUICK if options.quick else Sizes()
         self.folder, self.json_path = options.data, options.json
+        self.known = known_records(options.json) if options.reuse else {}
         self.environment = run("_tasks:environment", CORES[:1])
         for name, value in self.environment.items():
             print(f"{name}: {value}", file=sys.stderr)
@@ -92,6 +99,9 @@ class Bench:
 
     def measure(self, section, label, task, fields=None, **arguments):
         """One measurement, told on stderr and kept as a record."""
+        key = key_of(section, label, arguments)
+        if key in self.known:
+            return self.known[key]
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
         result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)
@@ -102,6 +112,19 @@ class Bench:
         return record
 
 
+def key_of(section, label, arguments):
+    """What tells one measurement from all others."""
+    return json.dumps([section, label, arguments], sort_keys=True)
+
+
+def known_records(path):
+    """Records of earlier runs, the last of each measurement."""
+    if path is None or not Path(path).exists():
+        return {}
+    records = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
+    return {key_of(record["section"], record["label"], record["arguments"]): record for record in records}
+
+
 def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
@@ -109,6 +132,7 @@ def parse(arguments=None):
     add("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz], and labels.NAME.txt[.gz]")
     add("--quick", action="store_true", help="tiny sizes: shows that everything runs")
     add("--json", metavar="FILE", help="append all records there, one a line")
+    add("--reuse", action="store_true", help="measure only what that file does not have; prints tables again")
     options = parser.parse_args(arguments)
     if options.data is None and set(options.experiments) - set(SYNTHETIC):
         parser.error(f"--data is missing; only {' and '.join(SYNTHETIC)} do without")
