@@ -20,6 +20,19 @@ def print_table(title, header, rows, n_left=1, notes=()):
     sys.stdout.flush()
 
 
+def print_rst_table(title, header, rows, notes=()):
+    """A simple table of reStructuredText, to be pasted into the documentation; no first cell may be empty."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    rule = ["=" * width for width in widths]
+    print(f"\n**{title}**\n")
+    for row in [rule, header, rule, *rows, rule]:
+        print(" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for note in notes:
+        print(f"\n{note}")
+    sys.stdout.flush()
+
+
 def number(value, form=".3f", mark=""):
     """A formatted number; a dash when there is none."""
     return "-" if value is None else f"{mark}{value:{form}}"

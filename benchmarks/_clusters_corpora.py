@@ -1,0 +1,227 @@
+"""Experiments on bags of words: the table of the paper, orders, a long stream, short texts, speed."""
+
+from statistics import mean, stdev
+
+from _clusters_report import column, megabytes, prior_name, rounded, short_name, with_error
+from _report import number, print_rst_table
+
+DP, IG = {"discount": 0.0}, {"discount": 0.5}
+# What the paper's table takes, as far as it is known; the library's defaults are the other setting.
+PAPER = {"concentration": 10.0, "dirichlet_prior": 0.1}
+PAPER_PRIORS = (DP | PAPER | {"new_cluster_threshold": 0.01}, IG | PAPER | {"new_cluster_threshold": 0.501})
+SETTINGS = {"as in the paper": PAPER_PRIORS, "defaults": (DP, IG)}
+METHODS = ("adf", "ep", "gibbs")
+NAMES = {"adf": "ADF", "chosen": "ADF", "ep": "EP", "gibbs": "Gibbs"}
+
+
+def of_gibbs(params):
+    """Without what sampling has no use for."""
+    return {name: value for name, value in params.items() if name != "new_cluster_threshold"}
+
+
+# -- the table of the paper
+
+
+def table(bench):
+    """Six methods on KOS, several splits, at the paper's setting and at the defaults."""
+    for name, priors in SETTINGS.items():
+        rows = []
+        for number_of_split in range(bench.sizes.table_splits):
+            base = None
+            for method in METHODS:
+                for params in priors:
+                    record = measure_held_out(bench, "table", name, number_of_split, method, params)
+                    base = base or record
+                    rows.append([number_of_split, *table_row(record, base)])
+        print_rst_table(
+            f"KOS, a tenth of the documents held out, {name}",
+            ["split", "method", "total", "per token", "gain over ADF-DP", "clusters", "epochs", "seconds"], rows,
+            ["Means and standard errors over orders of the documents (ADF, EP) or chains. Gibbs: logarithms of "
+             "densities averaged over samples, as in the paper, then densities averaged."],
+        )  # fmt: skip
+
+
+def measure_held_out(bench, section, name, split, method, params, n_repeats=None):
+    """The record of one method on one split."""
+    sizes, gibbs = bench.sizes, method == "gibbs"
+    params = of_gibbs(params) | sizes.table_samples if gibbs else params
+    return bench.measure(
+        section, f"{NAMES[method]}-{prior_name(params)}, {name}, split {split}", "held_out", path=bench.path("kos"),
+        split_number=split, method=method, params=params, n_repeats=n_repeats or sizes.table_repeats[method],
+        n_epochs=sizes.table_sweeps if gibbs else sizes.table_epochs, n_documents=sizes.n_documents,
+        fields={"method": f"{NAMES[method]}-{prior_name(params)}"},
+    )  # fmt: skip
+
+
+def table_row(record, base):
+    """Of one method; Gibbs with both averages."""
+    runs, tokens = record["runs"], record["test_tokens"]
+    reference = mean(column(base["runs"], "total"))
+    totals = [column(runs, name) for name in ("total_of_logs", "total") if name in runs[0]]
+    return [
+        record["method"],
+        *(" / ".join(form(values) for values in totals) for form in (
+            lambda values: with_error(values, ".0f"), lambda values: f"{mean(values) / tokens:.4f}",
+            lambda values: f"{(mean(values) - reference) / tokens:+.4f}",
+        )),
+        with_error(column(runs, "n_clusters"), ".1f"), f"{mean(column(runs, 'n_epochs')):.0f}",
+        f"{mean(column(runs, 'seconds')):.2f}",
+    ]  # fmt: skip
+
+
+def orders(bench):
+    """How much one split moves with the order of its documents."""
+    rows = []
+    for name, priors in SETTINGS.items():
+        for method in ("adf", "ep"):
+            for params in priors:
+                record = measure_held_out(bench, "orders", name, 0, method, params, bench.sizes.orders[method])
+                totals, clusters = (column(record["runs"], field) for field in ("total", "n_clusters"))
+                rows.append([
+                    record["method"], name, len(totals), with_error(totals, ".0f"), f"{stdev(totals):.0f}",
+                    f"{mean(totals) / record['test_tokens']:.4f}", f"{mean(clusters):.1f}", f"{stdev(clusters):.1f}",
+                ])  # fmt: skip
+    header = ["method", "setting", "orders", "total", "sd", "per token", "clusters", "sd of clusters"]
+    print_rst_table("KOS, split 0: spread over orders of the training documents", header, rows)
+
+
+# -- a long stream
+
+
+def stream(bench):
+    """Along the arXiv abstracts in blocks."""
+    for params in (DP, IG, DP | PAPER | {"new_cluster_threshold": 0.01}):
+        label = f"{prior_name(params)}, {short_name(params)}"
+        record = bench.measure(
+            "stream", label, "stream", path=bench.path("arxiv"), params=params, block=bench.sizes.block,
+            marks=bench.sizes.marks, n_documents=bench.sizes.n_documents,
+        )  # fmt: skip
+        rows = [
+            [
+                rounded(point["n_samples"]), rounded(point["n_clusters"]), rounded(point["documents_per_second"]),
+                number(point["prequential"], ".4f"), megabytes(point["bytes"]), megabytes(point["state_bytes"]),
+            ]
+            for point in record["points"]
+        ]  # fmt: skip
+        print_rst_table(
+            f"arXiv abstracts in blocks of {bench.sizes.block:,}: {label}",
+            ["documents", "clusters", "documents/s", "prequential score per token", "MB", "MB pickled"], rows,
+            ["Documents/s and scores are those since the line before."],
+        )  # fmt: skip
+
+
+# -- short texts
+
+
+def short_settings():
+    """Defaults, and what is around them."""
+    yield "adf", {}
+    for name, values in {
+        "concentration": (1.0, 10.0, 100.0, 10_000.0), "dirichlet_prior": (0.003, 0.01, 0.1),
+        "new_cluster_threshold": (0.01, 0.9), "discount": (0.5, 0.7),
+    }.items():  # fmt: skip
+        for value in values:
+            yield "adf", {name: value}
+    yield "adf", {"discount": 0.5, "concentration": 10_000.0}
+    yield "adf", {"concentration": 10.0, "dirichlet_prior": 0.1, "new_cluster_threshold": 0.01}
+    yield "adf", {"dirichlet_prior": 0.01, "concentration": 10_000.0}
+    yield "adf", {"merge_criterion": "bayes_factor", "merge_every": 5_000}
+    yield "chosen", {}
+    for method in ("ep", "gibbs"):
+        for params in ({}, IG, {"dirichlet_prior": 0.01}):
+            yield method, params
+
+
+def short(bench):
+    """Titles and tweets beside the clusters that they are known to be of, in stream order and in random order."""
+    for corpus in ("news_t", "tweets_t"):
+        rows = [
+            short_row(*(measure_short(bench, corpus, order, method, params) for order in ("stream", "0")))
+            for method, params in short_settings()
+        ]
+        print_rst_table(
+            f"{corpus}: stream order, and at the right random order",
+            ["method", "NMI", "hom.", "compl.", "clusters", "score", "docs/s", "NMI", "clusters", "score"], rows,
+            [f"NMI, homogeneity and completeness: a document's label when its batch, one of {bench.sizes.batches}, "
+             "has been learned; EP and Gibbs: at the end. Score: of each document before it was learned, per token. "
+             "Chosen: a and β, on the first 1,000 documents."],
+        )  # fmt: skip
+
+
+def measure_short(bench, corpus, order, method, params):
+    """The record of one setting."""
+    label = f"{NAMES[method]}-{prior_name(params)}, {short_name(params) if method != 'chosen' else 'chosen'}"
+    return bench.measure(
+        "short", label, "short", path=bench.path(corpus), order=order, method=method, params=params,
+        n_epochs=bench.sizes.short_sweeps if method == "gibbs" else 10, n_batches=bench.sizes.batches,
+        n_documents=bench.sizes.n_documents, grid=bench.sizes.short_grid, fields={"corpus": corpus, "order": order},
+    )  # fmt: skip
+
+
+def short_row(stream, shuffled):
+    """Of one setting."""
+    now, then = (record.get("as_they_come", record["at_end"]) for record in (stream, shuffled))
+    speed = stream.get("documents_per_second")
+    return [
+        stream["label"] + "".join(f" {value:g}" for value in stream.get("chosen", {}).values()),
+        *(f"{now[name]:.3f}" for name in ("nmi", "homogeneity", "completeness")), rounded(stream["n_clusters"]),
+        number(stream.get("prequential"), ".3f"), f"{stream['seconds']:.1f} s" if speed is None else rounded(speed),
+        f"{then['nmi']:.3f}", rounded(shuffled["n_clusters"]), number(shuffled.get("prequential"), ".3f"),
+    ]  # fmt: skip
+
+
+# -- speed
+
+
+def speed(bench):
+    """Passes of KOS, documents a second of other corpora, cost by number of clusters."""
+    rows = []
+    for name, priors in SETTINGS.items():
+        for params in priors:
+            label = f"{prior_name(params)}, {name}"
+            record = bench.measure(
+                "speed", label, "passes", path=bench.path("kos"), params=params, n_epochs=bench.sizes.speed_epochs
+            )
+            rows.append([label, *(f"{record[field]:.3f}" for field in ("adf", "epoch", "sweep"))])
+    header = ["prior", "pass of ADF", "epoch of EP", "sweep of Gibbs"]
+    print_rst_table("KOS, 3,087 documents: processor seconds", header, rows)
+    print_throughput(bench)
+    print_cost(bench)
+
+
+def print_throughput(bench):
+    """One pass over each corpus."""
+    rows = []
+    for corpus in ("kos", "tweets_t", "news_t", "20news", "reuters21578", "nips", "arxiv"):
+        for params in (DP, IG, PAPER_PRIORS[0]):
+            label = f"{corpus}, {prior_name(params)}, {'defaults' if params in (DP, IG) else 'as in the paper'}"
+            record = bench.measure(
+                "speed", label, "throughput", path=bench.path(corpus), params=params,
+                n_documents=bench.sizes.throughput_documents,
+            )  # fmt: skip
+            rows.append([
+                label, rounded(record["n_documents"]), rounded(record["n_words"]),
+                f"{record['tokens'] / record['n_documents']:.0f}", rounded(record["n_clusters"]),
+                f"{record['seconds']:.3f}", rounded(record["documents_per_second"]), megabytes(record["bytes"]),
+                megabytes(record["state_bytes"]),
+            ])  # fmt: skip
+    print_rst_table(
+        "One pass of assumed density filtering",
+        ["corpus", "documents", "words", "tokens each", "clusters", "seconds", "documents/s", "MB", "MB pickled"], rows,
+    )  # fmt: skip
+
+
+def print_cost(bench):
+    """A document under more and more clusters."""
+    sizes, rows = bench.sizes, []
+    for n_clusters in sizes.cost_clusters:
+        record = bench.measure(
+            "speed", f"{n_clusters} clusters", "cost", path=bench.path("arxiv"), params={"dirichlet_prior": 0.005},
+            n_clusters=n_clusters, n_first=sizes.cost_first, n_timed=sizes.cost_timed,
+        )  # fmt: skip
+        rows.append([
+            rounded(record["n_clusters"]), f"{record['microseconds']:.1f}", rounded(1e6 / record["microseconds"]),
+            f"{record['nanoseconds']:.2f}",
+        ])  # fmt: skip
+    header = ["clusters", "microseconds a document", "documents/s", "nanoseconds a pair of word and cluster"]
+    print_rst_table("arXiv abstracts by number of clusters (max_components, β 0.005)", header, rows)

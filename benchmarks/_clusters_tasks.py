@@ -1,0 +1,268 @@
+"""What ``clusters.py`` measures, each function in a child process of its own.
+
+Seconds are those of the processor (``time.process_time``), of training alone.
+"""
+
+import gzip
+import pickle
+import time
+from pathlib import Path
+
+import numpy as np
+from _measure import resident_bytes
+from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
+from sklearn.metrics import homogeneity_completeness_v_measure, normalized_mutual_info_score
+
+from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
+from sparsemix.datasets import load_bag_of_words, make_bars_mixture, make_pitman_yor_mixture
+from sparsemix.mixture import select_nggp_hyperparameters
+
+TEST_SHARE = 0.1
+PREFIX = 1_000  # documents that hyperparameters are chosen on
+LEAST_SECONDS = 0.5  # of a figure of speed
+
+
+# -- shared
+
+
+def spent(function):
+    """What a function returns, and processor seconds."""
+    begun = time.process_time()
+    result = function()
+    return result, time.process_time() - begun
+
+
+def learn(method, X, params, seed, n_epochs):
+    """One pass in the order of the rows, several, or sweeps; and processor seconds."""
+    if method == "adf":
+        return spent(lambda: StreamingNGGPMixture(**params).partial_fit(X))
+    if method == "ep":
+        model = StreamingNGGPMixture(**params, n_epochs=n_epochs, shuffle=False, compute_labels=False)
+        return spent(lambda: model.fit(X))
+    return spent(lambda: GibbsNGGPMixture(**params, max_iter=n_epochs, random_state=seed).fit(X))
+
+
+def load(path, n_documents=None):
+    """Counts of a corpus, or of its first documents."""
+    X = load_bag_of_words(path, vocabulary=False).data
+    return X[:n_documents] if n_documents else X
+
+
+def split(X, number):
+    """Training documents in random order, and a tenth held out."""
+    order = np.random.default_rng(number).permutation(X.shape[0])
+    n_test = round(TEST_SHARE * X.shape[0])
+    return X[order[n_test:]], X[order[:n_test]]
+
+
+def agreement(true, labels):
+    """How labels agree with the true ones; NMI over the geometric mean of entropies, as stream clusterers report it."""
+    homogeneity, completeness, _ = homogeneity_completeness_v_measure(true, labels)
+    nmi = normalized_mutual_info_score(true, labels, average_method="geometric")
+    return {"nmi": float(nmi), "homogeneity": float(homogeneity), "completeness": float(completeness)}
+
+
+# -- bars
+
+
+def bars(method, params, n_side, n_seeds, n_orders, n_epochs):
+    """For each image set and order: clusters, NMI, and total variation between matched and true distributions."""
+    runs = []
+    for seed in range(n_seeds):
+        X, labels, clusters = make_bars_mixture(n_side, random_state=seed)
+        for number in range(n_orders):
+            order = np.random.default_rng(number).permutation(len(labels))
+            model, seconds = learn(method, X[order], params, number, n_epochs)
+            distance = 0.5 * np.abs(model.means_[:, None] - clusters).sum(axis=2)
+            nmi = normalized_mutual_info_score(labels, model.predict(X))
+            runs.append({
+                "n_clusters": model.n_clusters_, "nmi": float(nmi), "seconds": seconds,
+                "distance": float(distance[linear_sum_assignment(distance)].mean()),
+                "exact": model.n_clusters_ == len(clusters) and nmi > 1.0 - 1e-9,
+            })  # fmt: skip
+    return {"runs": runs}
+
+
+# -- power laws
+
+
+def power_law(discount, grid, doc_length, n_features, word_prior, seed, marks, n_test):
+    """Clusters and held-out score along a stream, with the hyperparameters that its first documents choose."""
+    X, labels, _ = power_law_stream(doc_length, n_features, word_prior, seed, marks, n_test)
+    held_out = X[marks[-1] :]
+    best, _ = select_nggp_hyperparameters(StreamingNGGPMixture(discount=discount), X[:PREFIX], grid)
+    start, points = 0, []
+    for mark in marks:
+        best.partial_fit(X[start:mark])
+        points.append({
+            "n_samples": mark, "n_clusters": best.n_clusters_, "score": best.score(held_out, per="token"),
+            **agreement(labels[:mark], best.predict(X[:mark])),
+        })  # fmt: skip
+        start = mark
+    return {"chosen": {name: getattr(best, name) for name in grid}, "points": points}
+
+
+def power_law_truth(doc_length, n_features, word_prior, seed, marks, n_test):
+    """The same of somebody who knows the clusters so far, their words and the urn."""
+    X, labels, clusters = power_law_stream(doc_length, n_features, word_prior, seed, marks, n_test)
+    held_out = X[marks[-1] :].astype(np.float64)
+    lengths = held_out.sum(axis=1).view(np.ndarray).ravel()
+    new = gammaln(n_features * word_prior) - gammaln(n_features * word_prior + lengths)
+    each = held_out.copy()
+    each.data = gammaln(word_prior + each.data) - gammaln(word_prior)
+    new = new + each.sum(axis=1).view(np.ndarray).ravel()
+    log_words = np.log(np.maximum(clusters, 1e-300))
+    points = []
+    for mark in marks:
+        counts = np.bincount(labels[:mark])
+        weights = np.append(counts - 0.5, 1.0 + 0.5 * len(counts)) / (mark + 1.0)  # Pitman and Yor's urn
+        scores = np.column_stack([held_out @ log_words[: len(counts)].T, new]) + np.log(weights)
+        score = logsumexp(scores, axis=1).sum() / lengths.sum()
+        points.append({"n_samples": mark, "n_clusters": len(counts), "score": float(score)})
+    return {"points": points}
+
+
+def power_law_stream(doc_length, n_features, word_prior, seed, marks, n_test):
+    return make_pitman_yor_mixture(
+        marks[-1] + n_test, n_features, concentration=1.0, discount=0.5, doc_length=doc_length,
+        cluster_word_prior=word_prior, random_state=seed,
+    )  # fmt: skip
+
+
+# -- held-out documents
+
+
+def held_out(path, split_number, method, params, n_repeats, n_epochs, n_documents=None):
+    """Score of held-out documents, over orders of the training documents, or chains."""
+    train, test = split(load(path, n_documents), split_number)
+    runs = []
+    for seed in range(n_repeats):
+        order = np.random.default_rng(seed).permutation(train.shape[0])
+        model, seconds = learn(method, train[order], params, seed, n_epochs)
+        run = {
+            "total": float(model.score_samples(test).sum()), "n_clusters": model.n_clusters_, "seconds": seconds,
+            "n_epochs": getattr(model, "n_iter_", 1),
+        }  # fmt: skip
+        if method == "gibbs":
+            run["total_of_logs"] = float(model.score_samples(test, average="log").sum())
+        runs.append(run)
+    return {"runs": runs, "n_train": train.shape[0], "n_test": test.shape[0], "test_tokens": float(test.sum())}
+
+
+# -- streams
+
+
+def stream(path, params, block, marks, n_documents=None):
+    """Clusters, speed, memory and prequential score along a stream that comes in blocks."""
+    X = load(path, n_documents)
+    model, points = StreamingNGGPMixture(**params), []
+    before, sums, since = resident_bytes(), np.zeros(3), 0
+    stops = sorted({*range(block, X.shape[0], block), *(mark for mark in marks if mark < X.shape[0]), X.shape[0]})
+    for start, stop in zip([0, *stops], stops, strict=False):
+        rows = X[start:stop]
+        if start:
+            sums[:2] += model.score_samples(rows).sum(), rows.sum()
+        sums[2] += spent(lambda rows=rows: model.partial_fit(rows))[1]
+        if stop in marks or stop == X.shape[0]:
+            points.append({
+                "n_samples": stop, "n_clusters": model.n_clusters_, "seconds": float(sums[2]),
+                "documents_per_second": (stop - since) / float(sums[2]),
+                "prequential": float(sums[0] / sums[1]) if sums[1] else None,
+                "bytes": resident_bytes() - before, "state_bytes": len(pickle.dumps(model)),
+            })  # fmt: skip
+            sums[...], since = 0.0, stop
+    return {"points": points}
+
+
+# -- short texts
+
+
+def short(path, order, method, params, grid, n_epochs, n_batches, n_documents=None):
+    """Agreement with labels: of each batch when it has been learned, and of all documents at the end."""
+    X, true = load(path, n_documents), read_labels(path)[:n_documents]
+    if order != "stream":
+        rows = np.random.default_rng(int(order)).permutation(len(true))
+        X, true = X[rows], true[rows]
+    if method in ("ep", "gibbs"):
+        model, seconds = learn(method, X, params, 0, n_epochs)
+        labels = model.labels_ if method == "gibbs" else model.predict(X)
+        return {"seconds": seconds, "n_clusters": model.n_clusters_, "at_end": agreement(true, labels)}
+    model, seconds, labels, chosen = StreamingNGGPMixture(**params), 0.0, [], {}
+    if method == "chosen":
+        model, _ = select_nggp_hyperparameters(model, X[:PREFIX], grid)
+        chosen = {name: getattr(model, name) for name in grid}
+    for rows in np.array_split(np.arange(len(true)), n_batches):
+        seconds += spent(lambda rows=rows: model.partial_fit(X[rows]))[1]
+        labels.append(model.cluster_ids_[model.predict(X[rows])])
+    labels = np.concatenate(labels)
+    again = clone(model).set_params(shuffle=False, compute_labels=False).fit(X)  # the same, and it adds up
+    return {
+        "chosen": chosen,
+        "seconds": seconds,
+        "documents_per_second": len(true) / seconds,
+        "n_clusters": model.n_clusters_,
+        "prequential": again.history_[0]["log_predictive"] / float(X.sum()),
+        "as_they_come": agreement(true, labels),
+        "at_end": agreement(true, model.predict(X)),
+    }
+
+
+def read_labels(path):
+    """Numbers of the true clusters, from ``labels.NAME.txt`` beside ``docword.NAME.txt``."""
+    name = Path(path).name.removeprefix("docword.").removesuffix(".gz")
+    plain = Path(path).with_name(f"labels.{name}")
+    text = plain.read_bytes() if plain.exists() else gzip.decompress(plain.with_name(f"{plain.name}.gz").read_bytes())
+    return np.unique(text.decode().split("\n")[: text.count(b"\n")], return_inverse=True)[1]
+
+
+# -- speed
+
+
+def passes(path, params, n_epochs):
+    """Seconds of a pass of assumed density filtering, of an epoch after it, and of a sweep."""
+    train, _ = split(load(path), 0)
+    adf = best_of(lambda: StreamingNGGPMixture(**params).partial_fit(train))
+    common = params | {"n_epochs": n_epochs + 1, "tol": 0.0, "compute_labels": False}
+    _, epochs = spent(lambda: StreamingNGGPMixture(**common).fit(train))
+    settings = [{"max_iter": n_epochs * factor, "burn_in": 2 * n_epochs} for factor in (1, 2)]
+    sampling = {name: value for name, value in params.items() if name != "new_cluster_threshold"}
+    chains = [GibbsNGGPMixture(**sampling, **setting, random_state=0) for setting in settings]
+    once, twice = (spent(lambda chain=chain: chain.fit(train))[1] for chain in chains)
+    return {"adf": adf, "epoch": (epochs - adf) / n_epochs, "sweep": (twice - once) / n_epochs}
+
+
+def throughput(path, params, n_documents=None):
+    """Documents a second of one pass, the clusters it makes, the memory of the clusters."""
+    train, _ = split(load(path), 0)
+    train = train[:n_documents]
+    before = resident_bytes()
+    model = StreamingNGGPMixture(**params).partial_fit(train)
+    n_bytes = resident_bytes() - before
+    seconds = best_of(lambda: StreamingNGGPMixture(**params).partial_fit(train))
+    return {
+        "n_documents": train.shape[0], "n_words": train.shape[1], "tokens": float(train.sum()), "seconds": seconds,
+        "documents_per_second": train.shape[0] / seconds, "n_clusters": model.n_clusters_,
+        "bytes": n_bytes, "state_bytes": len(pickle.dumps(model)),
+    }  # fmt: skip
+
+
+def cost(path, params, n_clusters, n_first, n_timed):
+    """Seconds of documents under about so many clusters."""
+    X, _ = split(load(path), 0)
+    first = StreamingNGGPMixture(**params, max_components=n_clusters).partial_fit(X[:n_first])
+    timed = X[n_first : n_first + n_timed]
+    _, seconds = spent(lambda: first.partial_fit(timed))
+    pairs = timed.nnz * first.n_clusters_
+    return {
+        "n_clusters": first.n_clusters_, "microseconds": 1e6 * seconds / n_timed, "nanoseconds": 1e9 * seconds / pairs,
+    }  # fmt: skip
+
+
+def best_of(function):
+    """Least processor seconds of several runs: at least three, and half a second in all."""
+    seconds = []
+    while len(seconds) < 3 or sum(seconds) < LEAST_SECONDS:
+        seconds.append(spent(function)[1])
+    return min(seconds)

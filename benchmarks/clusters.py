@@ -1,0 +1,154 @@
+"""Mixtures of documents whose number of clusters grows: quality, agreement with known clusters, speed.
+
+python benchmarks/clusters.py bars                              images of one bar each
+python benchmarks/clusters.py pitman-yor                        streams with a power law
+python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
+python benchmarks/clusters.py orders --data FOLDER              its spread over orders of the documents
+python benchmarks/clusters.py stream --data FOLDER              arXiv abstracts in blocks
+python benchmarks/clusters.py short --data FOLDER               titles and tweets beside their labels
+python benchmarks/clusters.py speed --data FOLDER               seconds, documents a second, memory
+
+Tables come out in reStructuredText, as the documentation has them. Every measurement is a process of its own on one
+core, seconds are those of the processor. README.md has the rest.
+"""
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import _clusters_corpora as corpora
+import _clusters_synthetic as synthetic
+from _measure import CORES, MeasurementError, run
+from _report import write_line
+
+EXPERIMENTS = {
+    "bars": synthetic.bars, "pitman-yor": synthetic.pitman_yor, "table": corpora.table, "orders": corpora.orders,
+    "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed,
+}  # fmt: skip
+SYNTHETIC = ("bars", "pitman-yor")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    n_documents: int | None = None  # of every corpus; None is all
+    bar_seeds: int = 10
+    bar_orders: int = 5
+    bar_sweeps: int = 100
+    power_seeds: int = 3
+    power_lengths: tuple = (100, 10)
+    power_marks: tuple = (1_000, 3_000, 10_000, 30_000)
+    power_test: int = 2_000
+    power_grid: dict = field(
+        default_factory=lambda: {
+            "concentration": [0.1, 1.0, 10.0, 100.0, 1_000.0], "dirichlet_prior": [0.02, 0.05, 0.1, 0.2]
+        }
+    )  # fmt: skip
+    table_splits: int = 3
+    table_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 3})
+    table_epochs: int = 50
+    table_sweeps: int = 215
+    table_samples: dict = field(default_factory=lambda: {"burn_in": 165, "thin": 1})
+    orders: dict = field(default_factory=lambda: {"adf": 20, "ep": 5})
+    block: int = 1_000
+    marks: tuple = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+    short_grid: dict = field(
+        default_factory=lambda: {
+            "concentration": [100.0, 1_000.0, 10_000.0],
+            "dirichlet_prior": [0.003, 0.01, 0.03, 0.1],
+        }
+    )
+    short_sweeps: int = 50
+    batches: int = 16
+    speed_epochs: int = 10
+    throughput_documents: int = 20_000
+    cost_clusters: tuple = (10, 30, 100, 300, 1_000, 3_000)
+    cost_first: int = 50_000
+    cost_timed: int = 5_000
+
+
+QUICK = replace(
+    Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, power_seeds=2, power_lengths=(20,),
+    power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "dirichlet_prior": [0.05]},
+    table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
+    table_samples={"burn_in": 2, "thin": 1}, orders={"adf": 2, "ep": 2}, block=100, marks=(100, 200),
+    short_sweeps=4, batches=4, speed_epochs=1, throughput_documents=200, cost_clusters=(3, 10), cost_first=200,
+    cost_timed=100,
+)  # fmt: skip
+
+
+class Bench:
+    """Sizes, data and records of one run."""
+
+    def __init__(self, options):
+        self.sizes = QUICK if options.quick else Sizes()
+        self.folder, self.json_path = options.data, options.json
+        self.known = known_records(options.json) if options.reuse else {}
+        self.environment = run("_tasks:environment", CORES[:1])
+        for name, value in self.environment.items():
+            print(f"{name}: {value}", file=sys.stderr)
+
+    def path(self, corpus):
+        """Counts of a corpus."""
+        path = Path(self.folder) / f"docword.{corpus}.txt"
+        return str(path if path.exists() else path.with_suffix(".txt.gz"))
+
+    def measure(self, section, label, task, fields=None, **arguments):
+        """One measurement, told on stderr and kept as a record."""
+        key = key_of(section, label, arguments)
+        if key in self.known:
+            return self.known[key]
+        begun = time.perf_counter()
+        print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
+        result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)
+        print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
+        record = {"section": section, "label": label, "arguments": arguments, **(fields or {}), **result}
+        if self.json_path:
+            write_line(self.json_path, record | {"environment": self.environment})
+        return record
+
+
+def key_of(section, label, arguments):
+    """What tells one measurement from all others."""
+    return json.dumps([section, label, arguments], sort_keys=True)
+
+
+def known_records(path):
+    """Records of earlier runs, the last of each measurement."""
+    if path is None or not Path(path).exists():
+        return {}
+    records = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
+    return {key_of(record["section"], record["label"], record["arguments"]): record for record in records}
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("experiments", nargs="+", choices=list(EXPERIMENTS), metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    add("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz], and labels.NAME.txt[.gz]")
+    add("--quick", action="store_true", help="tiny sizes: shows that everything runs")
+    add("--json", metavar="FILE", help="append all records there, one a line")
+    add("--reuse", action="store_true", help="measure only what that file does not have; prints tables again")
+    options = parser.parse_args(arguments)
+    if options.data is None and set(options.experiments) - set(SYNTHETIC):
+        parser.error(f"--data is missing; only {' and '.join(SYNTHETIC)} do without")
+    return options
+
+
+def main():
+    """One experiment after the other."""
+    options = parse()
+    try:
+        bench = Bench(options)
+        for name in options.experiments:
+            EXPERIMENTS[name](bench)
+    except MeasurementError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
