@@ -21,10 +21,16 @@ def child(key, part):
     return mix(key ^ mix((part + GOLDEN) & MASK))
 
 
-def bits(seed, row=0, visit=0, kind=0, sweep=0, draw=0):
-    key = child(child(mix(mix((seed + GOLDEN) & MASK)), row & MASK), visit & MASK)
-    key = child(key, (kind << 32) | sweep)
+def row_key(seed, row, visit):
+    return child(child(mix(mix((seed + GOLDEN) & MASK)), row & MASK), visit & MASK)
+
+
+def draw_bits(key, draw):
     return mix((key + GOLDEN * (draw + 1)) & MASK)
+
+
+def bits(seed, row=0, visit=0, kind=0, sweep=0, draw=0):
+    return draw_bits(child(row_key(seed, row, visit), (kind << 32) | sweep), draw)
 
 
 def uniform(*key):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from table_cases import random_table, twin_and_error
 
 from sparsemix._kernels import _accumulate, _factor, _quadratic, _simd
 
@@ -10,17 +11,6 @@ DTYPES = [np.float32, np.float64]
 SHAPES = {"triangular": _quadratic.TRIANGULAR, "diagonal": _quadratic.DIAGONAL, "spherical": _quadratic.SPHERICAL}
 # Register blocks take 4 rows of a triangle and 4 to 64 rows of data: sizes on both sides of all of them.
 FEATURES = [*range(1, 13), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70]
-
-
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
-def instruction_set(request):
-    before = _simd.instruction_set()
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    _simd.use_instruction_set(before)
 
 
 def read_only(*arrays):
@@ -32,43 +22,10 @@ def read_only(*arrays):
 # -- log densities
 
 
-def random_table(rng, shape, n_features, n_components, dtype):
-    """Factors as the kernel takes them, the same as (K, D, D) matrices, offsets and constants."""
-    factors = rng.normal(size=(n_components, n_features, n_features)) / np.sqrt(n_features)
-    if shape == "triangular":
-        packed = reference.lower_triangles(factors).astype(dtype)
-        matrices = np.zeros(factors.shape)
-        matrices[:, *np.tril_indices(n_features)] = packed
-    elif shape == "diagonal":
-        packed = np.abs(factors[:, 0]).astype(dtype) + dtype(0.1)
-        matrices = np.array([np.diag(row) for row in packed.astype(np.float64)])
-    else:
-        packed = np.abs(factors[:, 0, 0]).astype(dtype) + dtype(0.1)
-        matrices = packed[:, None, None].astype(np.float64) * np.eye(n_features)
-    offsets = rng.normal(size=(n_components, n_features)).astype(dtype)
-    constants = rng.normal(scale=10, size=n_components).astype(dtype)
-    return packed.reshape(-1), matrices, offsets, constants
-
-
 def log_density(shape, x, factors, offsets, constants):
     out = np.full((len(x), len(constants)), np.nan, dtype=x.dtype)
     _quadratic.log_density(SHAPES[shape], x, factors, offsets, constants, out)
     return out
-
-
-def twin_and_error(shape, x, matrices, offsets, constants):
-    """Log densities in float64, and how far arithmetic in the dtype of ``x`` may be from them.
-
-    A sum of D products is within D units in the last place of the sum of their absolute values, and so is its square.
-    """
-    n_features, unit = x.shape[1], np.finfo(x.dtype).eps
-    x, offsets, constants = (a.astype(np.float64) for a in (x, offsets, constants))
-    expected, size = np.empty((len(x), len(constants))), np.empty((len(x), len(constants)))
-    for k, matrix in enumerate(matrices):
-        offset = matrix @ offsets[k] if shape == "spherical" else offsets[k]
-        expected[:, k] = constants[k] - 0.5 * ((x @ matrix.T - offset) ** 2).sum(axis=1)
-        size[:, k] = np.abs(constants[k]) + ((np.abs(x) @ np.abs(matrix).T + np.abs(offset)) ** 2).sum(axis=1)
-    return expected, (3 * n_features + 8) * unit * size
 
 
 @pytest.mark.usefixtures("instruction_set")

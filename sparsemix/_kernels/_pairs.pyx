@@ -6,7 +6,7 @@ The loops over features are in pairs_loops.h.
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 
 from sparsemix._kernels._simd cimport instruction_level
 from sparsemix._kernels._topl cimport softmax
@@ -53,7 +53,10 @@ def by_columns(
     Py_ssize_t n_features,      # IN  D
 ):
     """The same triangles column by column, and padded, as ``log_density`` reads them."""
-    cdef Py_ssize_t size = n_features * (n_features + 1) // 2, n_components = factors.shape[0] // size
+    cdef Py_ssize_t size = n_features * (n_features + 1) // 2
+    if n_features < 1 or factors.shape[0] % size:
+        raise ValueError(f"factors must hold whole triangles of {n_features} features")
+    cdef Py_ssize_t n_components = factors.shape[0] // size
     cdef Py_ssize_t padded = (n_features + SPARSEMIX_PAIR_BLOCK - 1) // SPARSEMIX_PAIR_BLOCK * SPARSEMIX_PAIR_BLOCK
     cdef Py_ssize_t total = sparsemix_column_size(n_features), k, i, j, top, at
     cdef real[::1] out = aligned_empty(n_components * total, np.float32 if real is float else np.float64)
@@ -85,20 +88,25 @@ def log_density(
     cdef sparsemix_pairs s
     cdef Py_ssize_t n_components = constants.shape[0]
     s.shape, s.n_features, s.n_components = shape, x.shape[1], n_components
-    s.factor_size = 1
-    s.offset_size = offsets.shape[1]
+    s.factor_size, s.offset_size = 1, x.shape[1]
     if shape == SPARSEMIX_PAIRS_TRIANGULAR:
         s.factor_size = sparsemix_column_size(x.shape[1])
+        s.offset_size = (x.shape[1] + SPARSEMIX_PAIR_BLOCK - 1) // SPARSEMIX_PAIR_BLOCK * SPARSEMIX_PAIR_BLOCK
     elif shape == SPARSEMIX_PAIRS_DIAGONAL:
         s.factor_size = x.shape[1]
-    if factors.shape[0] != n_components * s.factor_size or offsets.shape[0] != n_components:
-        raise ValueError(f"factors must hold {n_components} x {s.factor_size} numbers, offsets as many rows")
+    if (factors.shape[0] != n_components * s.factor_size or offsets.shape[0] != n_components
+            or offsets.shape[1] != s.offset_size):
+        raise ValueError(
+            f"factors must hold {n_components} x {s.factor_size} numbers, offsets {n_components} x {s.offset_size}"
+        )
     if starts.shape[0] != n_components + 1 or starts[0] != 0 or starts[n_components] != rows.shape[0]:
         raise ValueError("starts must lead from 0 to the number of pairs")
     if out.shape[0] != rows.shape[0]:
         raise ValueError("out must be (n_pairs,)")
     if rows.shape[0] == 0:
         return
+    if shape == SPARSEMIX_PAIRS_TRIANGULAR and (<uintptr_t> &factors[0] | <uintptr_t> &offsets[0, 0]) % 64:
+        raise ValueError("factors and offsets of triangles must begin on a cache line")
     s.starts, s.rows = &starts[0], &rows[0]
     cdef int level = instruction_level()
     with nogil:
@@ -171,6 +179,8 @@ def group(
 ):
     """Pairs by component instead of by row."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = starts.shape[0] - 1, row, e, k
+    if candidates.shape[0] != indptr[n] or rows.shape[0] != indptr[n] or places.shape[0] != indptr[n]:
+        raise ValueError("candidates, rows and places must be (n_pairs,)")
     cdef Py_ssize_t[::1] at = np.zeros(n_components + 1, dtype=np.intp)
     with nogil:
         for e in range(indptr[n]):
@@ -205,6 +215,11 @@ def choose(
     dtype = np.float32 if real is float else np.float64
     cdef real[::1] found = np.empty(n_kept, dtype=dtype)
     cdef int[::1] names = np.empty(n_kept, dtype=np.intc), order = np.arange(n_kept, dtype=np.intc)
+    if candidates.shape[0] != indptr[n] or places.shape[0] != indptr[n] or weights.shape[0] != indptr[n]:
+        raise ValueError("candidates, places and weights must be (n_pairs,)")
+    if lists.shape[0] != n or log_z.shape[0] != n or (
+            n_nonzero and (indices.shape[0] != n or values.shape[0] != n or values.shape[1] != n_nonzero)):
+        raise ValueError("lists must be (n, C), indices and values (n, L), and log_z (n,)")
     if n_nonzero > n_kept:
         raise ValueError(f"lists must be as long as the {n_nonzero} responsibilities of a row")
     with nogil:
