@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import reference
 from reference_chains import draw_bits, row_key
+from sparsemix._kernels._simd import aligned_empty
 from table_cases import random_table, twin_and_error
 
 from sparsemix._kernels import _pairs, _quadratic
-from sparsemix._kernels._simd import aligned_empty
 
 DTYPES = [np.float32, np.float64]
 SHAPES = {
@@ -297,7 +297,8 @@ def test_candidates_of_no_rows():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [("numbers", "numbers must"), ("indptr", "numbers must"), ("least", "least"), ("out", "out is")]
+    ("wrong", "message"),
+    [("numbers", "numbers must"), ("indptr", "numbers must"), ("least", "least"), ("out", "out is")],
 )
 def test_wrong_candidates_raise(wrong, message):
     search = Search(9, 2, 3, n_rows=5)
