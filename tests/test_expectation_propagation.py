@@ -19,6 +19,7 @@ from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.nggp import NGGP
 from sparsemix.datasets import make_bars_mixture
 from sparsemix.mixture import _streaming_nggp_mixture as module
+from sparsemix.mixture._cluster_moves import Moves
 from sparsemix.mixture._cluster_state import ClusterState
 from sparsemix.mixture._multinomial_slots import MultinomialSlots
 from sparsemix.mixture._nggp_model import RowResponsibilities, StreamingModel
@@ -190,6 +191,14 @@ def test_no_cluster_is_left_that_is_lighter_than_it_began(discount, threshold):
     assert est.counts_.sum() == pytest.approx(146, rel=1e-9)
 
 
+def test_epochs_forget_no_rows():
+    """Prunes are for streams: here rows of light clusters are assigned anew."""
+    params = {"n_epochs": 6, "tol": 0.0, "new_cluster_threshold": 0.1}
+    plain, pruned = (streaming(prune_threshold=value, **params).fit(TEXTS) for value in (None, 50.0))
+    assert_same_bits(plain, pruned)
+    assert pruned.counts_.sum() == pytest.approx(146, rel=1e-9)
+
+
 def test_bars_are_found_from_any_order():
     rows, labels, bars = make_bars_mixture(n_side=5, n_samples=300, doc_length=60, random_state=1)
     for seed in range(5):
@@ -301,6 +310,26 @@ def test_a_cluster_whose_rows_prefer_another_dies():
     assert state.n_slots == 1
     assert state.counts[0] == pytest.approx(40.0)
     np.testing.assert_array_equal(dense([part], 1), 1.0)
+
+
+def test_merged_clusters_keep_their_rows():
+    """A row of two clusters that are joined has the sum of its responsibilities, and none is shared out anew."""
+    rows = np.array([[5.0, 5.0, 0.0, 0.0]] * 6 + [[0.0, 0.0, 5.0, 5.0]] * 3 + [[5.0, 5.0, 5.0, 5.0]])
+    model, state, part = by_hand(rows, np.ones(10), [0, 0, 1, 1, 3, 3, 2, 2, 2, 0])
+    part.starts[9], part.lengths[9], part.n_used = 10, 3, 13
+    part.slots[10:13], part.values[10:13] = [0, 1, 2], [0.2, 0.3, 0.5]
+    visits = [(documents(rows), None, part, 0)]
+    model.recount(visits, state)
+    model.moves = Moves(1, "similarity", 0.8)
+    model.recount(visits, state)
+    assert state.n_slots == 2
+    np.testing.assert_array_equal(state.ids[:2], [0, 2])
+    wanted = np.zeros((10, 2))
+    wanted[:6, 0], wanted[6:9, 1], wanted[9] = 1.0, 1.0, 0.5
+    np.testing.assert_allclose(dense([part], 2), wanted, rtol=1e-12)
+    np.testing.assert_allclose(state.counts[:2], [6.5, 3.5], rtol=1e-12)
+    np.testing.assert_allclose(state.sums.statistics(np.arange(2)), wanted.T @ rows, rtol=1e-12)
+    assert model.log_predictive(state) == model.change(state) == 0.0  # nobody was asked again
 
 
 def test_empty_documents_have_no_responsibilities(within):

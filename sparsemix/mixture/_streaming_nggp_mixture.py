@@ -88,10 +88,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     merge_threshold : float, default=None
         What a pair must exceed; None means 3 for "bayes_factor", 0.9 for "responsibility", 0.98 for "similarity".
     merge_every : int, default=1000
-        Rows of the stream between two looks for clusters to merge or to prune; in epochs they are at the end of each.
+        Rows between two looks for clusters to merge or to prune, in a stream or a single epoch; of several epochs each
+        ends with a look for clusters to merge.
     prune_threshold : float, default=None
         Clusters of smaller expected mass are forgotten, with their rows, at the second look after they were opened.
-        None forgets only clusters that can win no row any more.
+        None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters
+        whose mass falls to ``new_cluster_threshold``, and assign their rows anew.
     n_epochs : int, default=1
         Passes of ``fit``: one of assumed density filtering, the others of expectation propagation.
     tol : float, default=1e-3
