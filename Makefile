@@ -25,7 +25,7 @@ bounds:
 	find $(BOUNDS)/src/sparsemix -name '*.c' -o -name '*.so' | xargs rm -f
 	SPARSEMIX_BOUNDSCHECK=1 $(BOUNDS)/bin/python -m pip install --quiet "$(BOUNDS)/src[test]"
 	$(BOUNDS)/bin/pytest tests/test_kernels.py tests/test_topl.py tests/test_document_kernels.py tests/test_cvb_kernels.py \
-		tests/test_gaussian_clusters.py tests/test_sequential_kernels.py \
+		tests/test_gaussian_clusters.py tests/test_pairs.py tests/test_sequential_kernels.py \
 		tests/test_nggp.py
 
 lint: $(VENV)/.test

@@ -157,3 +157,10 @@ def test_maximum_likelihood_weights_are_relative_frequencies():
     np.testing.assert_allclose(weights.expected_log(counts), [np.log(0.75), -np.inf, np.log(0.25)], rtol=1e-15)
     np.testing.assert_allclose(weights.evidence(counts), 3 * np.log(0.75) + np.log(0.25), rtol=1e-15)
     np.testing.assert_allclose(weights.expected_log(np.array([4.0])), [0.0], atol=0)
+
+
+def test_round_off_of_an_empty_component_is_no_weight():
+    weights, counts = MaximumLikelihoodWeights(), np.array([3.0, -1e-16, 1.0])
+    np.testing.assert_array_equal(weights.mean(counts), [0.75, 0.0, 0.25])
+    assert weights.expected_log(counts)[1] == -np.inf
+    np.testing.assert_allclose(weights.evidence(counts), 3 * np.log(0.75) + np.log(0.25), rtol=1e-15)

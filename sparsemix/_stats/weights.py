@@ -81,9 +81,10 @@ class MaximumLikelihoodWeights:
             return np.log(self.mean(counts))
 
     def mean(self, counts):
-        """pi_k."""
+        """pi_k; a component that has lost its rows may have kept round-off of memoized sums, of either sign."""
+        counts = np.maximum(counts, 0.0)
         return counts / counts.sum()
 
     def evidence(self, counts):
         """E[log p(z | pi)] = sum N_k log pi_k."""
-        return float(xlogy(counts, self.mean(counts)).sum())
+        return float(xlogy(np.maximum(counts, 0.0), self.mean(counts)).sum())

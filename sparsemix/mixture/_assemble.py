@@ -48,21 +48,22 @@ def assemble(params, rows, workers):
     return rows, VariationalMixture(family, weights, prior, *sizes), smoothing
 
 
-def make_search(params, rng, step_rows, stored=True):
+def make_search(params, rng, step_rows, stored=True, known=False):
     """How candidates are found by steps of so many rows; None when the weights of all components are made.
 
-    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one.
+    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. Components that
+    are ``known``, from a fit or from the user, are looked at whole first: a few at random would blend them.
     """
     n_components, size = params.n_components, params.candidates
     if size == "auto":
         size = max(CANDIDATES, kept_entries(params))
         if not stored or n_components < CANDIDATES_FROM or 4 * size > n_components:
             return None
-    if size == "all" or size >= n_components:
+    if size == "all" or max(size, kept_entries(params)) >= n_components:
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
     size, seed = max(size, kept_entries(params)), int(rng.integers(2**31))
-    return CandidateSearch(size, seed, every, params.candidates_init == "all")
+    return CandidateSearch(size, seed, every, all_first=known or params.candidates_init == "all")
 
 
 def kept_entries(params):

@@ -25,8 +25,9 @@ PERIOD = 8
 # Rows that are seen once look at this share of all components, then at the neighbours of the best, so many times.
 SHARE_ONCE = 0.25
 ROUNDS = 2
-# Rows, and at most so many pairs, that are grouped by component at once.
+# Rows, and at most so many pairs, that are grouped by component at once; rows that are seen once have many more pairs.
 TILE = 1 << 13
+TILE_ONCE = 1 << 10
 MOST_PAIRS = 1 << 20
 # Neighbours are made anew after this times K^1.5 rows.
 PATIENCE = 5.0
@@ -81,7 +82,6 @@ class CandidateSearch:
     def updated(self, gaussians, table):
         """The search under new weights."""
         new = copy(self)
-        new.table = PairTable(table)
         new.n_steps += 1
         n_components = len(gaussians.means)
         if new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
@@ -97,21 +97,28 @@ class CandidateSearch:
         new.neighbours = np.argsort(order).astype(np.intc)[self.neighbours[order]]
         return new
 
+    def prepare(self, table):
+        """Before local steps: the table in the form that pairs need, which is neither copied nor pickled."""
+        if self.table is None:
+            self.table = PairTable(table)
+
     def local_step(self, x, resp, numbers, memory):
         """Responsibilities of a tile of rows from their candidates, and their lists for the next visit."""
         x, numbers = self.table.rows(x), np.asarray(numbers, dtype=np.int64)
         if memory is None:
             lists = np.full((len(x), self.size), -1, dtype=np.intc)
-            once = max(AGAIN, int(SHARE_ONCE * len(self.neighbours)))
-            for n_random in (once, *[0] * ROUNDS):
-                bad = self._round(x, lists, numbers, n_random, resp)
+            rounds = max(AGAIN, int(SHARE_ONCE * len(self.neighbours))), *[0] * ROUNDS
         else:
             lists, visit = memory.recall(numbers)
             lists = renamed(lists, self.places)
             n_random = max(RANDOM, (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD)
-            least = len(self.neighbours) if self.all_first and visit == 0 else 1
-            bad = self._round(x, lists, numbers, n_random, resp, least)
-        if bad >= 0:  # components without weight were all that a row found: it looks at every one
+            rounds = () if self.all_first and visit == 0 else (n_random,)
+        bad = 0
+        for n_random in rounds:
+            bad = self._round(x, lists, numbers, n_random, resp)
+            if bad >= 0:
+                break
+        if bad >= 0:  # rows look at all components: at first, or where those that one of them found have no weight
             bad = self._round(x, lists, numbers, 0, resp, least=len(self.neighbours))
         if bad >= 0:
             raise ValueError(
@@ -186,7 +193,7 @@ class PairTable:
 
 
 def nearest(gaussians, table, n_neighbours):
-    """The components that give the rows of each one the highest expected weights, itself first, (K, G) int32.
+    """The components that give the rows of each one the highest expected weights, itself among them, (K, G) int32.
 
     The expectation of a quadratic form needs first and second moments only: one product of two tall matrices in
     single precision, which is exact enough to choose.

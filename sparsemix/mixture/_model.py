@@ -9,7 +9,7 @@ from sparsemix._kernels import _accumulate, _topl
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
-from sparsemix.mixture._candidates import TILE
+from sparsemix.mixture._candidates import TILE, TILE_ONCE
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class MixtureModel:
         tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
         if self.search is None:
             return tile, chunk
-        return TILE, max(1, chunk // TILE) * TILE
+        tile = TILE_ONCE if rows.memory is None else TILE
+        return tile, max(1, chunk // tile) * tile
 
     def scratch(self, n_rows):
         """Room for the weights of a tile."""
@@ -87,8 +88,10 @@ class MixtureModel:
             return None
         return np.empty((n_rows, self.n_components), dtype=self.dtype)
 
-    def prepare(self, x, workers):
+    def prepare(self, x, workers):  # noqa: ARG002
         """Before the local steps of a chunk; the table is made whole in the global step."""
+        if self.search is not None:
+            self.search.prepare(self.table)
 
     def empty_responsibilities(self, x, n_rows):  # noqa: ARG002
         """Room for the responsibilities of a chunk."""

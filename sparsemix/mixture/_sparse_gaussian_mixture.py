@@ -63,7 +63,8 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
     candidates_init : {"random", "all"}, default="random"
         What rows without a list look at in ``fit``: a few components at random, or all, which costs a dense pass. On
         image patches, whose components overlap, random ones keep components of even size and end in far better
-        mixtures; where clusters are well separated they blend them, and all are better.
+        mixtures; where clusters are well separated they blend them, and all are better. Components that are given, or
+        that ``warm_start`` goes on with, are all looked at.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): symmetric Dirichlet, or a Dirichlet process truncated at K (stick-breaking).
     weight_concentration_prior : float, default=None
@@ -446,7 +447,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             initial = start.stats(rows, rng, workers)
             method = start.method
         schedule = make_schedule(self, rows, rng)
-        model.search = make_search(self, rng, schedule.step_rows)
+        model.search = make_search(self, rng, schedule.step_rows, known=method in ("warm", "given"))
         if model.search is not None:
             rows.memory = CandidateLists(len(rows), model.search.size)
         if self.n_init > 1 and not schedule.has_bound:
@@ -463,7 +464,10 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
 
     def _attributes(self, monitor):
         own = {"n_features_in_": monitor.model.family.n_features, "init_params_": monitor.init_params}
-        return super()._attributes(monitor) | own
+        attributes = super()._attributes(monitor) | own
+        if self.candidates == "auto":
+            attributes["_fitted"].model.search = None  # rows of a stream have no lists
+        return attributes
 
     # -- inside a stream
 

@@ -1,0 +1,692 @@
+"""Mixtures whose rows look at short lists of candidates: bounds, bits, streams, and what is exact all the same."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._engine import blocks
+from sparsemix._engine.blocks import Rows
+from sparsemix._stats.families import GAUSSIANS, Gaussians
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.datasets import make_patch_mixture
+from sparsemix.mixture import _assemble, _candidates, _model
+from sparsemix.mixture import _sparse_gaussian_mixture as sparse_gaussian_mixture
+from sparsemix.mixture._candidates import CandidateLists, CandidateSearch, nearest
+
+# Most fits here make a fixed number of passes, so that two of them compare: none of them is meant to converge.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+FAMILIES = list(GAUSSIANS)
+K, D = 24, 3
+
+
+def rows_of(covariance_type, n=900, dtype=np.float64, seed=0):
+    """Rows of twelve overlapping clusters, which "zero_mean" tells apart by their covariances."""
+    return rows_and_labels(covariance_type, n, dtype, seed)[0]
+
+
+def rows_and_labels(covariance_type, n=900, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(12, size=n)
+    shapes = rng.standard_normal((12, D, D)) * 0.4 + np.eye(D)
+    x = np.einsum("nij,nj->ni", shapes[labels], rng.standard_normal((n, D)))
+    if covariance_type == "zero_mean":
+        x *= 2.0 ** labels[:, None]
+    else:
+        x += 5.0 * rng.standard_normal((12, D))[labels]
+    return x.astype(dtype), labels
+
+
+def nearly(covariance_type, labels, seed=3):
+    """Responsibilities for the twelve clusters, some of them wrong: EM stays away from singular covariances."""
+    wrong = np.random.default_rng(seed).uniform(size=len(labels)) < 0.2
+    others = np.random.default_rng(seed).permutation(labels)
+    if covariance_type == "zero_mean":  # one row of a much wider cluster would make it as wide
+        others = np.minimum(labels + 1, 11)
+    return np.eye(12)[np.where(wrong, others, labels)]
+
+
+def mixture(covariance_type="full", **params):
+    """Ten passes under lists of three candidates, unless told otherwise."""
+    defaults = {
+        "n_components": K,
+        "n_nonzero": 2,
+        "candidates": 3,
+        "learning_method": "batch",
+        "max_iter": 10,
+        "tol": 0.0,
+    }
+    defaults |= {"init_params": "random_from_data", "random_state": 0}
+    return SparseGaussianMixture(covariance_type=covariance_type, **(defaults | params))
+
+
+@pytest.fixture
+def few_looks(monkeypatch):
+    """A row looks at so few components that lists matter among 24 of them."""
+    for name, value in {"NEIGHBOURS": 3, "RANDOM": 1, "FIRST": 4, "AGAIN": 4}.items():
+        monkeypatch.setattr(_candidates, name, value)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Many tiles and chunks for a thousand rows."""
+    monkeypatch.setattr(_model, "TILE", 128)
+    monkeypatch.setattr(_model, "TILE_ONCE", 64)
+    monkeypatch.setattr(blocks, "CHUNK_BYTES", 1 << 14)
+
+
+def fitted_arrays(est, X):
+    """All that a fitted mixture says of itself and of rows."""
+    arrays = [est.weights_, est.means_, est.covariances_, est.predict(X), est.predict_proba(X), est.score_samples(X)]
+    arrays += [est.predict_sparse_proba(X).toarray(), *(value for _, value in est.expected_stats(X)._arrays())]
+    if hasattr(est, "history_"):
+        arrays.append(np.array([record["lower_bound"] for record in est.history_]))
+    return arrays
+
+
+def assert_same_bits(first, second):
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+def assert_never_falls(bounds, slack=1e-8):
+    bounds = np.asarray(bounds)
+    assert np.diff(bounds).min() >= -slack * np.abs(bounds).max()
+
+
+# -- bounds
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("inference", ["vb", "em", "dirichlet_process"])
+@pytest.mark.parametrize(("n_nonzero", "candidates"), [(1, 1), (2, 2), (2, 5)])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_lower_bounds_never_fall(covariance_type, n_nonzero, candidates, inference, learning_method):
+    sticks = inference == "dirichlet_process"
+    params = {"inference": "vb", "weight_concentration_prior_type": inference} if sticks else {"inference": inference}
+    params |= {"learning_method": learning_method, "batch_size": 500, "reg_covar": 0.0, "max_iter": 15}
+    X, labels = rows_and_labels(covariance_type, n=1800)
+    if inference == "em":
+        params |= {"n_components": 12, "init_params": nearly(covariance_type, labels)}
+    est = mixture(covariance_type, n_nonzero=n_nonzero, candidates=candidates, **params).fit(X)
+    assert est._fitted.model.search.size == candidates
+    assert est.lower_bounds_[-1] > est.lower_bounds_[0]
+    # the bound is a difference of sums of this size, whose round-off is far below 1e-8 of it
+    assert_never_falls(est.lower_bounds_)
+    if sticks:  # lists were renamed whenever the components were sorted
+        assert est._fitted.model.search.ids is not None
+        assert (np.diff(est.weight_concentration_[0]) <= 0).all()
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_lower_bounds_of_float32_rows_hardly_fall(covariance_type, learning_method):
+    params = {"learning_method": learning_method, "batch_size": 250, "max_iter": 20}
+    est = mixture(covariance_type, **params).fit(rows_of(covariance_type, dtype=np.float32))
+    # weights carry 1e-6 of their size, so that a support may be chosen which is worse by so much
+    assert_never_falls(est.lower_bounds_, slack=1e-6)
+
+
+@pytest.mark.usefixtures("few_looks")
+def test_lower_bound_of_weighted_rows_never_falls():
+    weight = np.random.default_rng(1).uniform(0.0, 3.0, 900) * (np.arange(900) % 5 > 0)
+    est = mixture(max_iter=20).fit(rows_of("full"), sample_weight=weight)
+    assert_never_falls(est.lower_bounds_)
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_warm_start_goes_on_from_the_bound_it_left(covariance_type, learning_method):
+    X = rows_of(covariance_type)
+    est = mixture(covariance_type, learning_method=learning_method, batch_size=250, warm_start=True).fit(X)
+    before, score = est.lower_bound_, est.score(X)
+    bounds = est.fit(X).lower_bounds_
+    assert_never_falls([before, *bounds])
+    assert bounds[0] > before
+    assert est.score(X) > score - 0.01
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("given", ["responsibilities", "parameters"])
+def test_given_components_are_looked_at_by_all_rows_first(given):
+    X = rows_of("full")
+    fit = mixture(candidates="all").fit(X)
+    params = {"init_params": fit.predict_proba(X)}
+    if given == "parameters":
+        params = {"weights_init": fit.weights_, "means_init": fit.means_, "precisions_init": fit.precisions_}
+    lists, dense = (mixture(candidates=c, max_iter=1, **params).fit(X) for c in (3, "all"))
+    # the same supports, weights by another order of the same sums
+    np.testing.assert_allclose(lists.means_, dense.means_, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(lists.lower_bound_, dense.lower_bound_, rtol=1e-10)
+
+
+# -- lists that hold enough are the dense mixture
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("inference", ["vb", "em", "dirichlet_process"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_candidates_that_cover_everything_give_the_dense_fit(covariance_type, inference, learning_method, monkeypatch):
+    monkeypatch.setattr(_candidates, "NEIGHBOURS", K)  # all are neighbours of any
+    sticks = inference == "dirichlet_process"
+    params = {"inference": "vb", "weight_concentration_prior_type": inference} if sticks else {"inference": inference}
+    params |= {"learning_method": learning_method, "batch_size": 250, "max_iter": 6, "reg_covar": 1e-3}
+    X = rows_of(covariance_type)
+    # the first look, at 64 random components of 24, may miss some; a given start is looked at whole
+    params["init_params"] = np.random.default_rng(2).dirichlet(np.full(K, 0.1), len(X))
+    dense, lists = (mixture(covariance_type, candidates=c, **params).fit(X) for c in ("all", K - 1))
+    assert lists._fitted.model.search is not None
+    np.testing.assert_array_equal(
+        lists.predict_sparse_proba(X).indices, dense.predict_sparse_proba(X).indices
+    )  # the same supports
+    for name in ("weights_", "means_", "covariances_"):  # weights differ in the last digits, over six passes
+        np.testing.assert_allclose(getattr(lists, name), getattr(dense, name), rtol=1e-8, atol=1e-8, err_msg=name)
+    np.testing.assert_allclose(lists.lower_bounds_, dense.lower_bounds_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_look_at_all_is_the_dense_local_step(covariance_type):
+    X = rows_of(covariance_type)
+    model = mixture(covariance_type, candidates=5, n_nonzero=3).fit(X)._fitted.model
+    rows = Rows(X, shift=model.shift).read(slice(0, len(X)))
+    found, dense = (SparseResponsibilities.empty(len(X), 3) for _ in range(2))
+    memory = CandidateLists(len(X), 5)
+    model.search.all_first = True
+    model.prepare(rows, None)
+    model.local_step(rows, found, None, np.arange(len(X)), memory)
+    exact = copy.copy(model)
+    exact.search = None
+    exact.local_step(rows, dense, np.empty((len(X), K)))
+    np.testing.assert_array_equal(found.indices, dense.indices)
+    np.testing.assert_allclose(found.values, dense.values, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.log_z, dense.log_z, rtol=1e-10, atol=1e-10)
+    assert all(set(support) <= set(kept) for support, kept in zip(found.indices, memory.lists, strict=True))
+    assert (memory.visits == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("n_nonzero", "candidates"), [(2, "all"), (2, K), (2, K + 1), (2, "auto"), (None, 5), (K, 1), (K + 3, 5)]
+)
+def test_lists_as_long_as_all_components_are_none(n_nonzero, candidates):
+    X = rows_of("full")
+    dense = mixture(n_nonzero=n_nonzero, candidates="all").fit(X)
+    est = mixture(n_nonzero=n_nonzero, candidates=candidates).fit(X)
+    assert est._fitted.model.search is None
+    assert_same_bits(fitted_arrays(est, X), fitted_arrays(dense, X))
+
+
+def test_lists_are_at_least_as_long_as_the_responsibilities():
+    est = mixture(n_nonzero=7, candidates=2).fit(rows_of("full"))
+    assert est._fitted.model.search.size == 7
+    assert_never_falls(est.lower_bounds_)
+
+
+@pytest.mark.parametrize(
+    ("n_components", "n_nonzero", "size"),
+    [(99, 4, None), (100, 4, 4), (100, 25, 25), (100, 26, None), (100, None, None)],
+)
+def test_auto_is_lists_from_a_hundred_components_on(n_components, n_nonzero, size):
+    params = SparseGaussianMixture(n_components, n_nonzero=n_nonzero, candidates="auto")
+    search = _assemble.make_search(params, np.random.default_rng(0), 1000)
+    assert (None if search is None else search.size) == size
+    assert _assemble.make_search(params, np.random.default_rng(0), 1000, stored=False) is None
+
+
+def test_auto_is_exact_in_streams():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 2))
+    params = {"n_nonzero": 2, "covariance_type": "diag", "max_iter": 2, "random_state": 0}
+    auto, dense = (SparseGaussianMixture(110, candidates=c, **params).partial_fit(X[:400]) for c in ("auto", "all"))
+    assert_same_bits(fitted_arrays(auto.partial_fit(X[400:]), X), fitted_arrays(dense.partial_fit(X[400:]), X))
+    fit = SparseGaussianMixture(110, candidates="auto", **params).fit(X)
+    expected = fit.predict_sparse_proba(X).toarray().sum(axis=0)
+    np.testing.assert_allclose(fit.expected_stats(X)["count"], expected, rtol=1e-10, atol=1e-10)
+
+
+# -- neighbours
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical"])
+def test_neighbours_have_the_highest_expected_weights(structure, dtype, monkeypatch):
+    """E_k[log pi_l + log N(x | l)] in closed form, matrix by matrix."""
+    monkeypatch.setattr(_candidates, "UNPACKED", 7 * 30)  # a few at once
+    rng = np.random.default_rng(4)
+    n_components, d = 30, 4
+    means = rng.standard_normal((n_components, d))
+    matrices = np.array([a @ a.T / d + 0.3 * np.eye(d) for a in rng.standard_normal((n_components, d, d))])
+    if structure == "tied":
+        matrices[:] = matrices[0]
+    elif structure == "diag":
+        matrices = np.array([np.diag(np.diag(m)) for m in matrices])
+    elif structure == "spherical":
+        matrices = matrices[:, :1, :1] * np.eye(d)
+    packed = {
+        "full": np.ascontiguousarray(matrices[:, *np.tril_indices(d)]), "tied": matrices[0][np.tril_indices(d)],
+        "diag": np.diagonal(matrices, axis1=1, axis2=2).copy(), "spherical": matrices[:, 0, 0].copy(),
+    }[structure]  # fmt: skip
+    log_weights, extra = rng.standard_normal(n_components), rng.standard_normal(n_components)
+    gaussians = Gaussians(structure, means, packed, extra)
+    expected = np.empty((n_components, n_components))
+    for k in range(n_components):
+        for l in range(n_components):  # noqa: E741
+            gap, inverse = means[k] - means[l], np.linalg.inv(matrices[l])
+            square = np.trace(inverse @ matrices[k]) + gap @ inverse @ gap
+            log_det = np.linalg.slogdet(matrices[l])[1]
+            expected[k, l] = log_weights[l] + extra[l] - 0.5 * (square + log_det + d * np.log(2 * np.pi))
+    np.fill_diagonal(expected, np.inf)
+    found = nearest(gaussians, gaussians.table(log_weights, dtype), 6)
+    assert found.dtype == np.intc
+    for k in range(n_components):
+        best = np.sort(expected[k])[::-1]
+        assert k in found[k]
+        assert len(set(found[k])) == 6
+        # in single precision: those at the edge may change places
+        assert (expected[k, found[k]] >= best[5] - 1e-3).all()
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_expected_weights_are_means_over_rows_drawn(covariance_type):
+    """The weights that rows of a component have on average, from rows of it."""
+    est = mixture(covariance_type, inference="em", reg_covar=1e-2).fit(rows_of(covariance_type))
+    model = est._fitted.model
+    gaussians, n = model.gaussians, 100_000
+    moments, natural, constants = _candidates.expected_weights(gaussians, model.table)
+    for k in np.argsort(est.weights_)[-3:]:
+        covariance = est.covariances_ if covariance_type == "tied" else est.covariances_[k]
+        covariance = covariance * np.eye(D) if covariance_type in ("diag", "spherical") else covariance
+        x = np.random.default_rng(k).multivariate_normal(gaussians.means[k], covariance, n)
+        live = np.isfinite(constants)  # components with rows
+        weights = model.table.weights(x, np.empty((n, K)))[:, live]
+        errors = 5 * weights.std(axis=0) / np.sqrt(n)  # five standard errors of a mean
+        found = (natural @ moments[k] + constants)[live]
+        assert (np.abs(found - weights.mean(axis=0)) <= errors + 1e-5 * np.abs(found)).all()
+
+
+def test_empty_components_are_nobodys_neighbours():
+    X = rows_of("diag")
+    est = mixture("diag", inference="em").fit(X)
+    counts = est._fitted.stats["count"].copy()
+    counts[[3, 8]] = 0.0
+    with np.errstate(divide="ignore"):
+        table = est._fitted.model.gaussians.table(np.log(counts), np.float64)
+    found = nearest(est._fitted.model.gaussians, table, 5)
+    for k in range(K):
+        assert not set(found[k]) & ({3, 8} - {k})
+
+
+def test_neighbours_are_made_anew_every_so_often(monkeypatch):
+    made = []
+    monkeypatch.setattr(_candidates, "nearest", lambda *args: made.append(1) or nearest(*args))
+    est = mixture(max_iter=0).fit(rows_of("full"))
+    gaussians, table = est._fitted.gaussians, est._fitted.model.table
+    search, steps = CandidateSearch(3, 0, every=5), []
+    made.clear()
+    for step in range(1, 21):
+        search = search.updated(gaussians, table)
+        if made:
+            steps.append(step)
+            made.clear()
+    assert steps == [1, 2, 4, 5, 8, 10, 15, 16, 20]
+
+
+def test_neighbours_and_names_follow_the_components():
+    """Components change their places twice; lists keep the names that components had at first."""
+    rng = np.random.default_rng(0)
+    search = CandidateSearch(3, 0)
+    search.neighbours = rng.integers(K, size=(K, 4)).astype(np.intc)
+    names = np.arange(K)
+    moved = search
+    for _ in range(2):
+        order = rng.permutation(K)
+        moved, names = moved.permuted(order), names[order]
+    np.testing.assert_array_equal(moved.ids, names)
+    np.testing.assert_array_equal(moved.ids[moved.places], np.arange(K))
+    np.testing.assert_array_equal(moved.ids[moved.neighbours], search.neighbours[names])
+    lists = np.array([[0, 5, -1], [-1, -1, -1]], dtype=np.intc)
+    now = _candidates.renamed(lists, moved.places)
+    np.testing.assert_array_equal(now < 0, lists < 0)
+    np.testing.assert_array_equal(_candidates.renamed(now, moved.ids), lists)
+
+
+# -- the same bits
+
+
+@pytest.mark.usefixtures("few_looks", "small_tiles")
+@pytest.mark.parametrize("learning_method", ["batch", "memoized", "online"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_number_of_threads_changes_no_bit(covariance_type, learning_method):
+    X = rows_of(covariance_type)
+    params = {"learning_method": learning_method, "batch_size": 400, "max_iter": 4}
+    one, *others = (mixture(covariance_type, n_jobs=n, **params).fit(X) for n in (1, 2, 3))
+    for other in others:
+        assert_same_bits(fitted_arrays(one, X), fitted_arrays(other, X))
+
+
+@pytest.mark.usefixtures("few_looks", "small_tiles")
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_number_of_threads_changes_no_bit_of_a_stream(covariance_type):
+    X = rows_of(covariance_type)
+    one, *others = (mixture(covariance_type, n_jobs=n).partial_fit(X[:500]).partial_fit(X[500:]) for n in (1, 2, 3))
+    for other in others:
+        assert_same_bits(fitted_arrays(one, X), fitted_arrays(other, X))
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("learning_method", ["batch", "memoized", "online"])
+def test_same_seed_same_bits_other_seed_other_fit(learning_method):
+    X = rows_of("full")
+    params = {"learning_method": learning_method, "batch_size": 250, "max_iter": 3}
+    first, again, other = (mixture(random_state=seed, **params).fit(X) for seed in (5, 5, 6))
+    assert_same_bits(fitted_arrays(first, X), fitted_arrays(again, X))
+    assert not np.array_equal(first.means_, other.means_)
+
+
+@pytest.mark.usefixtures("few_looks")
+def test_rows_look_at_random_components_of_their_own(monkeypatch):
+    """Tiles of other sizes are the same fit: what is drawn follows from a row's number."""
+    X = rows_of("full")
+    first = fitted_arrays(mixture().fit(X), X)
+    for tile in (128, 300):
+        monkeypatch.setattr(_model, "TILE", tile)
+        monkeypatch.setattr(blocks, "CHUNK_BYTES", 1 << 24)
+        assert_same_bits(first, fitted_arrays(mixture().fit(X), X))
+
+
+# -- readings are exact
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_readings_look_at_all_components(covariance_type, inference, dtype):
+    X = rows_of(covariance_type, dtype=dtype)
+    est = mixture(covariance_type, inference=inference, max_iter=3).fit(X)
+    exact = copy.deepcopy(est)
+    exact._fitted.model.search = None
+    for name in ("predict", "predict_proba", "score_samples", "score", "bic"):
+        np.testing.assert_array_equal(getattr(est, name)(X), getattr(exact, name)(X), err_msg=name)
+    kept, dense = est.predict_sparse_proba(X), exact.predict_sparse_proba(X)
+    np.testing.assert_array_equal(kept.indices, dense.indices)
+    np.testing.assert_array_equal(kept.data, dense.data)
+    best = np.argsort(-est.predict_proba(X), axis=1, kind="stable")[:, :1]
+    assert (kept.indices.reshape(-1, 2) == best).any(axis=1).mean() > 0.999  # equals in float32 apart
+
+
+# -- learning without a bound
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_online_passes_learn(covariance_type):
+    X = rows_of(covariance_type, n=1500)
+    params = {"learning_method": "online", "batch_size": 150}
+    start, est = (mixture(covariance_type, max_iter=n, **params).fit(X) for n in (0, 20))
+    dense = mixture(covariance_type, candidates="all", max_iter=20, **params).fit(X)
+    assert est._fitted.model.search.n_steps == 201
+    assert est.score(X) > start.score(X) + 0.1
+    # two noisy paths to neighbouring optima
+    assert est.score(X) > dense.score(X) - 0.1
+
+
+@pytest.mark.parametrize("total_samples", [None, 3000])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_streams_learn(covariance_type, total_samples):
+    X = rows_of(covariance_type, n=3000)
+    est, dense = (mixture(covariance_type, candidates=c, total_samples=total_samples) for c in (3, "all"))
+    for block in np.array_split(X[:2500], 5):
+        est.partial_fit(block)
+        dense.partial_fit(block)
+    assert est._fitted.model.search is not None
+    single = SparseGaussianMixture(covariance_type=covariance_type).fit(X)
+    assert est.score(X[2500:]) > single.score(X[2500:]) + 0.1
+    assert est.score(X[2500:]) > dense.score(X[2500:]) - 0.05
+
+
+def test_rows_seen_once_find_nearly_the_best():
+    X = np.random.default_rng(0).standard_normal((8000, 3)) ** 3
+    est = SparseGaussianMixture(400, covariance_type="diag", candidates=4, max_iter=3, random_state=0).fit(X[:6000])
+    model, fresh = est._fitted.model, X[6000:]
+    rows = Rows(fresh, shift=model.shift).read(slice(0, len(fresh)))
+    found = SparseResponsibilities.empty(len(fresh), 4)
+    model.prepare(rows, None)
+    model.local_step(rows, found, None, np.arange(len(fresh)), None)
+    best = est.predict(fresh)[:, None]
+    # a quarter of 400 at random, then neighbours twice
+    assert (found.indices == best).any(axis=1).mean() > 0.9
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("after_fit", [False, True])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_expected_stats_are_pure(covariance_type, after_fit):
+    X = rows_of(covariance_type)
+    est = mixture(covariance_type, max_iter=3)
+    est = est.fit(X[:500]) if after_fit else est.partial_fit(X[:500])
+    twin = copy.deepcopy(est)
+    first, again = est.expected_stats(X[500:]), est.expected_stats(X[500:])
+    assert_same_bits([a for _, a in first._arrays()], [a for _, a in again._arrays()])
+    np.testing.assert_array_equal(est.means_, twin.means_)
+    assert_same_bits(fitted_arrays(est.partial_fit(X[500:]), X), fitted_arrays(twin.partial_fit(X[500:]), X))
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_partial_fit_is_expected_stats_and_update(covariance_type):
+    X = rows_of(covariance_type)
+    one = mixture(covariance_type).partial_fit(X[:500])
+    two = copy.deepcopy(one)
+    one.partial_fit(X[500:])
+    two.update_from_stats(two.expected_stats(X[500:]))
+    assert_same_bits(fitted_arrays(one, X), fitted_arrays(two, X))
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [("nan", "NaN in row 7"), ("features", "2 features"), ("weights", "not negative"), ("step", "by zero")],
+)
+def test_failed_block_leaves_the_stream_as_it_was(bad, message, monkeypatch):
+    X = rows_of("full")
+    est, twin = (mixture().partial_fit(X[:500]) for _ in range(2))
+    block, weight = X[500:].copy(), None
+    if bad == "nan":
+        block[7, 1] = np.nan
+    elif bad == "features":
+        block = block[:, :2]
+    elif bad == "weights":
+        weight = np.full(len(block), -1.0)
+    with monkeypatch.context() as patch:
+        if bad == "step":
+            patch.setattr(CandidateSearch, "updated", lambda *_: 1 / 0)
+        with pytest.raises((ValueError, ZeroDivisionError), match=message):
+            est.partial_fit(block, sample_weight=weight)
+    assert_same_bits(fitted_arrays(est, X), fitted_arrays(twin, X))
+    assert_same_bits(fitted_arrays(est.partial_fit(X[500:]), X), fitted_arrays(twin.partial_fit(X[500:]), X))
+
+
+# -- copies
+
+
+COPIES = [copy.copy, copy.deepcopy, lambda est: pickle.loads(pickle.dumps(est))]
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("after_fit", [False, True])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_copy_in_mid_stream_goes_on_to_the_same_bits(covariance_type, after_fit, copied):
+    X = rows_of(covariance_type)
+    est = mixture(covariance_type, max_iter=3)
+    est = est.fit(X[:400]) if after_fit else est.partial_fit(X[:400])
+    twin = copied(est.partial_fit(X[400:600]))
+    other = copied(est)
+    assert_same_bits(fitted_arrays(est, X), fitted_arrays(twin, X))
+    assert_same_bits(
+        fitted_arrays(est.partial_fit(X[600:800]).partial_fit(X[800:]), X),
+        fitted_arrays(twin.partial_fit(X[600:800]).partial_fit(X[800:]), X),
+    )
+    assert other.n_samples_seen_ == 600  # not moved by what the others learn
+
+
+def test_lists_are_not_kept_with_the_model():
+    X = rows_of("diag")
+    few, many = (mixture("diag").fit(np.tile(X, (n, 1))) for n in (1, 10))
+    # what remains of the rows are sums: the difference is in the digits of a few integers
+    assert abs(len(pickle.dumps(many)) - len(pickle.dumps(few))) < 100
+    twin = pickle.loads(pickle.dumps(few))
+    before = len(pickle.dumps(few))
+    twin.expected_stats(X)
+    few.expected_stats(X)
+    assert len(pickle.dumps(few)) == before  # neither the table in the form of pairs
+
+
+def test_lists_are_four_bytes_an_entry():
+    memory = CandidateLists(1000, 5)
+    assert memory.lists.shape == (1000, 5)
+    assert memory.lists.nbytes == 20_000
+    assert memory.visits.nbytes == 1000
+
+
+def test_model_of_a_fit_holds_no_lists(monkeypatch):
+    made = []
+    original = CandidateLists.__init__
+    monkeypatch.setattr(
+        CandidateLists, "__init__", lambda self, *a, **k: (made.append(self), original(self, *a, **k))[1]
+    )
+    est = mixture().fit(rows_of("full"))
+    assert len(made) == 1
+    assert (made[0].lists[:, 0] >= 0).all()
+    assert (made[0].visits == 10).all()
+    shapes = [np.shape(value) for value in vars(est._fitted.model.search).values()]
+    assert all(900 not in shape for shape in shapes)
+
+
+# -- rows that find nothing
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stream, monkeypatch):
+    """EM in which two of 24 components have rows, so that most looks at one or two find none of them."""
+    for name, value in {
+        "NEIGHBOURS": 1,
+        "RANDOM": 1,
+        "FIRST": 1,
+        "AGAIN": 1,
+        "SHARE_ONCE": 0.0,
+        "MOST_PAIRS": 100 * K,
+    }.items():
+        monkeypatch.setattr(_candidates, name, value)
+    X = rows_of(covariance_type)
+    resp = np.zeros((len(X), K))
+    resp[:, [5, 17]] = np.random.default_rng(0).dirichlet([1.0, 1.0], len(X))
+    params = {"inference": "em", "reg_covar": 1e-3, "init_params": resp, "n_nonzero": 1}
+    lists, dense = (mixture(covariance_type, candidates=c, **params) for c in (1, "all"))
+    looks, search_round = [], CandidateSearch._round
+    monkeypatch.setattr(
+        CandidateSearch, "_round", lambda self, *a, **k: looks.append(k.get("least")) or search_round(self, *a, **k)
+    )
+    monkeypatch.setattr(
+        sparse_gaussian_mixture, "make_search", lambda *args, **_: _assemble.make_search(*args)
+    )  # as if the components had not been given
+    for est in (lists, dense):
+        if stream:
+            est.partial_fit(X).partial_fit(X)
+        else:
+            est.fit(X)
+    assert K in looks
+    assert (np.delete(lists.weights_, [5, 17]) == 0).all()
+    if stream:  # where a row of a tile finds nothing all of them look at everything, and there is one tile
+        np.testing.assert_allclose(lists.means_, dense.means_, rtol=1e-8, atol=1e-8)
+    else:
+        assert_never_falls(lists.lower_bounds_, slack=1e-6)  # reg_covar takes a little away
+
+
+def test_row_that_nothing_explains_is_named():
+    X = rows_of("diag").astype(np.float32)
+    est = mixture("diag").fit(X)
+    X[[70, 300]] = 1e30  # squares overflow
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=r"weight of row 70 is -inf"):
+        est.expected_stats(X)
+
+
+# -- settings
+
+
+@pytest.mark.parametrize("candidates", [0, -1, 2.5, "nearest", None])
+def test_wrong_candidates_are_refused(candidates):
+    with pytest.raises(ValueError, match="'candidates' parameter"):
+        mixture(candidates=candidates).fit(rows_of("full"))
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+def test_interrupted_fit_leaves_the_last_step(learning_method, ctrl_c, monkeypatch):  # noqa: ARG001
+    X = rows_of("full")
+    params = {"learning_method": learning_method, "batch_size": 300, "warm_start": True}
+    whole = mixture(max_iter=2, **params).fit(X)
+    est = mixture(**params)
+    with monkeypatch.context() as patch:
+        patch.setattr(_model.MixtureModel, "local_step", interrupting(_model.MixtureModel.local_step, X))
+        with pytest.raises(KeyboardInterrupt):
+            est.fit(X)
+    assert_same_bits(fitted_arrays(est, X)[:-1], fitted_arrays(whole, X)[:-1])
+    assert est.fit(X).lower_bounds_[-1] > whole.lower_bounds_[-1]
+
+
+def interrupting(local_step, X):
+    """A local step that is interrupted when two passes are over."""
+    seen = []
+
+    def step(self, x, *args):
+        seen.append(len(x))
+        if sum(seen) > 2 * len(X):
+            raise KeyboardInterrupt
+        return local_step(self, x, *args)
+
+    return step
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_starts_have_lists_of_their_own(n_init):
+    X = rows_of("full")
+    est = mixture(n_init=n_init, max_iter=5).fit(X)
+    assert_never_falls(est.lower_bounds_)
+    if n_init > 1:
+        assert est.lower_bound_ >= mixture(n_init=1, max_iter=5).fit(X).lower_bound_
+
+
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize(("candidates_init", "looks"), [("all", [K]), ("random", [])])
+def test_rows_begin_with_all_components_or_with_random_ones(candidates_init, looks, monkeypatch):
+    found, search_round = [], CandidateSearch._round
+    monkeypatch.setattr(
+        CandidateSearch, "_round", lambda self, *a, **k: found.append(k.get("least")) or search_round(self, *a, **k)
+    )
+    X = rows_of("full")
+    est = mixture(candidates_init=candidates_init, max_iter=3).fit(X)
+    assert [least for least in found if least] == looks  # one tile, at its first visit
+    first = mixture(candidates_init=candidates_init, max_iter=1).fit(X)
+    dense = mixture(candidates="all", max_iter=1).fit(X)
+    assert np.allclose(first.means_, dense.means_, rtol=1e-10, atol=1e-10) == (candidates_init == "all")
+    assert_never_falls(est.lower_bounds_)
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("seed", range(3))
+def test_converged_lists_score_like_the_dense_fit(seed, learning_method):
+    X, _, _ = make_patch_mixture(9000, n_features=8, n_components=60, rank=2, random_state=seed)
+    params = {"covariance_type": "zero_mean", "learning_method": learning_method, "max_iter": 200, "random_state": seed}
+    params |= {"candidates_init": "all"}
+    dense, lists = (SparseGaussianMixture(120, candidates=c, **params).fit(X[:6000]) for c in ("all", 4))
+    assert lists.converged_
+    # they may end in neighbouring optima, some hundredths of a nat apart
+    assert lists.score(X[6000:]) > dense.score(X[6000:]) - 0.05
+    assert lists.lower_bound_ > dense.lower_bound_ - 0.03 * 6000
