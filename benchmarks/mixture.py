@@ -18,7 +18,13 @@ from _measure import CORES, MeasurementError
 from _report import number, plot_learning, print_table, seconds_until
 
 SPARSE, RIVAL = "SparseGaussianMixture", "scikit-learn GaussianMixture"
-COMMON = {"inference": "em", "learning_method": "batch", "n_nonzero": 4, "candidates": "all"}
+COMMON = {
+    "inference": "em",
+    "learning_method": "batch",
+    "n_nonzero": 4,
+    "candidates": "all",
+    "candidates_init": "random",
+}
 
 
 def section_pass(bench):

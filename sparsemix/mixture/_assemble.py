@@ -52,7 +52,8 @@ def make_search(params, rng, step_rows, stored=True, known=False):
     """How candidates are found by steps of so many rows; None when the weights of all components are made.
 
     A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. Components that
-    are ``known``, from a fit or from the user, are looked at whole first: a few at random would blend them.
+    are ``known``, from a fit or from the user, are looked at whole first unless the user says otherwise: a few at
+    random would blend them.
     """
     n_components, size = params.n_components, params.candidates
     if size == "auto":
@@ -63,7 +64,8 @@ def make_search(params, rng, step_rows, stored=True, known=False):
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
     size, seed = max(size, kept_entries(params)), int(rng.integers(2**31))
-    return CandidateSearch(size, seed, every, all_first=known or params.candidates_init == "all")
+    first = params.candidates_init or ("all" if known else "random")
+    return CandidateSearch(size, seed, every, all_first=first == "all")
 
 
 def kept_entries(params):

@@ -60,11 +60,11 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         at random [5]_: a pass then costs some 30 weights a row, whatever K, and the bound still never falls. In
         ``partial_fit``, whose rows have no lists, it costs a quarter of all weights. "auto" is max(4, n_nonzero) in
         ``fit`` with 100 components and more, else "all". Predictions and scores are exact always.
-    candidates_init : {"random", "all"}, default="random"
+    candidates_init : {"random", "all"}, default=None
         What rows without a list look at in ``fit``: a few components at random, or all, which costs a dense pass. On
         image patches, whose components overlap, random ones keep components of even size and end in far better
-        mixtures; where clusters are well separated they blend them, and all are better. Components that are given, or
-        that ``warm_start`` goes on with, are all looked at.
+        mixtures; where clusters are well separated they blend them, and all are better. None means "all" for components
+        that are given or that ``warm_start`` goes on with, and else "random".
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): symmetric Dirichlet, or a Dirichlet process truncated at K (stick-breaking).
     weight_concentration_prior : float, default=None
@@ -195,7 +195,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         "inference": [StrOptions({"vb", "em"})],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
-        "candidates_init": [StrOptions({"random", "all"})],
+        "candidates_init": [StrOptions({"random", "all"}), None],
         "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
         "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "mean_precision_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
@@ -237,7 +237,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         inference="vb",
         learning_method="memoized",
         candidates="all",
-        candidates_init="random",
+        candidates_init=None,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         mean_precision_prior=None,
