@@ -2,7 +2,7 @@
 
 from statistics import mean, stdev
 
-from _clusters_report import column, megabytes, prior_name, rounded, short_name, with_error
+from _clusters_report import NAMES, column, megabytes, prior_name, rounded, short_name, with_error
 from _report import number, print_rst_table
 
 DP, IG = {"discount": 0.0}, {"discount": 0.5}
@@ -17,7 +17,6 @@ PAPER_TABLE = {
     "Gibbs-DP": (-342164, 119), "Gibbs-IG": (-341468, 128),
 }  # fmt: skip
 PAPER_TOKENS = 46_771
-NAMES = {"adf": "ADF", "chosen": "ADF", "ep": "EP", "gibbs": "Gibbs"}
 
 
 def of_gibbs(params):

@@ -2,6 +2,8 @@
 
 from statistics import mean, stdev
 
+NAMES = {"adf": "ADF", "chosen": "ADF", "ep": "EP", "gibbs": "Gibbs"}
+
 
 def standard_error(values):
     """Of a mean; None of a single value."""

@@ -2,7 +2,7 @@
 
 from statistics import mean
 
-from _clusters_report import column, prior_name, short_name, with_error
+from _clusters_report import NAMES, column, prior_name, short_name, with_error
 from _report import print_rst_table
 
 MERGES = {"merge_criterion": "bayes_factor", "merge_every": 50}
@@ -16,7 +16,7 @@ def bars(bench):
         for shared in ({}, {"concentration": 1.0}):
             for method, own in (("adf", {}), ("adf", MERGES), ("ep", {}), ("gibbs", {})):
                 params = prior | shared | own
-                label = f"{method.upper()}-{prior_name(params)}, {short_name(shared)}{', merges' if own else ''}"
+                label = f"{NAMES[method]}-{prior_name(params)}, {short_name(shared)}{', merges' if own else ''}"
                 record = bench.measure(
                     "bars", label, "bars", method=method, params=params, n_side=5, n_seeds=sizes.bar_seeds,
                     n_orders=sizes.bar_orders, n_epochs=sizes.bar_sweeps if method == "gibbs" else 10,
