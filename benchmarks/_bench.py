@@ -25,8 +25,8 @@ class Sizes:
     sparsity_share: float = 0.5  # of the rows
     sparsity_passes: tuple = (20, 7)
     marks: tuple = (1, 2, 5, 10, 20, 50, 100, 200)
-    learning_seconds: tuple = (8, 15)
-    rival_seconds: tuple = (25, 50)
+    learning_seconds: tuple = (15, 30)
+    rival_seconds: tuple = (30, 60)
     candidate_components: tuple = (100, 400, 1_000, 2_000)
     dense_at_most: int = 400  # components of a dense pass beside one with candidates
     candidate_passes: int = 17  # two periods of the search
@@ -36,6 +36,7 @@ class Sizes:
     inferences: tuple = ("em", "vb")
     thread_methods: tuple = ("batch", "memoized")
     diagonal_types: tuple = ("diag", "spherical")
+    kmeans_passes: int = 3
     diagonal_patch: int = 16
     diagonal_components: int = 1_000
     diagonal_rows: int = 100_000

@@ -18,15 +18,18 @@ from threadpoolctl import threadpool_info
 import sparsemix
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.threads import slow_blas
-from sparsemix._kernels import _accumulate, _quadratic, _simd, _topl
+from sparsemix._kernels import _accumulate, _pairs, _quadratic, _simd, _topl
+from sparsemix.mixture import _candidates
 from sparsemix.mixture._model import MaximumLikelihoodMixture
 
 # On a part of the rows components have fewer than a covariance needs; the ridge keeps the fit going and costs nothing.
 REG_COVAR_PART = 1e-3
 
 PHASES = {
-    "weights": [(_quadratic, "log_density")],
-    "selection": [(_topl, "top_l_responsibilities")],
+    "weights": [(_quadratic, "log_density"), (_pairs, "log_density")],
+    "selection": [(_topl, "top_l_responsibilities"), (_pairs, "choose")],
+    "candidates": [(_pairs, "expand"), (_pairs, "group")],
+    "neighbours": [(_candidates, "nearest")],
     "grouping": [(_accumulate, "group_by_component")],
     "statistics": [(_accumulate, name) for name in ("add_counts", "add_first", "add_squares", "add_outer")],
     "global step": [(MaximumLikelihoodMixture, "global_step")],
@@ -80,8 +83,31 @@ def sparse_passes(train, start, rows, passes, test=None, **parameters):
     return {
         "seconds": per_pass([record["seconds"] for record in mixture.history_]),
         "digest": hashlib.sha256(b"".join(part.tobytes() for part in fitted)).hexdigest(),
+        "live": live(mixture.weights_),
         "held_out": None if test is None else held_out(test, fitted),
     }
+
+
+def live(weights):
+    """Components with more than a tenth of the mean weight; starved ones have less."""
+    return int(np.count_nonzero(weights > 0.1 / len(weights)))
+
+
+def kmeans_passes(train, n_components, rows, passes):
+    """Seconds of faiss to find the nearest of K rows for all rows, which is a pass of k-means without its means."""
+    try:
+        import faiss
+    except ImportError:
+        return {"seconds": None}
+    faiss.omp_set_num_threads(1)
+    X, seconds = np.load(train)[:rows], []
+    index = faiss.IndexFlatL2(X.shape[1])
+    index.add(np.random.default_rng(0).permutation(X)[:n_components])
+    for _ in range(passes):
+        begun = time.perf_counter()
+        index.search(X, 1)
+        seconds.append(time.perf_counter() - begun)
+    return {"seconds": float(np.median(seconds))}
 
 
 def rival_passes(train, start, rows, passes, covariance_type):

@@ -110,17 +110,20 @@ def rival_notes(records):
 
 
 def section_phases(bench):
-    """Where the time of a pass goes."""
-    rows = []
-    for n_components in bench.sizes.components:
+    """Where the time of a pass goes, with the weights of all components and with short lists."""
+    sizes, rows = bench.sizes, []
+    dense = [(n_components, "all") for n_components in sizes.components]
+    for n_components, choice in [*dense, *((k, sizes.candidates) for k in sizes.candidate_components)]:
         record = bench.measure(
-            "phases", f"K={n_components}", "sparse_phases", fields={"n_components": n_components},
+            "phases", f"K={n_components}, candidates={choice}", "sparse_phases",
+            fields={"n_components": n_components, "candidates": choice},
             **bench.files(), start=bench.start(n_components), rows=bench.n_rows,
-            passes=max(2, bench.sizes.passes), covariance_type="zero_mean", **COMMON,
+            passes=max(2, sizes.passes) if choice == "all" else sizes.candidate_passes,
+            covariance_type="zero_mean", **(COMMON | {"candidates": choice}),
         )  # fmt: skip
         phases, seconds = record["phases"], record["seconds"]
         shares = [f"{spent:.3f} ({100 * spent / seconds:.0f} %)" for spent in phases.values()]
-        rows.append([f"K={n_components}", number(seconds), *shares])
+        rows.append([f"K={n_components}, candidates={choice}", number(seconds), *shares])
     print_table(
         f"Phases of a pass in seconds: batch EM, zero means, L=4, {bench.n_rows:,} rows, one core",
         ["", "pass", *phases], rows,
@@ -128,7 +131,7 @@ def section_phases(bench):
 
 
 def section_candidates(bench):
-    """Seconds of a pass against the number of components, with short lists of candidates and without."""
+    """Seconds of a pass against the number of components: all weights, short lists, and k-means as the floor."""
     sizes, rows = bench.sizes, []
     for n_components in sizes.candidate_components:
         choices = [sizes.candidates, *(["all"] if n_components <= sizes.dense_at_most else [])]
@@ -139,14 +142,25 @@ def section_candidates(bench):
                 start=bench.start(n_components), rows=bench.n_rows, passes=sizes.candidate_passes,
                 covariance_type="zero_mean", **(COMMON | {"candidates": choice}),
             )  # fmt: skip
-            rows.append([
-                n_components, choice, number(record["seconds"]), number(1e6 * record["seconds"] / bench.n_rows, ".2f"),
-                number(record["held_out"]),
-            ])  # fmt: skip
+            rows.append(candidate_row(bench, f"candidates={choice}", record))
+        record = bench.measure(
+            "candidates", f"K={n_components}, faiss k-means", "kmeans_passes", fields={"n_components": n_components},
+            **bench.files(), n_components=n_components, rows=bench.n_rows, passes=sizes.kmeans_passes,
+        )  # fmt: skip
+        if record["seconds"]:
+            rows.append(candidate_row(bench, "faiss k-means, assignment alone", record))
     print_table(
         f"Candidates: batch EM, zero means, L=4, {bench.n_rows:,} rows, {sizes.candidate_passes} passes, one core",
-        ["K", "candidates", "s/pass", "us/row", "held-out, nats"], rows,
+        ["", "K", "s/pass", "us/row", "held-out, nats", "weights > 0.1/K"], rows,
     )  # fmt: skip
+
+
+def candidate_row(bench, label, record):
+    """One row of the table of ``section_candidates``."""
+    return [
+        label, record["n_components"], number(record["seconds"]), number(1e6 * record["seconds"] / bench.n_rows, ".2f"),
+        number(record.get("held_out")), record.get("live", "-"),
+    ]  # fmt: skip
 
 
 def section_sparsity(bench):
@@ -188,20 +202,14 @@ def section_learning(bench):
         before = bench.measure(
             "learning", "start", "start_score", fields=fields, start=shared["start"], test=shared["test"]
         )
+        kinds = [(inference, "all") for inference in sizes.inferences] + [(sizes.inferences[0], sizes.candidates)]
         records = [
             bench.measure(
-                "learning", f"{method} {inference}", "sparse_curve", fields=fields, budget=budget, **shared,
-                covariance_type="zero_mean", **(COMMON | {"inference": inference, "learning_method": method}),
+                "learning", f"{method} {inference}{', candidates' * (choice != 'all')}", "sparse_curve", fields=fields,
+                budget=budget, **shared, covariance_type="zero_mean",
+                **(COMMON | {"inference": inference, "learning_method": method, "candidates": choice}),
             )
-            for inference in sizes.inferences for method in sizes.methods
-        ]  # fmt: skip
-        records += [
-            bench.measure(
-                "learning", f"{method} {inference}, candidates", "sparse_curve", fields=fields, budget=budget, **shared,
-                covariance_type="zero_mean",
-                **(COMMON | {"inference": inference, "learning_method": method, "candidates": sizes.candidates}),
-            )
-            for inference in sizes.inferences for method in sizes.methods
+            for inference, choice in kinds for method in sizes.methods
         ]  # fmt: skip
         records.append(bench.measure("learning", RIVAL, "rival_curve", fields=fields, budget=rival_budget, **shared))
         print_curves(bench, n_components, before["checkpoints"][0][2], records)
@@ -270,10 +278,11 @@ def section_memory(bench):
     shared = {"start": bench.start(n_components), **bench.files()}
     records = [
         bench.measure(
-            "memory", f"{SPARSE}, {method}", "sparse_memory", fields={"n_components": n_components}, **shared,
-            passes=2, covariance_type="zero_mean", **(COMMON | {"learning_method": method}),
+            "memory", f"{SPARSE}, {method}, candidates={choice}", "sparse_memory",
+            fields={"n_components": n_components, "candidates": choice}, **shared,
+            passes=2, covariance_type="zero_mean", **(COMMON | {"learning_method": method, "candidates": choice}),
         )
-        for method in bench.sizes.methods
+        for choice in ("all", bench.sizes.candidates) for method in bench.sizes.methods
     ]  # fmt: skip
     records.append(
         bench.measure("memory", RIVAL, "rival_memory", fields={"n_components": n_components}, passes=1, **shared)
@@ -315,6 +324,7 @@ def parse(arguments=None):
     parser.add_argument("--images", metavar="DIR", help="folder of 8-bit grey PNG images (needs pillow)")
     parser.add_argument("--n-rows", type=int, help="training rows of 8x8 patches (default: 200000)")
     parser.add_argument("--n-test", type=int, help="held-out patches (default: 20000)")
+    parser.add_argument("--components", type=int, help="one K for all sections that have several (default: see --full)")
     parser.add_argument("--sections", default=",".join(SECTIONS), help="some of %(default)s")
     parser.add_argument("--json", metavar="FILE", help="write all records there, one a line")
     parser.add_argument("--plot", metavar="FILE", help="draw the learning curves (needs matplotlib)")
@@ -333,6 +343,9 @@ def main():
     options = parse()
     sizes = FULL if options.full else QUICK if options.quick else DEFAULT
     given = {name: getattr(options, name) for name in ("n_rows", "n_test") if getattr(options, name)}
+    if options.components:
+        given |= dict.fromkeys(("components", "pass_components", "candidate_components"), (options.components,))
+        given |= {name: getattr(sizes, name)[-1:] for name in ("sparsity_passes", "learning_seconds", "rival_seconds")}
     if options.json:
         Path(options.json).write_text("")
     failed = []
