@@ -27,7 +27,7 @@ class Sizes:
     marks: tuple = (1, 2, 5, 10, 20, 50, 100, 200)
     learning_seconds: tuple = (15, 30)
     rival_seconds: tuple = (30, 60)
-    candidate_components: tuple = (100, 400, 1_000, 2_000)
+    candidate_components: tuple = (100, 400, 1_000, 2_000, 5_000)
     dense_at_most: int = 400  # components of a dense pass beside one with candidates
     candidate_passes: int = 17  # two periods of the search
     candidates: int = 4
@@ -45,7 +45,7 @@ class Sizes:
 
 DEFAULT = Sizes()
 FULL = replace(
-    DEFAULT, pass_components=(100, 400, 800), candidate_components=(100, 400, 1_000, 2_000, 5_000), passes=8,
+    DEFAULT, pass_components=(100, 400, 800), passes=8,
     rival_passes=3, rival_pairs=80_000_000, sparsity_share=1.0,
     sparsity_passes=(20, 20), learning_seconds=(60, 120), rival_seconds=(120, 240),
 )  # fmt: skip
