@@ -46,7 +46,7 @@ def write_line(path, record):
 
 def seconds_until(checkpoints, score):
     """Seconds of the first checkpoint that is as good; None if there is none."""
-    return next((seconds for _, seconds, value in checkpoints if value >= score), None)
+    return next((seconds for _, seconds, value, *_ in checkpoints if value >= score), None)
 
 
 def plot_learning(records, path):
@@ -69,3 +69,26 @@ def plot_learning(records, path):
     panels[0][0].legend()
     figure.savefig(path, dpi=100)
     print(f"\n{path}: held-out score against seconds of training")
+
+
+def plot_topics(records, path):
+    """Held-out score and coherence against seconds: a row of two panels for each K."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    sizes = sorted({record["n_components"] for record in records})
+    figure, panels = plt.subplots(len(sizes), 2, figsize=(12, 4.5 * len(sizes)), squeeze=False, layout="constrained")
+    for n_components, row in zip(sizes, panels, strict=True):
+        for record in records:
+            if record["n_components"] != n_components or not record["checkpoints"]:
+                continue
+            _, seconds, *columns = zip(*record["checkpoints"], strict=True)
+            for panel, values in zip(row, columns, strict=True):
+                panel.plot(seconds, values, marker="o", markersize=3, label=record["label"])
+        for panel, name in zip(row, ("held-out log-likelihood of a token, nats", "NPMI"), strict=True):
+            panel.set(title=f"K = {n_components}", xlabel="seconds of training", ylabel=name, xscale="log")
+    panels[0][0].legend()
+    figure.savefig(path, dpi=100)
+    print(f"\n{path}: scores against seconds of training")

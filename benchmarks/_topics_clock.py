@@ -21,7 +21,7 @@ class Clock:
     budget : float
         Seconds; the lap in which they are over is the last.
     score : callable or None
-        Maps topics (K, V) to a score; None makes no checkpoints.
+        Maps topics (K, V) to scores; None makes no checkpoints.
     """
 
     def __init__(self, budget, score=None):
@@ -67,7 +67,7 @@ class Clock:
         """Score the topics of the last lap."""
         passes, seconds = self.laps[-1]
         if self.score is not None:
-            self.checkpoints.append((passes, seconds, in_fork(lambda: self.score(topics()))))
+            self.checkpoints.append((passes, seconds, *in_fork(lambda: self.score(topics()))))
         self._due = GROWTH * seconds
 
     def finish(self, topics):

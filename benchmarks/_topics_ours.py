@@ -1,4 +1,4 @@
-"""Our topic estimators as contestants of the benchmark; the others are in ``_topics_peers``.
+"""Our topic estimators as contestants of the benchmark, with their own defaults; the others are in ``_topics_peers``.
 
 A contestant is made from documents and a setting (conversion of the documents is outside the clock), and has
 
@@ -20,7 +20,7 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # fits here end by the cloc
 
 @dataclass(frozen=True)
 class Setting:
-    """What all contestants share."""
+    """What all contestants share; the priors are those of the score, and of peers that have no better default."""
 
     n_components: int
     doc_topic_prior: float
@@ -32,7 +32,9 @@ class Estimator:
     """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks."""
 
     def __init__(self, X, setting, path, **parameters):
-        self.model = estimator(path, {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0} | vars(setting), parameters)
+        wishes = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0}
+        wishes |= {"n_components": setting.n_components, "n_jobs": setting.n_jobs}
+        self.model = estimator(path, wishes, parameters)
         self.X = X
 
     def learn(self, clock):

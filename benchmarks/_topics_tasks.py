@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from _measure import peak_resident_bytes, resident_bytes
-from _topics_clock import Clock, in_fork
+from _topics_clock import Clock
 from _topics_ours import Setting
 from scipy import sparse
 
@@ -71,7 +71,7 @@ def load(folder, name):
 
 
 def curve(folder, contestant, setting, seconds):
-    """Score against passes and seconds of one contestant."""
+    """Score and coherence against passes and seconds of one contestant."""
     setting = Setting(**setting)
     train, test = load(folder, "train"), load(folder, "test")
 
@@ -79,18 +79,18 @@ def curve(folder, contestant, setting, seconds):
         value = document_completion(
             topics, test, doc_topic_prior=setting.doc_topic_prior, test_fraction=0.2, split="type", random_state=0
         )
-        print(f" {value:.3f}", end="", file=sys.stderr, flush=True)
-        return value
+        coherence = npmi(topics, train)
+        print(f" {value:.3f} ({coherence:.3f})", end="", file=sys.stderr, flush=True)
+        return value, coherence
 
     clock = Clock(seconds, score)
-    learner, n_bytes = learn(train, contestant, setting, clock)
+    _, n_bytes = learn(train, contestant, setting, clock)
     rate = clock.passes_per_second()
     return {
         "checkpoints": clock.checkpoints,
         "start_seconds": clock.laps[0][1],
         "tokens_per_second": None if rate is None else rate * float(train.sum(dtype=np.float64)),
         "cpu_share": clock.cpu_seconds / clock.seconds,
-        "npmi": in_fork(lambda: npmi(learner.topics(), train)) if clock.checkpoints else None,
         "bytes": n_bytes,
     }
 

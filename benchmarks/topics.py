@@ -5,8 +5,8 @@ python benchmarks/topics.py --data docword.nips.txt.gz --K 200 --seconds 60
 python benchmarks/topics.py --estimators SparseSCVB0LDA,CollapsedLDA --sampler mhw --method cvb0,gibbs --peers none
 python benchmarks/topics.py --transform
 
-Every contestant has a process of its own, pinned to one core (as many as --n-jobs says), the same documents, the same
-priors and the same evaluation. README.md has the rest.
+Every contestant has a process of its own, pinned to one core (as many as --n-jobs says), the same documents and the
+same evaluation. Ours have their defaults; README.md has the rest.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from itertools import product
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_table, seconds_until, write_line
+from _report import number, plot_topics, print_table, seconds_until, write_line
 
 TOPIC_WORD_PRIOR = 0.01
 GAPS = (0.1, 0.05, 0.02, 0.01)
@@ -81,7 +81,7 @@ class Contest:
     """One corpus, and the records that are made of it."""
 
     def __init__(self, options, folder):
-        self.options, self.folder, self.failed = options, folder, []
+        self.options, self.folder, self.failed, self.records = options, folder, [], []
         self.environment = self.run("_tasks:environment") | versions()
         self.corpus = self.run("_topics_tasks:prepare", path=options.data, n_test=options.n_test, folder=folder)
 
@@ -145,16 +145,16 @@ def versions():
 
 def compare_learning(contest, n_components):
     """Curves, then a line for each contestant."""
-    records = []
+    records = contest.records
     for record in contest.measure_all("curve", n_components):
         print_table(
             f"{record['label']}, K={n_components}: held-out log-likelihood of a token",
-            ["passes", "seconds", "nats"],
-            [[amount(passes), number(s), number(score, ".4f")] for passes, s, score in record["checkpoints"]],
+            ["passes", "seconds", "nats", "NPMI"],
+            [[amount(p), number(s), number(score, ".4f"), number(npmi)] for p, s, score, npmi in record["checkpoints"]],
             n_left=0, notes=[] if record["checkpoints"] else ["no pass was completed"],
         )  # fmt: skip
         records.append(record)
-    print_summary(contest, n_components, records)
+    print_summary(contest, n_components, [record for record in records if record["n_components"] == n_components])
 
 
 def amount(passes):
@@ -170,12 +170,12 @@ def print_summary(contest, n_components, records):
     print_table(
         f"{corpus['corpus']}, K={n_components}, alpha={doc_topic_prior(n_components):g}, eta={TOPIC_WORD_PRIOR:g}, "
         f"{seconds:g} seconds, n_jobs={contest.options.n_jobs}",
-        ["", "best", "at s", "passes", *(f"s to {x:.3f}" for x in targets), "start s", "Mtok/s", "NPMI", "MB"],
+        ["", "best", "NPMI", "at s", "passes", "end", "NPMI", *(f"s to {x:.3f}" for x in targets), "Mtok/s", "MB"],
         [summary_row(record, targets) for record in records],
         notes=[
             "best: held-out log-likelihood of a token, nats; s to x: seconds of the first checkpoint as good as x",
-            "start s: initialisation, counted in all others; Mtok/s: tokens a second after it, second half of the time",
-            "NPMI: mean over topics at the end, 10 words, training documents; MB: peak of memory beyond the data",
+            "NPMI: mean over topics, 10 words, training documents, beside the best score and at the end of the time",
+            "Mtok/s: tokens a second, second half of the time; MB: peak of memory beyond the data",
             *(NOTES[record["label"]] for record in records if record["label"] in NOTES),
             *busy_notes(records),
         ],
@@ -192,12 +192,14 @@ def busy_notes(records):
 
 
 def summary_row(record, targets):
-    points, rate, npmi = record["checkpoints"], record["tokens_per_second"], record["npmi"]
-    passes, at, best = max(points, key=lambda point: point[2]) if points else (None, None, None)
+    points, rate = record["checkpoints"], record["tokens_per_second"]
+    passes, at, best, npmi = max(points, key=lambda point: point[2]) if points else [None] * 4
+    *_, end, end_npmi = points[-1] if points else [None] * 4
     return [
-        record["label"], number(best, ".4f"), number(at, ".1f"), "-" if passes is None else amount(passes),
-        *(number(seconds_until(points, target), ".2f") for target in targets), number(record["start_seconds"], ".2f"),
-        number(rate and 1e-6 * rate, ".3f"), number(npmi, ".3f"), number(record["bytes"] / 1e6, ".0f"),
+        record["label"], number(best, ".4f"), number(npmi), number(at, ".1f"),
+        "-" if passes is None else amount(passes), number(end, ".4f"), number(end_npmi),
+        *(number(seconds_until(points, target), ".2f") for target in targets),
+        number(rate and 1e-6 * rate, ".3f"), number(record["bytes"] / 1e6, ".0f"),
     ]  # fmt: skip
 
 
@@ -238,8 +240,8 @@ def parse(arguments=None):
     add("--K", type=numbers(int), default=[50], help="numbers of topics, by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
     add("--estimators", type=names(ESTIMATORS), default=list(ESTIMATORS), help=listed("ours", ESTIMATORS))
-    add("--n-nonzero", type=numbers(sparsity), default=[8, 1, None], help="L of SparseLDA (default: 8,1,dense)")
-    add("--sampler", type=numbers(str), default=["gibbs", "mhw"], help="of SparseSCVB0LDA (default: gibbs,mhw)")
+    add("--n-nonzero", type=numbers(sparsity), default=[8], help="L of SparseLDA, or dense (default: 8)")
+    add("--sampler", type=numbers(str), default=["auto"], help="of SparseSCVB0LDA (default: auto)")
     add("--method", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all of ours; under a name, of that one")
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
@@ -248,6 +250,7 @@ def parse(arguments=None):
     add("--n-jobs", type=int, default=1, help="threads, and cores (default: 1)")
     add("--cores", type=numbers(int), help="numbers of the cores to use (default: the first allowed)")
     add("--json", metavar="FILE", help="append all records there, one a line")
+    add("--plot", metavar="FILE", help="draw the curves (needs matplotlib)")
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]
@@ -293,6 +296,8 @@ def main():
         contest.describe()
         for n_components in options.K:
             (compare_transform if options.transform else compare_learning)(contest, n_components)
+    if options.plot and contest.records:
+        plot_topics(contest.records, options.plot)
     return 1 if contest.failed else 0
 
 

@@ -60,7 +60,7 @@ def add_parser(commands):
 
 def add_model_options(add):
     """Options of the estimator and of its evaluation."""
-    add("--estimator", choices=tuple(ESTIMATORS), default="SparseLDA", help="(default: %(default)s)")
+    add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
     add("--n-components", type=positive(int), default=100, metavar="K", help="topics (default: %(default)s)")
     add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word, for SparseLDA (default: 8)")
     add("--max-iter", type=positive(int), help=f"passes (default: {MAX_ITER}, or no limit with --seconds)")

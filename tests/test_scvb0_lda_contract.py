@@ -38,8 +38,10 @@ from topic_cases import (
 )
 
 from sparsemix import SparseSCVB0LDA, __version__
+from sparsemix._engine.documents import Documents
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
+from sparsemix._engine.threads import Workers
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.metrics import document_completion
 from sparsemix.topics import _dense_sampler, _walker_sampler
@@ -215,7 +217,7 @@ def test_unfitted_estimator_says_so():
         with pytest.raises(NotFittedError):
             call()
     for name in ("components_", "doc_topic_prior_", "topic_word_prior_", "topic_weights_", "sampler_",
-                 "acceptance_rate_", "n_iter_", "n_features_in_", "history_"):  # fmt: skip
+                 "batch_size_", "acceptance_rate_", "n_iter_", "n_features_in_", "history_"):  # fmt: skip
         assert not hasattr(est, name)
     with pytest.raises(AttributeError, match=r"SparseSCVB0LDA is not fitted yet; call fit"):
         est.components_  # noqa: B018
@@ -250,6 +252,51 @@ def test_sampler_is_chosen_by_the_number_of_topics(monkeypatch):
     assert lda(sampler="auto", n_components=7).fit(X).sampler_ == "mhw"
     assert lda(sampler="auto", n_components=6, exclude_own="both").fit(X).sampler_ == "dense"
     assert lda(sampler="dense", n_components=7).partial_fit(X).sampler_ == "dense"
+
+
+def documents_of(n_documents, n_tokens):
+    """Documents of equally many tokens of one word."""
+    return np.full((n_documents, 1), n_tokens, dtype=np.float32)
+
+
+def batch_size(n_components, n_documents, n_tokens, sample_weight=None, **params):
+    est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0, **params)
+    return est.fit(documents_of(n_documents, n_tokens), sample_weight=sample_weight).batch_size_
+
+
+def test_default_minibatch_holds_so_many_tokens_a_topic():
+    assert batch_size(10, 3200, 40) == 160 * 10 // 40
+    assert batch_size(20, 6400, 40) == 160 * 20 // 40
+    assert batch_size(10, 3200, 40, sample_weight=np.full(3200, 3.0)) == 40  # weights are documents, not longer ones
+    assert batch_size(2, 3200, 160) == 16  # at least
+    assert batch_size(10, 1600, 16) == 1600 // 64  # a pass has 64
+    assert batch_size(100, 64_000, 2) == 500  # at most
+    assert batch_size(10, 1600, 16, batch_size=7) == 7
+    assert batch_size(10, 1600, 16, learning_method="memoized", init_params="random") == 250
+    assert batch_size(10, 16_000, 1, learning_method="memoized", init_params="random") == 500
+    assert SparseSCVB0LDA(2, random_state=0).partial_fit(X).batch_size_ is None
+
+
+@pytest.mark.parametrize(
+    ("n_components", "params", "n_first"),
+    [(10, {}, 150 * 40), (10_000, {"batch_size": 40}, 2000), (100_000, {"batch_size": 40}, 25 * 40),
+     (10, {"init_params": "uniform"}, 150 * 40), (10, {"init_params": "em"}, 0), (10, {"n_start_samples": 7}, 7),
+     (10, {"learning_method": "memoized"}, 0)],
+)  # fmt: skip
+def test_default_start_is_so_many_minibatches(n_components, params, n_first):
+    """Fewer where topics are very many, and none where topics differ from the beginning."""
+    est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0, **params)
+    documents = Documents(sparse.csr_array(documents_of(3200, 40)))
+    documents.memory = est._make_memory()
+    with Workers(1) as workers:
+        model, _ = est._begin(documents, np.random.default_rng(0), workers, warm=False)
+    assert model.n_first == n_first
+
+
+def test_default_prior_of_topics_has_a_mass_of_five():
+    for n_components, expected in [(2, 0.1), (50, 0.1), (100, 0.05), (1000, 0.005)]:
+        est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0).fit(documents_of(10, 5))
+        np.testing.assert_allclose(est.doc_topic_prior_, np.full(n_components, expected))
 
 
 @pytest.mark.parametrize("sampler", ["dense", "mhw"])

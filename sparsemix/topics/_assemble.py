@@ -41,11 +41,11 @@ def make_model(params, n_words):
     )  # fmt: skip
 
 
-def doc_topic_prior(params):
-    """alpha, (K,)."""
+def doc_topic_prior(params, mass=PRIOR_MASS):
+    """alpha, (K,); of a document's topics together it is ``mass`` by default, where no prior would be too large."""
     prior, n_components = params.doc_topic_prior, params.n_components
     if prior is None:
-        prior = min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
+        prior = min(_start.LARGEST_PRIOR, mass / n_components)
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape not in ((), (n_components,)):
         raise ValueError(

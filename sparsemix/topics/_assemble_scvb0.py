@@ -13,14 +13,22 @@ from sparsemix.topics._scvb import CollapsedModel, compressed
 from sparsemix.topics._start import stats_of, trim
 from sparsemix.topics._walker_sampler import WalkerSampler
 
+# Prior mass of a document over all topics by default: a larger one makes topics of short documents alike.
+PRIOR_MASS = 5.0
 # Up to so many topics all responsibilities of a word can be afforded; they teach topics more than samples do.
 DENSE_COMPONENTS = 2000
-# Documents of a batch by default: of a memoized one at least, and a 32nd of the corpus; of a minibatch.
+# Documents of a memoized batch by default: at least so many, and a 32nd of the corpus.
 MEMOIZED_BATCHES = 32
 LEAST_BATCH = 250
-MINIBATCH = 100, 500
-# Minibatches by default that are visited densely in steps: enough for topics to differ.
-START_BATCHES = 25
+# Documents of a minibatch by default: so many tokens a topic, within bounds, and so many minibatches a pass at least.
+# The noise of a small one's step is what makes topics coherent; in one too small rare topics drown in it.
+TOKENS_A_TOPIC = 160
+MINIBATCH = 16, 500
+LEAST_STEPS = 64
+# Minibatches that are visited densely in steps by default, until topics differ; and documents times topics, which make
+# them fewer, but not than the first number, for very many topics.
+START_BATCHES = 25, 150
+START_WORK = 2e7
 TABLE_AGE = 10
 
 
@@ -47,8 +55,8 @@ def make_model(params, n_words):
     else:
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return CollapsedModel(
-        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first, params.n_start_samples or 0,
-        dtype=params._table_dtype,
+        n_words, doc_topic_prior(params, PRIOR_MASS), topic_word_prior(params), sampler, first,
+        params.n_start_samples or 0, dtype=params._table_dtype,
     )  # fmt: skip
 
 
@@ -58,16 +66,24 @@ def make_start(params, model, documents, rng, workers):
     totals = documents.word_totals()
     alike = isinstance(params.init_params, str) and params.init_params in ("random", "uniform")
     if params.n_start_samples is None and alike and params.learning_method == "online":
-        model.n_first = START_BATCHES * minibatch_size(params, len(documents))
+        least, most = START_BATCHES
+        size = batch_size(params, documents, totals.sum())
+        model.n_first = int(np.clip(START_WORK / model.n_components, least * size, most * size))
     if isinstance(params.init_params, str) and params.init_params == "uniform":
         return model.same_topics(documents.mass, totals.sum())
     topics = start_topics(params, model, documents, totals, rng, workers)
     return stats_of(model, topics, documents, totals.sum())
 
 
-def minibatch_size(params, n_documents):
-    """Documents of an online minibatch."""
-    return int(np.clip(n_documents // 32, *MINIBATCH)) if params.batch_size is None else params.batch_size
+def batch_size(params, documents, n_tokens):
+    """Documents of a batch, or of a minibatch."""
+    n = len(documents)
+    if params.batch_size is not None:
+        return params.batch_size
+    if params.learning_method == "memoized":
+        return max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES))
+    wanted = TOKENS_A_TOPIC * params.n_components * documents.mass / n_tokens
+    return int(np.clip(min(wanted, n / LEAST_STEPS), *MINIBATCH))
 
 
 def make_memory():
@@ -77,15 +93,15 @@ def make_memory():
 
 def make_schedule(params, documents, rng, initial):
     """The schedule of ``learning_method``."""
-    n, size = len(documents), params.batch_size
+    n, n_tokens = len(documents), float(initial["mass"])
+    size = batch_size(params, documents, n_tokens)
     if params.learning_method == "memoized":
-        size = max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES)) if size is None else size
         trim(initial, SMALLEST_COUNT)
         initial["count"] += documents.X.shape[1] * initial["offset"]  # the background is not in the table
         schedule = Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT))
         schedule.has_bound = False
         return schedule
     return MiniEpochs(
-        n, minibatch_size(params, n), rng, params.learning_decay, params.learning_offset, float(initial["mass"]),
-        params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
+        n, size, rng, params.learning_decay, params.learning_offset, n_tokens, params.mini_epoch_size,
+        params.mini_epoch_passes, documents.memory.forget,
     )  # fmt: skip

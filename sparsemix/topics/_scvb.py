@@ -50,6 +50,7 @@ class CollapsedModel:
         self.stats = None
         self.random_documents = False
         self.first_row = 0  # number of the first row of the data, where calls follow each other
+        self.batch_size = None  # of a fit, for those who ask
         self.n_visited = self.n_steps = 0
         self._choose_sampler()
 

@@ -27,7 +27,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     n_components : int, default=10
         Number of topics K.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
@@ -65,8 +65,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         Passes of "em". None means 5, or 6 where the subset is not the whole corpus.
     n_start_samples : int, default=None
         The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
-        come apart soonest so. None means those of 25 minibatches when online learning starts at "random" or "uniform",
-        else 0.
+        come apart soonest so. None means, when online learning starts at "random" or "uniform", those of 150
+        minibatches, fewer for more than some hundred topics but not fewer than 25; else 0.
     max_table_age : int, default=None
         Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
         first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
@@ -75,8 +75,9 @@ class SparseSCVB0LDA(AdditiveTopics):
     max_doc_update_iter : int, default=100
         Most iterations of one document in ``transform``.
     batch_size : int, default=None
-        Documents of a batch. None means for "memoized" a 32nd of the corpus and at least 250, for "online" between
-        100 and 500.
+        Documents of a batch. None means for "memoized" a 32nd of the corpus and at least 250; for "online" 160 tokens
+        a topic, within 16 and 500 documents, and at least 64 minibatches a pass. Smaller ones learn sooner and give
+        more coherent topics, until their noise hides rare topics.
     mini_epoch_size : int, default=None
         For "online": documents that are visited ``mini_epoch_passes`` times in a row, each time going on from the last,
         before they are forgotten. None means that all documents are remembered from pass to pass.
@@ -114,6 +115,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         Share of all tokens in each topic.
     sampler_ : str
         "dense", "gibbs" or "mhw": what "auto" chose.
+    batch_size_ : int or None
+        Documents of a batch of the last ``fit``; None where there was none.
     acceptance_rate_ : float
         Share of proposals accepted in the last pass, or in the stream; NaN without any.
     n_iter_ : int
@@ -248,6 +251,11 @@ class SparseSCVB0LDA(AdditiveTopics):
         return self._fitted_part("model").later_sampler.name
 
     @property
+    def batch_size_(self):
+        """What the last fit took."""
+        return self._fitted_part("model").batch_size
+
+    @property
     def acceptance_rate_(self):
         """Share of proposals accepted in the last pass or block; NaN without any."""
         proposed, accepted = self._fitted_part("stats")["proposals"]
@@ -266,6 +274,11 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     def _make_schedule(self, documents, rng, initial):
         return _assemble_scvb0.make_schedule(self, documents, rng, initial)
+
+    def _begin(self, documents, rng, workers, warm):
+        model, initial = super()._begin(documents, rng, workers, warm)
+        model.batch_size = _assemble_scvb0.batch_size(self, documents, model.size(initial))
+        return model, initial
 
     # -- inside a stream
 
