@@ -3,6 +3,10 @@
 Where nothing else is said, parameters besides the priors are the package's defaults.
 """
 
+import os
+import tempfile
+from pathlib import Path
+
 import numpy as np
 from _topics_clock import TimeIsUpError
 from _topics_ours import UNLIMITED
@@ -181,3 +185,56 @@ class Tomotopy:
 
     def proportions(self, documents):
         return np.array(self.model.infer(documents, **self.workers)[0])
+
+
+class BigArtm:
+    """ARTM with smoothing of topics and proportions by the priors, which is EM for LDA; passes over all documents."""
+
+    def __init__(self, X, setting):
+        self.folder = tempfile.TemporaryDirectory()
+        os.chdir(self.folder.name)  # the library writes its logs where it runs
+        import artm
+
+        self.n_words = X.shape[1]
+        write_bag_of_words(X, Path(self.folder.name), "corpus")
+        self.batches = artm.BatchVectorizer(
+            data_path=self.folder.name, data_format="bow_uci", collection_name="corpus", target_folder="batches"
+        )
+        self.model = artm.ARTM(
+            num_topics=setting.n_components, dictionary=self.batches.dictionary, num_processors=setting.n_jobs,
+            cache_theta=False, show_progress_bars=False, seed=1,
+            regularizers=[
+                artm.SmoothSparsePhiRegularizer(name="topics", tau=setting.topic_word_prior),
+                artm.SmoothSparseThetaRegularizer(name="proportions", tau=setting.doc_topic_prior),
+            ],
+        )  # fmt: skip
+
+    def learn(self, clock):
+        clock.begin()
+        clock.lap(0)
+        passes, over = 0, False
+        while not over:
+            self.model.fit_offline(self.batches, num_collection_passes=1)
+            passes += 1
+            with clock.paused():  # not in the fork that scores: the library has threads of its own
+                self.read_topics()
+            over = clock.lap(passes, self.topics)
+
+    def read_topics(self):
+        table = self.model.phi_
+        words = [int(name[-1] if isinstance(name, tuple) else name) for name in table.index]
+        self.phi = np.zeros((table.shape[1], self.n_words), dtype=np.float32)
+        self.phi[:, words] = table.to_numpy().T
+
+    def topics(self):
+        return self.phi
+
+
+def write_bag_of_words(X, folder, name):
+    """Files in the format of the UCI collection, words by their numbers."""
+    entries = X.tocoo()
+    lines = zip((entries.row + 1).tolist(), (entries.col + 1).tolist(), entries.data.astype(int).tolist(), strict=True)
+    with open(folder / f"docword.{name}.txt", "w", encoding="ascii") as file:
+        file.write(f"{X.shape[0]}\n{X.shape[1]}\n{X.nnz}\n")
+        file.writelines(f"{d} {w} {n}\n" for d, w, n in lines)
+    (folder / f"vocab.{name}.txt").write_text("\n".join(map(str, range(X.shape[1]))) + "\n", encoding="ascii")

@@ -34,7 +34,9 @@ PEERS = {
     "tomotopy-mean": ("tomotopy", "Tomotopy", {"window": 20}),
     "gensim": ("gensim.models", "Gensim", {}),
     "gensim-256": ("gensim.models", "Gensim", {"chunksize": 256, "offset": 10.0, "decay": 0.7}),
+    "bigartm": ("artm", "BigArtm", {}),
 }
+LEARN_ONLY = "tomotopy-mean", "bigartm"  # not in --transform: a mean over samples has no inference of its own
 NOTES = {
     "tomotopy-mean": "tomotopy-mean: topics are the mean of about the last 20 samples, one every 5 passes",
     "gensim-256": "gensim-256: chunksize=256, offset=10, decay=0.7",
@@ -132,7 +134,7 @@ def doc_topic_prior(n_components):
 def versions():
     """Of the other packages."""
     found = {}
-    for name in ("tomotopy", "gensim"):
+    for name in ("tomotopy", "gensim", "bigartm10"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -254,8 +256,8 @@ def parse(arguments=None):
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]
-    if options.transform:  # a mean over samples has no inference of its own
-        options.peers = [name for name in options.peers if "window" not in PEERS[name][2]]
+    if options.transform:
+        options.peers = [name for name in options.peers if name not in LEARN_ONLY]
     options.cores = options.cores or CORES[: options.n_jobs]
     return options
 
