@@ -986,6 +986,7 @@ def test_error_within_a_step_restores_the_model(variant, where, error, monkeypat
     assert_unchanged(est, before)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("variant", ["dense memoized", "mhw online"])
 def test_ctrl_c_within_a_step_waits_for_its_end(variant, monkeypatch):
     original, calls = CollapsedModel.global_step, []
