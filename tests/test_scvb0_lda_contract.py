@@ -279,7 +279,7 @@ def test_default_minibatch_holds_so_many_tokens_a_topic():
 
 @pytest.mark.parametrize(
     ("n_components", "params", "n_first"),
-    [(10, {}, 150 * 40), (10_000, {"batch_size": 40}, 2000), (100_000, {"batch_size": 40}, 25 * 40),
+    [(10, {}, 150 * 40), (10_000, {"batch_size": 40}, 2000), (100_000, {"batch_size": 40}, 10 * 40),
      (10, {"init_params": "uniform"}, 150 * 40), (10, {"init_params": "em"}, 0), (10, {"n_start_samples": 7}, 7),
      (10, {"learning_method": "memoized"}, 0)],
 )  # fmt: skip

@@ -27,7 +27,7 @@ MINIBATCH = 16, 500
 LEAST_STEPS = 64
 # Minibatches that are visited densely in steps by default, until topics differ; and documents times topics, which make
 # them fewer, but not than the first number, for very many topics.
-START_BATCHES = 25, 150
+START_BATCHES = 10, 150
 START_WORK = 2e7
 TABLE_AGE = 10
 

@@ -66,7 +66,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     n_start_samples : int, default=None
         The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
         come apart soonest so. None means, when online learning starts at "random" or "uniform", those of 150
-        minibatches, fewer for more than some hundred topics but not fewer than 25; else 0.
+        minibatches, fewer for more than some hundred topics but not fewer than 10; else 0.
     max_table_age : int, default=None
         Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
         first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
