@@ -3,9 +3,6 @@
 from sparsemix._engine import blocks
 from sparsemix._engine.interrupts import interrupts_wait
 
-# A batch that is longer than a chunk by less than this factor is one chunk: the rest would keep one thread busy alone.
-SLACK = 1.25
-
 
 def collect(model, rows, selection, workers):
     """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
@@ -13,8 +10,8 @@ def collect(model, rows, selection, workers):
     Responsibilities live for one chunk. Threads share out first the tiles, then the components.
     """
     stats = model.empty_stats(rows, selection)
-    n_rows, (_, size) = blocks.length(selection), model.blocking(rows)
-    for start, stop in blocks.spans(n_rows, size if n_rows > SLACK * size else max(1, n_rows)):
+    _, size = model.blocking(rows)
+    for start, stop in blocks.spans(blocks.length(selection), size):
         chunk = blocks.part(selection, start, stop)
         resp, x = respond(model, rows, chunk, workers)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)
