@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from mixture_cases import assert_same_bits, fitted_arrays
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import blocks
@@ -76,20 +77,6 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(_model, "TILE", 128)
     monkeypatch.setattr(_model, "TILE_ONCE", 64)
     monkeypatch.setattr(blocks, "CHUNK_BYTES", 1 << 14)
-
-
-def fitted_arrays(est, X):
-    """All that a fitted mixture says of itself and of rows."""
-    arrays = [est.weights_, est.means_, est.covariances_, est.predict(X), est.predict_proba(X), est.score_samples(X)]
-    arrays += [est.predict_sparse_proba(X).toarray(), *(value for _, value in est.expected_stats(X)._arrays())]
-    if hasattr(est, "history_"):
-        arrays.append(np.array([record["lower_bound"] for record in est.history_]))
-    return arrays
-
-
-def assert_same_bits(first, second):
-    for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a, b, strict=True)
 
 
 def assert_never_falls(bounds, slack=1e-8):

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from mixture_cases import assert_same_bits, fitted_arrays
 from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
@@ -39,21 +40,6 @@ def mixture(covariance_type="full", **params):
     """Ten passes of batch learning, unless told otherwise."""
     defaults = {"n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0, "random_state": 0}
     return SparseGaussianMixture(K, covariance_type=covariance_type, **(defaults | params))
-
-
-def fitted_arrays(est, X):
-    """All that a fitted mixture says of itself and of rows."""
-    stats = est.expected_stats(X)
-    arrays = [est.weights_, est.means_, est.covariances_, est.predict(X), est.predict_proba(X), est.score_samples(X)]
-    arrays += [est.predict_sparse_proba(X).toarray(), *(value for _, value in stats._arrays())]
-    if hasattr(est, "history_"):
-        arrays.append(np.array([record["lower_bound"] for record in est.history_]))
-    return arrays
-
-
-def assert_same_bits(first, second):
-    for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a, b, strict=True)
 
 
 # -- against other implementations
