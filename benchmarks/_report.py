@@ -49,46 +49,27 @@ def seconds_until(checkpoints, score):
     return next((seconds for _, seconds, value, *_ in checkpoints if value >= score), None)
 
 
-def plot_learning(records, path):
-    """Held-out score against seconds, one panel for each K."""
+def plot_curves(records, path, names):
+    """Named scores against seconds: a panel for each K and score; with several scores each K has a row of its own."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     sizes = sorted({record["n_components"] for record in records})
-    figure, panels = plt.subplots(1, len(sizes), figsize=(6 * len(sizes), 4.5), squeeze=False, layout="constrained")
-    for n_components, panel in zip(sizes, panels[0], strict=True):
+    shape = (len(sizes), len(names)) if len(names) > 1 else (1, len(sizes))
+    figure, panels = plt.subplots(
+        *shape, figsize=(6 * shape[1], 4.5 * shape[0]), squeeze=False, layout="constrained"
+    )  # fmt: skip
+    for n_components, row in zip(sizes, panels.reshape(len(sizes), len(names)), strict=True):
         for record in records:
-            if record["n_components"] != n_components or not any(row[0] for row in record["checkpoints"]):
+            if record["n_components"] != n_components or not any(point[0] for point in record["checkpoints"]):
                 continue
-            _, seconds, scores = zip(*record["checkpoints"], strict=True)
-            panel.plot(seconds, scores, marker="o", markersize=3, label=record["label"])
-        panel.set(title=f"K = {n_components}", xlabel="seconds of training", xscale="log")
-    panels[0][0].set_ylabel("held-out log-likelihood of a patch, nats")
-    panels[0][0].legend()
-    figure.savefig(path, dpi=100)
-    print(f"\n{path}: held-out score against seconds of training")
-
-
-def plot_topics(records, path):
-    """Held-out score and coherence against seconds: a row of two panels for each K."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    sizes = sorted({record["n_components"] for record in records})
-    figure, panels = plt.subplots(len(sizes), 2, figsize=(12, 4.5 * len(sizes)), squeeze=False, layout="constrained")
-    for n_components, row in zip(sizes, panels, strict=True):
-        for record in records:
-            if record["n_components"] != n_components or not record["checkpoints"]:
-                continue
-            _, seconds, *columns = zip(*record["checkpoints"], strict=True)
-            for panel, values in zip(row, columns, strict=True):
+            _, seconds, *scores = zip(*record["checkpoints"], strict=True)
+            for panel, values in zip(row, scores, strict=True):
                 panel.plot(seconds, values, marker="o", markersize=3, label=record["label"])
-        for panel, name in zip(row, ("held-out log-likelihood of a token, nats", "NPMI"), strict=True):
+        for panel, name in zip(row, names, strict=True):
             panel.set(title=f"K = {n_components}", xlabel="seconds of training", ylabel=name, xscale="log")
     panels[0][0].legend()
     figure.savefig(path, dpi=100)
-    print(f"\n{path}: scores against seconds of training")
+    print(f"\n{path}: {', '.join(names)} against seconds of training")

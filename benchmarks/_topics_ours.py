@@ -20,7 +20,7 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # fits here end by the cloc
 
 @dataclass(frozen=True)
 class Setting:
-    """What all contestants share; the priors are those of the score, and of peers that have no better default."""
+    """What all contestants share; the priors are those of the score and of the peers."""
 
     n_components: int
     doc_topic_prior: float

@@ -15,16 +15,12 @@ from pathlib import Path
 
 from _bench import DEFAULT, FULL, QUICK, Bench
 from _measure import CORES, MeasurementError
-from _report import number, plot_learning, print_table, seconds_until
+from _report import number, plot_curves, print_table, seconds_until
 
 SPARSE, RIVAL = "SparseGaussianMixture", "scikit-learn GaussianMixture"
 COMMON = {
-    "inference": "em",
-    "learning_method": "batch",
-    "n_nonzero": 4,
-    "candidates": "all",
-    "candidates_init": "random",
-}
+    "inference": "em", "learning_method": "batch", "n_nonzero": 4, "candidates": "all", "candidates_init": "random",
+}  # fmt: skip
 
 
 def section_pass(bench):
@@ -365,7 +361,7 @@ def main():
                 print(f"\nsection {name} failed: {error}", flush=True)
     curves = [record for record in bench.records if record["section"] == "learning"]
     if options.plot and curves:
-        plot_learning(curves, options.plot)
+        plot_curves(curves, options.plot, ["held-out log-likelihood of a patch, nats"])
     return 1 if failed else 0
 
 

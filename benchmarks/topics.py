@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from itertools import product
 
 from _measure import CORES, MeasurementError, run
-from _report import number, plot_topics, print_table, seconds_until, write_line
+from _report import number, plot_curves, print_table, seconds_until, write_line
 
 TOPIC_WORD_PRIOR = 0.01
 GAPS = (0.1, 0.05, 0.02, 0.01)
@@ -36,7 +36,7 @@ PEERS = {
     "gensim-256": ("gensim.models", "Gensim", {"chunksize": 256, "offset": 10.0, "decay": 0.7}),
     "bigartm": ("artm", "BigArtm", {}),
 }
-LEARN_ONLY = "tomotopy-mean", "bigartm"  # not in --transform: a mean over samples has no inference of its own
+LEARN_ONLY = "tomotopy-mean", "bigartm"  # not in --transform: they infer nothing here
 NOTES = {
     "tomotopy-mean": "tomotopy-mean: topics are the mean of about the last 20 samples, one every 5 passes",
     "gensim-256": "gensim-256: chunksize=256, offset=10, decay=0.7",
@@ -147,7 +147,7 @@ def versions():
 
 def compare_learning(contest, n_components):
     """Curves, then a line for each contestant."""
-    records = contest.records
+    records = []
     for record in contest.measure_all("curve", n_components):
         print_table(
             f"{record['label']}, K={n_components}: held-out log-likelihood of a token",
@@ -156,7 +156,8 @@ def compare_learning(contest, n_components):
             n_left=0, notes=[] if record["checkpoints"] else ["no pass was completed"],
         )  # fmt: skip
         records.append(record)
-    print_summary(contest, n_components, [record for record in records if record["n_components"] == n_components])
+    print_summary(contest, n_components, records)
+    contest.records += records
 
 
 def amount(passes):
@@ -299,7 +300,7 @@ def main():
         for n_components in options.K:
             (compare_transform if options.transform else compare_learning)(contest, n_components)
     if options.plot and contest.records:
-        plot_topics(contest.records, options.plot)
+        plot_curves(contest.records, options.plot, ["held-out log-likelihood of a token, nats", "NPMI"])
     return 1 if contest.failed else 0
 
 

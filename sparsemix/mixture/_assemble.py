@@ -60,10 +60,13 @@ def make_search(params, rng, step_rows, stored=True, known=False):
         size = max(CANDIDATES, kept_entries(params))
         if not stored or n_components < CANDIDATES_FROM or 4 * size > n_components:
             return None
-    if size == "all" or max(size, kept_entries(params)) >= n_components:
+    if size == "all":
+        return None
+    size = max(size, kept_entries(params))
+    if size >= n_components:
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
-    size, seed = max(size, kept_entries(params)), int(rng.integers(2**31))
+    seed = int(rng.integers(2**31))
     first = params.candidates_init or ("all" if known else "random")
     return CandidateSearch(size, seed, every, all_first=first == "all")
 
