@@ -1,36 +1,43 @@
 # Two commands for a fresh machine with python3, a C compiler and make:
 #   make demo    learn a mixture from image patches and topics from docstrings, compare, draw
-#   make test    run the tests
-# Each makes .venv when it is missing and installs the package into it.
+#   make test    run the tests (make test-quick: the part of them that takes a minute)
+# Each makes .venv when it is missing and installs the package into it, as it stands in this folder: kernels are compiled
+# once for all commands, and again when their sources change.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-SOURCES = pyproject.toml setup.py $(shell find sparsemix -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+PYTEST = $(BIN)/pytest -n auto --dist worksteal
+KERNELS = setup.py $(shell find src/sparsemix/_kernels -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
-.PHONY: demo test bounds lint dist doc examples clean
+ifeq ($(shell command -v $(firstword $(CC))),)
+$(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
+endif
+
+.PHONY: demo test test-quick bounds lint dist doc examples clean
 
 demo: $(VENV)/.demo
-	cd $(VENV) && bin/python -m sparsemix demo --output "$(CURDIR)/sparsemix-demo.png"
+	$(BIN)/sparsemix demo
 
 test: $(VENV)/.test
-	$(BIN)/pytest tests
+	$(PYTEST) tests
+
+test-quick: $(VENV)/.test
+	$(PYTEST) -m "not slow" tests
 
 # The kernel tests against kernels with bounds checks: built from a copy, so that no file of that build stays here.
 BOUNDS = $(VENV)-bounds
-bounds:
-	$(PYTHON) -m venv --clear $(BOUNDS)
-	mkdir $(BOUNDS)/src
-	cp -r pyproject.toml setup.py README.md LICENSE sparsemix $(BOUNDS)/src
-	find $(BOUNDS)/src/sparsemix -name '*.c' -o -name '*.so' | xargs rm -f
-	SPARSEMIX_BOUNDSCHECK=1 $(BOUNDS)/bin/python -m pip install --quiet "$(BOUNDS)/src[test]"
-	$(BOUNDS)/bin/pytest tests/test_kernels.py tests/test_topl.py tests/test_document_kernels.py tests/test_cvb_kernels.py \
-		tests/test_gaussian_clusters.py tests/test_pairs.py tests/test_sequential_kernels.py \
-		tests/test_nggp.py
+bounds: $(VENV)/.test
+	rm -rf $(BOUNDS)
+	mkdir -p $(BOUNDS)
+	cp -r pyproject.toml setup.py README.md LICENSE src $(BOUNDS)
+	find $(BOUNDS)/src -name '*.so' -delete
+	cd $(BOUNDS) && SPARSEMIX_BOUNDSCHECK=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	PYTHONPATH=$(BOUNDS)/src SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
-	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
+	. $(BIN)/activate && cython-lint src  # it looks for pycodestyle on the path
 
 dist: $(VENV)/.test
 	rm -rf dist
@@ -42,15 +49,24 @@ examples: $(VENV)/.demo
 doc: $(VENV)/.doc
 	$(BIN)/sphinx-build -W -b html doc doc/_build/html
 
-# One stamp for each set of extras; all of them hold the package as it is in this folder.
-$(VENV)/.%: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet ".[$*]"
+# One stamp for each set of extras; pip finds the kernels compiled.
+$(VENV)/.%: pyproject.toml $(VENV)/.kernels
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$*]"
 	touch $@
 
-$(VENV)/bin/python:
+$(VENV)/.kernels: $(KERNELS) | $(VENV)/.tools
+	@echo "compiling the kernels that are new or have changed, on all cores; from scratch this takes a minute or two"
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
+# What pyproject.toml asks of a build, in the environment itself: builds then share it.
+REQUIRES = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+$(VENV)/.tools:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -c '$(REQUIRES)' | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
 
 clean:
-	rm -rf $(VENV) $(BOUNDS) build dist *.egg-info doc/_build doc/auto_examples doc/generated
-	find sparsemix -name '*.c' -o -name '*.so' | xargs rm -f
+	rm -rf $(VENV) $(BOUNDS) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
+	find src -name '*.so' -delete

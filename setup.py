@@ -1,10 +1,17 @@
 """Build of the Cython kernels; everything else stands in pyproject.toml.
 
-``SPARSEMIX_BOUNDSCHECK=1`` builds them with bounds checks on, for the tests.
+Every .pyx file below ``src/sparsemix/_kernels`` is an extension. It depends on the headers and declarations that it
+names, directly or through others, and is compiled again when one of them has changed.
+
+``SPARSEMIX_BOUNDSCHECK=1`` builds with bounds checks on, for the tests; generated C files go to ``build/cython``.
 """
 
 import os
+import re
 import sys
+from pathlib import Path
+from shutil import which
+from sysconfig import get_config_var
 
 import numpy as np
 from Cython.Build import cythonize
@@ -12,70 +19,88 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
-VECTOR_HEADERS = ["simd.h", "for_each_simd.h", "vector_math.h", "vector_math_end.h", "special.h"]
-DOCUMENT_HEADERS = [
-    *VECTOR_HEADERS, "packed.h", "document.h", "document_loops.h", "document_steps.h", "document_dense.h"
-]  # fmt: skip
-# kernel: headers of our own that it includes
-KERNELS = {
-    "_accumulate": ["simd.h", "for_each_simd.h", "outer.h", "outer_loops.h"],
-    "_alias": ["alias.h"],
-    "_clusters": [],
-    "_cvb": [*VECTOR_HEADERS, "collapsed.h", "collapsed_loops.h", "own_token.h", "vector_rows.h"],
-    "_docstep": DOCUMENT_HEADERS,
-    "_factor": [],
-    "_gaussian_clusters": [*VECTOR_HEADERS, "gaussian_clusters.h", "gaussian_clusters_loops.h", "vector_rows.h"],
-    "_gibbs": [*VECTOR_HEADERS, "gibbs.h", "gibbs_loops.h", "random.h", "vector_rows.h"],
-    "_memory": [],
-    "_mhw": ["simd.h", "alias.h", "own_token.h", "random.h", "word_tables.h", "chain.h", "chain_loops.h"],
-    "_multinomial": [*VECTOR_HEADERS, "multinomial.h", "multinomial_loops.h"],
-    "_nggp": ["nggp.h"],
-    "_pairs": [*VECTOR_HEADERS, "pairs.h", "pairs_loops.h", "random.h", "topl.h", "vector_rows.h"],
-    "_quadratic": ["simd.h", "for_each_simd.h", "quadratic.h", "quadratic_loops.h"],
-    "_random": ["random.h"],
-    "_rule": [*VECTOR_HEADERS, "nggp.h", "vector_rows.h", "weigh.h", "weigh_loops.h"],
-    "_scvb": [*VECTOR_HEADERS, "own_token.h", "random.h", "scvb.h", "scvb_loops.h", "vector_rows.h"],
-    "_sequential": ["nggp.h", "random.h"],
-    "_simd": ["simd.h"],
-    "_special": [*VECTOR_HEADERS, "packed.h", "tables.h", "special_loops.h", "topl.h"],
-    "_topl": ["topl.h"],
-    "_words": [*VECTOR_HEADERS, "packed.h", "rows.h", "rows_loops.h", "vector_rows.h"],
-}
-FOLDER = "sparsemix/_kernels"
+KERNELS = Path("src/sparsemix/_kernels")
+NAMES = re.compile(r'(?:#include|#define LOOPS|cdef extern from) "(\S+\.h)"|from sparsemix\._kernels\.(\S+) cimport')
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"
-COMPILE_ARGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
+# -g0: what Python was built with may ask for debug symbols, which cost a quarter of the time and most of the wheel.
+# Loops are included once for each type and instruction set, and a kernel need not use them all.
+COMPILE_ARGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-Wno-unused-function"]
+N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+REMEDY = (
+    "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "
+    "xcode-select --install, Windows: Build Tools for Visual Studio)"
+)
 
 
 class BuildKernels(build_ext):
-    """Says in one sentence what to do when there is no working compiler."""
+    """Compiles on all cores, tells what it compiles, and what to do when there is no working compiler."""
+
+    def finalize_options(self):
+        """As many compilers at once as there are cores."""
+        super().finalize_options()
+        self.parallel = self.parallel or N_CORES
 
     def run(self):
-        """Compile, or stop with that sentence."""
+        """Compile, or stop with the remedy."""
         try:
             super().run()
         except (CCompilerError, ExecError, PlatformError) as error:
-            raise SystemExit(
-                "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, "
-                f"macOS: xcode-select --install, Windows: Build Tools for Visual Studio); the compiler said: {error}"
-            ) from error
+            raise SystemExit(f"{error}\n{REMEDY}") from None
+
+    def build_extension(self, ext):
+        """Compile one kernel, unless there is one that is newer than all it depends on."""
+        built = Path(self.get_ext_fullpath(ext.name))
+        if self.editable_mode:  # which builds in a new folder each time and copies the result back
+            here = Path("src", *ext.name.split(".")[:-1], built.name)
+            built = here if here.exists() else built
+        newest = max(Path(name).stat().st_mtime for name in [*ext.sources, *ext.depends])
+        if self.force or not built.exists() or built.stat().st_mtime < newest:
+            print(f"compiling {ext.name}", file=sys.stderr, flush=True)
+        elif self.editable_mode:
+            wanted = Path(self.get_ext_fullpath(ext.name))
+            wanted.parent.mkdir(parents=True, exist_ok=True)
+            self.copy_file(built, wanted)
+            return
+        super().build_extension(ext)
+
+
+def dependencies(path):
+    """Headers and declarations that a source names, directly or through others."""
+    found, todo = set(), [path]
+    while todo:
+        for header, module in NAMES.findall(todo.pop().read_text(encoding="utf-8")):
+            named = KERNELS / (header or module.replace(".", "/") + ".pxd")
+            named = named if named.exists() else path.parent / header  # a header of the same folder
+            if named not in found:
+                found.add(named)
+                todo.append(named)
+    return sorted(found)
 
 
 def extensions():
-    """One extension for each row of the table."""
-    for name, headers in KERNELS.items():
+    """One for each kernel; those with most to compile first, so that no core is idle at the end."""
+    kernels = {path: dependencies(path) for path in KERNELS.glob("*/*.pyx")}
+    size = {path: sum(part.stat().st_size for part in (path, *named)) for path, named in kernels.items()}
+    for path in sorted(kernels, key=size.get, reverse=True):
         yield Extension(
-            f"sparsemix._kernels.{name}",
-            [f"{FOLDER}/{name}.pyx"],
-            depends=[f"{FOLDER}/{header}" for header in headers],
-            include_dirs=[FOLDER, np.get_include()],
+            f"sparsemix._kernels.{path.parent.name}.{path.stem}",
+            [path.as_posix()],
+            depends=[named.as_posix() for named in kernels[path]],
+            include_dirs=[KERNELS.as_posix(), np.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=COMPILE_ARGS,
         )
 
 
-setup(
-    ext_modules=cythonize(
+def main():
+    """Look for a compiler before anything is done, then build."""
+    compiler = os.environ.get("CC") or get_config_var("CC")
+    if compiler and which(compiler.split()[0]) is None and "sdist" not in sys.argv:
+        raise SystemExit(f"there is no {compiler.split()[0]} on the path; {REMEDY}")
+    modules = cythonize(
         list(extensions()),
+        nthreads=N_CORES,
+        build_dir="build/cython-bounds" if BOUNDSCHECK else "build/cython",
         compiler_directives={
             "language_level": 3,
             "boundscheck": BOUNDSCHECK,
@@ -84,6 +109,9 @@ setup(
             "initializedcheck": BOUNDSCHECK,
             "freethreading_compatible": True,
         },
-    ),
-    cmdclass={"build_ext": BuildKernels},
-)
+    )
+    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels})
+
+
+if __name__ == "__main__":
+    main()

@@ -15,13 +15,13 @@ from _topics_tasks import load
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import schedules
-from sparsemix.topics._model import TopicModel
-from sparsemix.topics._scvb import CollapsedModel
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+from sparsemix.topics._variational.model import TopicModel
 
 PHASES = {
     "tables": ["prepare"], "documents": ["local_step"], "sums": ["accumulate"], "steps": ["global_step", "absorb"],
 }  # fmt: skip
-OWNERS = (TopicModel, CollapsedModel, schedules.Memoized, schedules.Stochastic)
+OWNERS = (TopicModel, StochasticCollapsedModel, schedules.Memoized, schedules.Stochastic)
 
 
 def passes(folder, path, n_passes, n_components, n_jobs, parameters):

@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_info
 import sparsemix
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.threads import slow_blas
-from sparsemix._kernels import _accumulate, _pairs, _quadratic, _simd, _topl
+from sparsemix._kernels.gaussians import _accumulate, _pairs, _quadratic
+from sparsemix._kernels.vectors import _simd, _topl
 from sparsemix.mixture import _candidates
 from sparsemix.mixture._model import MaximumLikelihoodMixture
 

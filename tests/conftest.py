@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from sparsemix._kernels import _simd
+from sparsemix._kernels.vectors import _simd
 
 
 @pytest.fixture

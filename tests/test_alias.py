@@ -7,7 +7,7 @@ import pytest
 import reference_chains as twin
 from scipy.stats import chi2
 
-from sparsemix._kernels import _alias, _random
+from sparsemix._kernels.random import _alias, _random
 
 DTYPES = [np.float32, np.float64]
 COORDINATES = ["rows", "visits", "types", "sweeps", "draws"]

@@ -19,29 +19,33 @@ SOURCES = sorted([*FILES, *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd"), *PAC
 # Rooms by prefix of their module's name, the longest prefix first: the floor each stands on.
 FLOORS = {
     "sparsemix._kernels": 0,
-    "sparsemix._stats": 1,
-    "sparsemix.mixture._candidates": 2,
-    "sparsemix.mixture._cluster_moves": 2,
-    "sparsemix.mixture._cluster_state": 2,
-    "sparsemix.mixture._gaussian_slots": 2,
-    "sparsemix.mixture._model": 2,
-    "sparsemix.mixture._multinomial_slots": 2,
-    "sparsemix.mixture._nggp_model": 2,
-    "sparsemix.topics._collapsed": 2,
-    "sparsemix.topics._model": 2,
-    "sparsemix.topics._scvb": 2,
-    "sparsemix.topics._dense_sampler": 2,
-    "sparsemix.topics._walker_sampler": 2,
-    "sparsemix.topics._sums": 2,
-    "sparsemix.topics._inference": 2,
-    "sparsemix._engine": 3,
     "sparsemix._version": 0,  # a constant that everyone may read
+    "sparsemix._stats": 1,
+    "sparsemix.clusters._gaussian_slots": 2,
+    "sparsemix.clusters._model": 2,
+    "sparsemix.clusters._moves": 2,
+    "sparsemix.clusters._multinomial_slots": 2,
+    "sparsemix.clusters._state": 2,
+    "sparsemix.mixture._candidates": 2,
+    "sparsemix.mixture._model": 2,
+    "sparsemix.topics._collapsed.dense_sampler": 2,
+    "sparsemix.topics._collapsed.stochastic_model": 2,
+    "sparsemix.topics._collapsed.sweep_models": 2,
+    "sparsemix.topics._collapsed.walker_sampler": 2,
+    "sparsemix.topics._sums": 2,
+    "sparsemix.topics._variational.model": 2,
+    "sparsemix.topics._word_prior": 2,
+    "sparsemix._engine": 3,
 }
 ESTIMATORS = 4
+# Public rooms, each of which may import those on its left: what is measured knows nothing of what is fitted.
+ROOMS = ("metrics", "datasets", "mixture", "clusters", "topics", "plotting", "_commands")
 # Files that may be longer, and why.
 LONG_FILES = {
     "mixture/_sparse_gaussian_mixture.py": "half of an estimator's file is its documentation",
 }
+# What one folder may hold of a kind before it is two rooms.
+MOST_MODULES = 12
 MAX_LINES = 500
 
 
@@ -55,6 +59,12 @@ def floor(module):
         if module == prefix or module.startswith(prefix + "."):
             return FLOORS[prefix]
     return ESTIMATORS
+
+
+def room(module):
+    """The folder of the package that a module is in; None for those at its root, which may import all."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 2 or (PACKAGE / parts[-1]).is_dir() else None
 
 
 def imports(path):
@@ -89,7 +99,7 @@ def ids(paths):
 
 def test_the_rooms_are_where_they_are_said_to_be():
     modules = {module_name(path) for path in FILES}
-    assert {"sparsemix", "sparsemix.mixture", "sparsemix._compat", "sparsemix._base"} <= modules
+    assert {"sparsemix", "sparsemix.mixture", "sparsemix._compat", "sparsemix._estimator.base"} <= modules
     assert modules.issuperset(FLOORS)
     assert sorted({floor(module) for module in modules}) == [0, 1, 2, 3, ESTIMATORS]
 
@@ -122,6 +132,24 @@ def test_private_parts_of_scikit_learn_come_through_one_doorway(path):
             assert not private, f"{path.name}:{line} imports {'.'.join(parts)}; let it come through sparsemix._compat"
 
 
+@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
+def test_rooms_import_the_rooms_on_their_left(path):
+    here = room(module_name(path))
+    for base, name, line in imports(path):
+        target = room(imported_module(base, name)) if base.split(".")[0] == "sparsemix" else None
+        if here in ROOMS and target in ROOMS:
+            assert ROOMS.index(target) <= ROOMS.index(here), f"{path.name}:{line} imports {base}"
+        assert here is None or here in ROOMS or target not in ROOMS, f"{path.name}:{line} imports {base}"
+
+
+def test_the_root_and_the_folders_show_what_they_hold():
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py", "_compat.py", "_version.py"}
+    for folder in {path.parent for path in SOURCES}:
+        for suffix in (".py", ".pyx", ".h"):
+            modules = [path for path in folder.glob(f"*{suffix}") if path.name != "__init__.py"]
+            assert len(modules) <= MOST_MODULES, f"{folder} holds {len(modules)} files *{suffix}"
+
+
 def test_estimators_do_not_import_each_other():
     """An estimator's file may use its package's helpers, but no other file that defines an estimator."""
     defining = set()
@@ -132,7 +160,7 @@ def test_estimators_do_not_import_each_other():
                 isinstance(line, ast.AnnAssign) and line.target.id == "_parameter_constraints" for line in node.body
             ):
                 defining.add(module_name(path))
-    assert {"sparsemix.mixture._sparse_gaussian_mixture", "sparsemix.topics._sparse_lda"} <= defining
+    assert {"sparsemix.mixture._sparse_gaussian_mixture", "sparsemix.topics._variational.sparse_lda"} <= defining
     for path in FILES:
         module = module_name(path)
         if module in defining:
@@ -185,7 +213,7 @@ def sections(value):
 
 def test_all_names_exist():
     assert "SparseGaussianMixture" in PUBLIC
-    for name in ("sparsemix", "sparsemix.mixture"):
+    for name in ("sparsemix", "sparsemix.clusters", "sparsemix.mixture", "sparsemix.topics"):
         module = importlib.import_module(name)
         assert len(set(module.__all__)) == len(module.__all__)
         assert all(hasattr(module, attribute) for attribute in module.__all__)
@@ -217,7 +245,7 @@ def test_public_methods_have_docstrings(name):
 
 
 # Modules whose examples use an optional dependency.
-NEEDS = {"sparsemix.datasets._patches": "PIL", "sparsemix.plotting": "matplotlib"}
+NEEDS = {"sparsemix.datasets._patches": "PIL", "sparsemix.plotting._eigenvectors": "matplotlib"}
 MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]
 
 

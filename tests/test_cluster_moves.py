@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from sparsemix._kernels._rule import Responsibilities
-from sparsemix._kernels._sequential import add_up
+from sparsemix._kernels.clusters._rule import Responsibilities
+from sparsemix._kernels.clusters._sequential import add_up
 
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
-from sparsemix.mixture._cluster_moves import MERGE_THRESHOLDS, Moves, log_bayes_factor
-from sparsemix.mixture._cluster_state import ClusterState
-from sparsemix.mixture._gaussian_slots import GaussianSlots
-from sparsemix.mixture._multinomial_slots import MultinomialSlots
-from sparsemix.mixture._nggp_model import RowResponsibilities, StreamingModel
+from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._model import RowResponsibilities, StreamingModel
+from sparsemix.clusters._moves import MERGE_THRESHOLDS, Moves, log_bayes_factor
+from sparsemix.clusters._multinomial_slots import MultinomialSlots
+from sparsemix.clusters._state import ClusterState
 
 LIKELIHOODS = ["multinomial", "full", "diag", "spherical", "zero_mean"]
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)

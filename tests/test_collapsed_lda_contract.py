@@ -41,12 +41,12 @@ from topic_cases import (
 )
 
 from sparsemix import CollapsedLDA, __version__
-from sparsemix._base import check_counts
 from sparsemix._engine import documents as documents_module
 from sparsemix._engine.monitor import Monitor
+from sparsemix._estimator.checks import check_counts
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.metrics import document_completion
-from sparsemix.topics._collapsed import GibbsModel, SecondOrderModel, ZeroOrderModel
+from sparsemix.topics._collapsed.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 
 # Fits of a few sweeps: what is looked at is whether they are valid, not how far they came.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -149,7 +149,7 @@ def test_sklearn_checks_of_whole_counts(estimator, check, monkeypatch):
             return rows
         return np.floor(10 * np.array(rows))
 
-    monkeypatch.setattr("sparsemix.topics._collapsed_lda.check_counts", whole_counts)
+    monkeypatch.setattr("sparsemix.topics._collapsed.collapsed_lda.check_counts", whole_counts)
     check(estimator)
 
 
@@ -413,7 +413,7 @@ def test_tables_of_many_tokens_are_exact(monkeypatch):
     assert lda("gibbs").fit(X, sample_weight=np.full(N, 0.1)).components_.dtype == np.float64
     assert lda("cvb0").fit(X, sample_weight=np.full(N, 0.1)).components_.dtype == np.float32
     one = lda("gibbs").fit(X)
-    monkeypatch.setattr("sparsemix.topics._assemble.EXACT", 100)
+    monkeypatch.setattr("sparsemix.topics._variational.assemble.EXACT", 100)
     many = lda("gibbs").fit(X)
     assert many.components_.dtype == np.float64
     np.testing.assert_allclose(many.components_, one.components_, rtol=1e-6)

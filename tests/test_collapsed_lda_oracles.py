@@ -12,7 +12,7 @@ from sparsemix._engine import sweeps
 from sparsemix._engine.monitor import Monitor
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
-from sparsemix.topics._collapsed import CollapsedModel
+from sparsemix.topics._collapsed.sweep_models import SweepModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 METHODS = ["cvb0", "cvb", "gibbs"]
@@ -374,7 +374,7 @@ def test_learned_priors_are_near_those_that_made_the_documents(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_learned_prior_maximises_the_probability_of_the_topics(method, monkeypatch):
     """At rest alpha is a stationary point of Polya's likelihood of the last sweep's counts."""
-    monkeypatch.setattr(CollapsedModel, "learn_after", 0)
+    monkeypatch.setattr(SweepModel, "learn_after", 0)
     X = corpus(n_samples=150)
     est = fitted(method, X, optimize_priors=True, max_iter=400, doc_topic_prior=0.3)
     state = state_of(est)

@@ -5,7 +5,8 @@ import pytest
 import reference_collapsed as reference
 from scipy.special import gammaln
 
-from sparsemix._kernels import _cvb, _gibbs, _simd
+from sparsemix._kernels.collapsed import _cvb, _gibbs
+from sparsemix._kernels.vectors import _simd
 
 DTYPES = [np.float32, np.float64]
 ORDERS = [False, True]

@@ -5,8 +5,8 @@ import pytest
 import reference
 from scipy.special import gammaln, psi
 
-from sparsemix._kernels import _docstep, _special, _words
-from sparsemix.topics._model import inverse_totals
+from sparsemix._kernels.documents import _docstep, _special, _words
+from sparsemix.topics._variational.model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
 K = 12

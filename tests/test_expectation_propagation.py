@@ -17,12 +17,12 @@ from cluster_cases import (
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.nggp import NGGP
+from sparsemix.clusters import _streaming_nggp_mixture as module
+from sparsemix.clusters._model import RowResponsibilities, StreamingModel
+from sparsemix.clusters._moves import Moves
+from sparsemix.clusters._multinomial_slots import MultinomialSlots
+from sparsemix.clusters._state import ClusterState
 from sparsemix.datasets import make_bars_mixture
-from sparsemix.mixture import _streaming_nggp_mixture as module
-from sparsemix.mixture._cluster_moves import Moves
-from sparsemix.mixture._cluster_state import ClusterState
-from sparsemix.mixture._multinomial_slots import MultinomialSlots
-from sparsemix.mixture._nggp_model import RowResponsibilities, StreamingModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 

@@ -8,12 +8,12 @@ import pytest
 import reference
 from scipy.integrate import quad
 from scipy.stats import multivariate_t, norm, t
-from sparsemix._kernels._gaussian_clusters import MEAN, GaussianClusters
+from sparsemix._kernels.clusters._gaussian_clusters import MEAN, GaussianClusters
 
-from sparsemix._kernels import _simd
+from sparsemix._kernels.vectors import _simd
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, Gaussians, bhattacharyya, cholesky
-from sparsemix.mixture._gaussian_slots import GaussianSlots
+from sparsemix.clusters._gaussian_slots import GaussianSlots
 
 STRUCTURES = ["full", "zero_mean", "diag", "spherical"]
 WITH_MEANS = ["full", "diag", "spherical"]

@@ -37,9 +37,9 @@ from topic_cases import BAD_CALLS, COPIES, FORMS, LATER, READ, SIZES, Recorder, 
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._stats.nggp import NGGP
+from sparsemix.clusters import _gibbs_nggp_mixture as module
+from sparsemix.clusters._model import GibbsModel
 from sparsemix.datasets import make_bars_mixture
-from sparsemix.mixture import _gibbs_nggp_mixture as module
-from sparsemix.mixture._nggp_model import GibbsModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 

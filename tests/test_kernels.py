@@ -5,7 +5,8 @@ import pytest
 import reference
 from table_cases import random_table, twin_and_error
 
-from sparsemix._kernels import _accumulate, _factor, _quadratic, _simd
+from sparsemix._kernels.gaussians import _accumulate, _factor, _quadratic
+from sparsemix._kernels.vectors import _simd
 
 DTYPES = [np.float32, np.float64]
 SHAPES = {"triangular": _quadratic.TRIANGULAR, "diagonal": _quadratic.DIAGONAL, "spherical": _quadratic.SPHERICAL}

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 from test_alias import chi_square
 
-from sparsemix._kernels import _mhw
+from sparsemix._kernels.collapsed import _mhw
 
 DTYPES = [np.float32, np.float64]
 K = 30

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 from scipy.stats import chisquare
 
-from sparsemix._kernels import _nggp
+from sparsemix._kernels.clusters import _nggp
 from sparsemix._stats.nggp import NGGP
 
 # Concentration, discount, tilt: Dirichlet, inverse Gaussian, stable, and between.

@@ -7,9 +7,9 @@ from scipy import sparse
 from sparsemix import SparseLDA
 from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.threads import Workers
-from sparsemix._kernels import _docstep, _memory, _special, _words
+from sparsemix._kernels.documents import _docstep, _memory, _special, _words
 from sparsemix.datasets import make_sparse_lda
-from sparsemix.topics import _model
+from sparsemix.topics._variational import model as _model
 
 V, N = 37, 50
 DTYPES = [np.float32, np.float64]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import reference
 from reference_chains import draw_bits, row_key
-from sparsemix._kernels._simd import aligned_empty
+from sparsemix._kernels.vectors._simd import aligned_empty
 from table_cases import random_table, twin_and_error
 
-from sparsemix._kernels import _pairs, _quadratic
+from sparsemix._kernels.gaussians import _pairs, _quadratic
 
 DTYPES = [np.float32, np.float64]
 SHAPES = {

@@ -44,8 +44,8 @@ from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
 from sparsemix._engine.threads import Workers
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.metrics import document_completion
-from sparsemix.topics import _dense_sampler, _walker_sampler
-from sparsemix.topics._scvb import CollapsedModel
+from sparsemix.topics._collapsed import dense_sampler, walker_sampler
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 VARIANTS = {
     "dense memoized": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "document"},
@@ -247,7 +247,7 @@ def test_attributes_of_a_fit(variant):
 
 
 def test_sampler_is_chosen_by_the_number_of_topics(monkeypatch):
-    monkeypatch.setattr("sparsemix.topics._assemble_scvb0.DENSE_COMPONENTS", 6)
+    monkeypatch.setattr("sparsemix.topics._collapsed.assemble_stochastic.DENSE_COMPONENTS", 6)
     assert lda(sampler="auto", n_components=6).fit(X).sampler_ == "gibbs"
     assert lda(sampler="auto", n_components=7).fit(X).sampler_ == "mhw"
     assert lda(sampler="auto", n_components=6, exclude_own="both").fit(X).sampler_ == "dense"
@@ -539,13 +539,13 @@ def test_empty_documents_change_no_topic():
 @pytest.mark.parametrize("factor", [0.37, 1.0, 1000.3, 3.7e6])
 def test_sampled_tokens_leave_no_negative_responsibilities(factor, alpha, monkeypatch):
     """Counts of a document are sums and differences in single precision."""
-    smallest, visit = [], _dense_sampler.DenseSampler.visit
+    smallest, visit = [], dense_sampler.DenseSampler.visit
 
     def noted(self, model, x, resp, *args):
         visit(self, model, x, resp, *args)
         smallest.append(resp.values[:, : model.n_components].min())
 
-    monkeypatch.setattr(_dense_sampler.DenseSampler, "visit", noted)
+    monkeypatch.setattr(dense_sampler.DenseSampler, "visit", noted)
     lda("gibbs online", burn_in=6, doc_topic_prior=alpha, exclude_own="document", max_iter=10).fit(X * factor)
     assert min(smallest) >= 0.0
 
@@ -587,8 +587,8 @@ MANY, _, _ = make_sparse_lda(900, n_features=V, n_components=K, doc_length=15, r
 @pytest.fixture
 def small_chunks(monkeypatch):
     """A batch has several chunks, each of several tiles."""
-    monkeypatch.setattr(_dense_sampler, "CHUNK_NUMBERS", 1 << 12)
-    monkeypatch.setattr(_walker_sampler, "CHUNK_SAMPLES", 1 << 11)
+    monkeypatch.setattr(dense_sampler, "CHUNK_NUMBERS", 1 << 12)
+    monkeypatch.setattr(walker_sampler, "CHUNK_SAMPLES", 1 << 11)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -922,9 +922,9 @@ ABSORB = {"memoized": Memoized, "online": MiniEpochs}
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
     [
-        (CollapsedModel, "accumulate", 1),
-        (CollapsedModel, "local_step", 1),
-        (CollapsedModel, "global_step", 2),  # the first is that of the start
+        (StochasticCollapsedModel, "accumulate", 1),
+        (StochasticCollapsedModel, "local_step", 1),
+        (StochasticCollapsedModel, "global_step", 2),  # the first is that of the start
         (Monitor, "step", 1),
     ],
 )
@@ -954,7 +954,7 @@ def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(Monitor, "step", noted)
-        fail_at(patch, CollapsedModel, "accumulate", 8)
+        fail_at(patch, StochasticCollapsedModel, "accumulate", 8)
         with pytest.raises(KeyboardInterrupt):
             est.fit(X)
     assert len(steps) == 7
@@ -976,7 +976,7 @@ def test_error_within_a_step_restores_the_model(variant, where, error, monkeypat
     before = snapshot(est)
     owner, name, call = {
         "absorb": (ABSORB[est.learning_method], "absorb", 4),
-        "global step": (CollapsedModel, "global_step", 5),
+        "global step": (StochasticCollapsedModel, "global_step", 5),
         "end": (Monitor, "step", 4),
     }[where]
     with monkeypatch.context() as patch:
@@ -989,7 +989,7 @@ def test_error_within_a_step_restores_the_model(variant, where, error, monkeypat
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("variant", ["dense memoized", "mhw online"])
 def test_ctrl_c_within_a_step_waits_for_its_end(variant, monkeypatch):
-    original, calls = CollapsedModel.global_step, []
+    original, calls = StochasticCollapsedModel.global_step, []
 
     def interrupted(*args, **kwargs):
         calls.append(1)
@@ -999,11 +999,11 @@ def test_ctrl_c_within_a_step_waits_for_its_end(variant, monkeypatch):
 
     est, twin = lda(variant), lda(variant)
     with monkeypatch.context() as patch:
-        patch.setattr(CollapsedModel, "global_step", interrupted)
+        patch.setattr(StochasticCollapsedModel, "global_step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             est.fit(X)
     with monkeypatch.context() as patch:  # as if it had come at the beginning of the next batch
-        fail_at(patch, CollapsedModel, "local_step", 5)
+        fail_at(patch, StochasticCollapsedModel, "local_step", 5)
         with pytest.raises(KeyboardInterrupt):
             twin.fit(X)
     assert est.n_iter_ == 1
@@ -1017,7 +1017,7 @@ def test_interrupted_block_of_a_stream_leaves_the_stream(variant, name, monkeypa
     before = snapshot(est)
     for one in (est, new):
         with monkeypatch.context() as patch:
-            fail_at(patch, CollapsedModel, name, 1)
+            fail_at(patch, StochasticCollapsedModel, name, 1)
             with pytest.raises(KeyboardInterrupt):
                 one.partial_fit(X[30:])
     assert_unchanged(est, before)

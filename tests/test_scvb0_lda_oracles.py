@@ -15,10 +15,10 @@ from sparsemix._stats import suffstats
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
-from sparsemix.topics import _assemble_scvb0, _walker_sampler
-from sparsemix.topics._dense_sampler import DenseSampler
-from sparsemix.topics._scvb import CollapsedModel, compressed
-from sparsemix.topics._walker_sampler import WalkerSampler
+from sparsemix.topics._collapsed import assemble_stochastic, dense_sampler, walker_sampler
+from sparsemix.topics._collapsed.dense_sampler import DenseSampler
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
+from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 
 K, V, N = 4, 25, 60
 X = sparse.csr_array(
@@ -79,11 +79,11 @@ def lda(cls=ExactLDA, **params):
 @pytest.fixture
 def all_kept(monkeypatch):
     """No small count is left out of the topics or the memory."""
-    monkeypatch.setattr(_assemble_scvb0, "SMALLEST_COUNT", 0.0)
-    monkeypatch.setattr(_assemble_scvb0, "REMEMBERED_SHARE", 0.0)
-    monkeypatch.setattr(_walker_sampler, "SHARE", 0.0)
-    monkeypatch.setattr(_walker_sampler, "NEGLIGIBLE", 0.0)
-    monkeypatch.setattr(_walker_sampler, "CHUNK_SAMPLES", 1 << 30)
+    monkeypatch.setattr(assemble_stochastic, "SMALLEST_COUNT", 0.0)
+    monkeypatch.setattr(assemble_stochastic, "REMEMBERED_SHARE", 0.0)
+    monkeypatch.setattr(walker_sampler, "SHARE", 0.0)
+    monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 0.0)
+    monkeypatch.setattr(walker_sampler, "CHUNK_SAMPLES", 1 << 30)
 
 
 # -- a twin of whole fits
@@ -196,7 +196,7 @@ def test_weighted_fit_is_the_twins(learning_method, exclude_own):
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_small_counts_leave_topics_and_memory_as_the_twins_do(learning_method, exclude_own):
     est = lda(learning_method=learning_method, exclude_own=exclude_own, batch_size=6, max_iter=6).fit(X)
-    twin = Twin(est, X, smallest=_assemble_scvb0.SMALLEST_COUNT, share=_assemble_scvb0.REMEMBERED_SHARE)
+    twin = Twin(est, X, smallest=assemble_stochastic.SMALLEST_COUNT, share=assemble_stochastic.REMEMBERED_SHARE)
     components = twin.run()
     assert any((kept == 0).any() for kept in twin.memory.values())
     np.testing.assert_allclose(est.components_, components, rtol=1e-9)
@@ -310,7 +310,7 @@ def test_step_of_size_zero_leaves_the_topics_and_of_size_one_replaces_them():
 def test_lazy_factors_are_an_eager_update(background, dtype, rtol, monkeypatch):
     """Two hundred minibatches, with the factor folded in now and then, and a step of size one among them."""
     rng, folds = np.random.default_rng(3), []
-    model = CollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
+    model = StochasticCollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
     fold = suffstats.SufficientStatistics._fold_words
     monkeypatch.setattr(
         suffstats.SufficientStatistics, "_fold_words", lambda s: (folds.append(s._word_factor), fold(s))
@@ -395,7 +395,7 @@ def test_compressed_statistics_keep_every_words_sum_and_largest_count(dtype, sma
     words = np.sort(rng.choice(V, size=18, replace=False))
     rows = (rng.gamma(0.2, size=(18, K)) * 10.0 ** rng.integers(-4, 2, size=(18, 1))).astype(dtype)
     rows[3], rows[5, 1:] = 0.0, 0.0
-    model = CollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
+    model = StochasticCollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
     stats = model.empty_stats()
     stats.replace("word_topic", WordRows(words, rows.copy(), V))
     stats["count"], stats["mass"] = rows.sum(axis=0), rows.sum()
@@ -453,14 +453,14 @@ def test_many_samples_approach_the_responsibilities(exclude_own):
 @pytest.mark.usefixtures("all_kept")
 def test_many_samples_of_old_tables_approach_the_responsibilities_too(monkeypatch):
     """Tables of other topics propose; what is rejected makes up for it."""
-    monkeypatch.setattr(_walker_sampler, "EARLY_STEPS", 0)
-    monkeypatch.setattr(_walker_sampler, "LEAST_ACCEPTANCE", 0.0)
+    monkeypatch.setattr(walker_sampler, "EARLY_STEPS", 0)
+    monkeypatch.setattr(walker_sampler, "LEAST_ACCEPTANCE", 0.0)
     documents, found = Documents(X, None, np.float64), {}
     for name, sampler in {
         "dense": DenseSampler(3, "document"),
         "mhw": WalkerSampler(4096, 0, 3, "document", None, 0.0, 100),
     }.items():
-        model = CollapsedModel(V, 10 * ALPHA, BETA, sampler, dtype=np.float64)
+        model = StochasticCollapsedModel(V, 10 * ALPHA, BETA, sampler, dtype=np.float64)
         rng = np.random.default_rng(6)
         with Workers(1) as workers:
             for _ in range(2):
@@ -482,9 +482,9 @@ def test_many_samples_of_old_tables_approach_the_responsibilities_too(monkeypatc
 @pytest.mark.parametrize(("max_table_age", "all_accepted"), [(1, True), (40, False)])
 def test_tables_live_as_long_as_they_may(max_table_age, all_accepted, monkeypatch):
     made = []
-    clear = _walker_sampler._mhw.WordTables.clear
+    clear = walker_sampler._mhw.WordTables.clear
     monkeypatch.setattr(
-        _walker_sampler._mhw.WordTables, "clear", lambda self, *args: (made.append(1), clear(self, *args))
+        walker_sampler._mhw.WordTables, "clear", lambda self, *args: (made.append(1), clear(self, *args))
     )
     est = lda(sampler="mhw", max_table_age=max_table_age, batch_size=3, max_iter=5, exclude_own="document").fit(X)
     if all_accepted:
@@ -623,8 +623,7 @@ def test_first_documents_are_visited_densely(learning_method, sampler, monkeypat
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_samplers_change_between_batches_only(learning_method, monkeypatch):
     """A batch of several chunks is visited by one of them to its end."""
-    for owner, name in ((_walker_sampler, "CHUNK_SAMPLES"), ("sparsemix.topics._dense_sampler", "CHUNK_NUMBERS")):
-        owner = owner if not isinstance(owner, str) else __import__(owner, fromlist=["x"])
+    for owner, name in ((walker_sampler, "CHUNK_SAMPLES"), (dense_sampler, "CHUNK_NUMBERS")):
         monkeypatch.setattr(owner, name, 400)
     visits = noted_visits(monkeypatch)
     est = lda(learning_method=learning_method, sampler="mhw", n_start_samples=10, batch_size=30, max_iter=2).fit(X)

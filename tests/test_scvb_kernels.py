@@ -5,11 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 from reference_chains import uniform
-from sparsemix._kernels._docstep import Room
-from sparsemix._kernels._simd import aligned_empty
+from sparsemix._kernels.documents._docstep import Room
+from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._engine.schedules import learning_rates
-from sparsemix._kernels import _scvb, _simd
+from sparsemix._kernels.collapsed import _scvb
+from sparsemix._kernels.vectors import _simd
 
 EXCLUDE = ("none", "document", "both")
 

@@ -5,7 +5,7 @@ import pytest
 from cluster_cases import APART, LIKELIHOODS, TEXTS, WEIGHTS, assert_never_fitted, rows_of, stream, streaming
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sparsemix.mixture import select_nggp_hyperparameters
+from sparsemix.clusters import select_nggp_hyperparameters
 
 ORDER = np.random.default_rng(0).permutation(120)
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import reference_nggp as twin
 from scipy import sparse
-from sparsemix._kernels._clusters import SLOTS
+from sparsemix._kernels.clusters._clusters import SLOTS
 
-from sparsemix._kernels import _multinomial, _rule, _sequential, _simd
-from sparsemix.mixture._cluster_state import ClusterState
-from sparsemix.mixture._multinomial_slots import MultinomialSlots, rounded
+from sparsemix._kernels.clusters import _multinomial, _rule, _sequential
+from sparsemix._kernels.vectors import _simd
+from sparsemix.clusters._multinomial_slots import MultinomialSlots, rounded
+from sparsemix.clusters._state import ClusterState
 
 N_WORDS = 30
 BETA = 0.3

@@ -37,7 +37,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
-from sparsemix.topics._model import TopicModel
+from sparsemix.topics._variational.model import TopicModel
 
 METHODS = ["batch", "memoized", "online"]
 STARTS = ["em", "random", "bregman"]

@@ -10,13 +10,14 @@ from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
 
 from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
+from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.loop import collect, respond
 from sparsemix._engine.threads import Workers
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
-from sparsemix.topics import SparseLDA, _assemble
-from sparsemix.topics._inference import infer_doc_topic
-from sparsemix.topics._model import TopicModel
+from sparsemix.topics import SparseLDA
+from sparsemix.topics._variational import assemble as _assemble
+from sparsemix.topics._variational.model import TopicModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K = 6

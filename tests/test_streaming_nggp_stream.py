@@ -27,9 +27,9 @@ from sklearn.base import clone
 from topic_cases import COPIES, fail_at
 
 from sparsemix import StreamingNGGPMixture, __version__
+from sparsemix.clusters import _streaming_nggp_mixture as module
+from sparsemix.clusters._model import StreamingModel
 from sparsemix.datasets import make_pitman_yor_mixture
-from sparsemix.mixture import _streaming_nggp_mixture as module
-from sparsemix.mixture._nggp_model import StreamingModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 
@@ -77,7 +77,7 @@ def test_blocks_of_any_size_give_the_same_bits(name, likelihood, monkeypatch):
         assert_same_bits(whole, stream(clone(est), rows, size, weight))
     monkeypatch.setattr(module, "ROWS", 11)  # what a call reads at once
     assert_same_bits(whole, stream(clone(est), rows, None, weight))
-    monkeypatch.setattr("sparsemix.mixture._nggp_model.FIRST_ENTRIES", 1)  # room for responsibilities runs out
+    monkeypatch.setattr("sparsemix.clusters._model.FIRST_ENTRIES", 1)  # room for responsibilities runs out
     assert_same_bits(whole, stream(clone(est), rows, 40, weight))
 
 

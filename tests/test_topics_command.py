@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsemix import _corpus, _demo_topics, _report, _topics_command
 from sparsemix.__main__ import main
-from sparsemix._corpus import read_corpus
-from sparsemix._topic_summary import Topic, summarize, weights_and_documents
+from sparsemix._commands import corpus as _corpus
+from sparsemix._commands import demo_topics as _demo_topics
+from sparsemix._commands import report as _report
+from sparsemix._commands import topics as _topics_command
+from sparsemix._commands.corpus import read_corpus
+from sparsemix._commands.topic_summary import Topic, summarize, weights_and_documents
 
 THEMES = ["apple pear plum cherry", "river lake ocean brook", "guitar violin flute drum"]
 OPTIONS = ["--n-components", "3", "--n-nonzero", "2", "--max-iter", "3", "--n-jobs", "1", "--n-top-words", "4"]
@@ -240,7 +243,7 @@ def test_documents_with_the_largest_shares_are_found_across_blocks(monkeypatch):
 
     shares = np.random.default_rng(0).dirichlet(np.ones(4), 23)
     X = sparse.csr_matrix(np.column_stack([np.arange(1, 24), np.zeros(23, dtype=int)]))
-    monkeypatch.setattr("sparsemix._topic_summary.BLOCK", 5)
+    monkeypatch.setattr("sparsemix._commands.topic_summary.BLOCK", 5)
     weights, best, documents = weights_and_documents(Shares(), X)
     np.testing.assert_array_equal(documents, np.argsort(-shares, axis=0)[:3].T)
     np.testing.assert_array_equal(best, -np.sort(-shares, axis=0)[:3].T)
@@ -333,7 +336,7 @@ def test_wrong_input_is_one_sentence_and_exit_code_two(tmp_path, capsys, name, c
         main(["topics", *wrong(tmp_path, name, content, *options)])
     assert caught.value.code == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("python -m sparsemix topics: error: ")
+    assert error.startswith("sparsemix topics: error: ")
     assert re.search(message, error)
 
 

@@ -6,7 +6,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparsemix._kernels import _topl
+from sparsemix._kernels.vectors import _topl
 
 DTYPES = [np.float32, np.float64]
 LEVELS = [-np.inf, -1e4, -1.0, 0.0, 0.5, 1e4]

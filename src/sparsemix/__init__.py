@@ -1,0 +1,16 @@
+"""Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
+
+from sparsemix._version import __version__
+from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
+from sparsemix.mixture import SparseGaussianMixture
+from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+
+__all__ = [
+    "CollapsedLDA",
+    "GibbsNGGPMixture",
+    "SparseGaussianMixture",
+    "SparseLDA",
+    "SparseSCVB0LDA",
+    "StreamingNGGPMixture",
+    "__version__",
+]

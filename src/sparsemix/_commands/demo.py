@@ -1,0 +1,30 @@
+"""The demo: what the library learns beside scikit-learn, in the same time and from the same rows."""
+
+from sparsemix._commands import demo_mixture, demo_topics
+
+
+def add_parser(commands):
+    """Add the command to those of the command line."""
+    demo = commands.add_parser("demo", help="learn a mixture from image patches and topics from docstrings")
+    demo.set_defaults(run=run)
+    demo.add_argument("--only", choices=("mixture", "topics"), help="one part of the two")
+    demo.add_argument("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
+    add = demo.add_argument_group("mixture").add_argument
+    add("--n-components", type=int, default=200, help="K (default: %(default)s)")
+    add("--n-nonzero", type=int, default=4, help="L (default: %(default)s)")
+    add("--max-iter", type=int, default=40, help="passes over the patches (default: %(default)s)")
+    add("--output", default="sparsemix-demo.png", help="picture to write (default: %(default)s)")
+    add = demo.add_argument_group("topics").add_argument
+    add("--n-topics", type=int, default=100, help="K (default: %(default)s)")
+    add("--n-topics-of-a-word", type=int, default=8, help="L (default: %(default)s)")
+    add("--seconds", type=float, default=8.0, help="for each of the two estimators (default: %(default)s)")
+
+
+def run(options):
+    """One part or both."""
+    if options.only != "topics":
+        demo_mixture.run(options.n_components, options.n_nonzero, options.max_iter, options.n_jobs, options.output)
+    if options.only is None:
+        print()
+    if options.only != "mixture":
+        demo_topics.run(options.n_topics, options.n_topics_of_a_word, options.seconds, options.n_jobs)

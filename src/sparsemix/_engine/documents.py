@@ -1,0 +1,258 @@
+"""Documents as word counts, read in blocks; what is remembered of each from visit to visit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._engine.blocks import spans, tile_size
+from sparsemix._kernels.documents import _memory
+
+# Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
+# so a chunk should hold every frequent word many times.
+CHUNK_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class DocumentBlock:
+    """Some documents in compressed rows: words increasing, no word twice, counts positive.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Entries of document d are indptr[d] to indptr[d + 1].
+    indices : ndarray of shape (nnz,), int32
+        Words.
+    counts : ndarray of shape (nnz,), float32 or float64
+        Their counts.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, X, dtype):
+        """Rows of a sparse matrix, or of a dense array; nothing is copied that can serve as it is."""
+        X = canonical(X)
+        return cls(
+            X.indptr.astype(np.int64, copy=False),
+            X.indices.astype(np.int32, copy=False),
+            np.ascontiguousarray(X.data, dtype=dtype),
+        )
+
+    def __len__(self):
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows):
+        return self.part(rows.start, rows.stop)
+
+    def part(self, start, stop):
+        """View of some documents, as ``block[start:stop]``."""
+        first, last = self.indptr[start], self.indptr[stop]
+        return DocumentBlock(self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last])
+
+    def documents(self):
+        """Document of each entry, (nnz,) int32."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.indptr))
+
+    def lengths(self):
+        """Tokens of each document, (n,) float64."""
+        sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
+        return sums[self.indptr[1:]] - sums[self.indptr[:-1]]
+
+
+class Documents:
+    """Documents with their weights; what the fit loop reads, as ``Rows`` for mixtures.
+
+    Parameters
+    ----------
+    X : csr_array or ndarray of shape (N, V)
+        Counts of any numeric type, not negative.
+    sample_weight : ndarray of shape (N,), float64, or None
+    dtype : dtype
+        Of the counts as they are read.
+    memory : DocumentMemory or None
+        Where to keep N_dk between visits.
+    """
+
+    def __init__(self, X, sample_weight=None, dtype=np.float32, memory=None):
+        self.X = X
+        self.sample_weight = sample_weight
+        self.dtype = np.dtype(dtype)
+        self.memory = memory
+
+    def __len__(self):
+        return self.X.shape[0]
+
+    @property
+    def mass(self):
+        """Total weight of the documents."""
+        return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
+
+    @property
+    def has_tokens(self):
+        """Whether a document has any."""
+        return bool((self.X.data if sparse.issparse(self.X) else self.X).any())
+
+    @property
+    def entries(self):
+        """Stored entries of a document on average, at least one."""
+        return max(1.0, (self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(1, len(self)))
+
+    def chunk_size(self, n_components, n_nonzero):
+        """Documents whose responsibilities are kept at once, a multiple of the tile."""
+        entries = self.entries
+        if n_nonzero < n_components:
+            document_bytes = entries * (12 + n_nonzero * (4 + self.dtype.itemsize))
+        else:
+            document_bytes = entries * (12 + self.dtype.itemsize) + n_components * self.dtype.itemsize
+        tile = tile_size(n_components)
+        return max(1, int(CHUNK_BYTES // document_bytes) // tile) * tile
+
+    def blocking(self, n_components, n_nonzero):
+        """What a tile and a chunk hold."""
+        return tile_size(n_components), self.chunk_size(n_components, n_nonzero)
+
+    def weight(self, selection):
+        """Weights of some documents, or None when all are one."""
+        return None if self.sample_weight is None else np.ascontiguousarray(self.sample_weight[selection])
+
+    def buffer(self, selection):
+        """The chosen documents; tiles of them are views."""
+        if isinstance(selection, slice) and sparse.issparse(self.X):
+            return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.dtype)
+        return DocumentBlock.of(self.X[selection], self.dtype)
+
+    def read(self, selection):
+        """The same: all chosen documents."""
+        return self.buffer(selection)
+
+    def load(self, selection, start, stop, block):  # noqa: ARG002
+        """Documents ``start`` to ``stop`` of a selection, from the block made for it."""
+        return block.part(start, stop)
+
+    def words(self, selection):
+        """Words of the chosen documents, increasing, int32."""
+        present = np.zeros(self.X.shape[1], dtype=bool)
+        if not sparse.issparse(self.X):
+            present |= (self.X[selection] != 0).any(axis=0)
+        elif isinstance(selection, slice):
+            present[self.X.indices[self.X.indptr[selection.start] : self.X.indptr[selection.stop]]] = True
+        else:
+            present[self.X[selection].indices] = True
+        return np.flatnonzero(present).astype(np.int32)
+
+    def word_totals(self):
+        """Weighted tokens of each word, (V,) float64."""
+        total = np.zeros(self.X.shape[1])
+        for start, stop in spans(len(self), 1 << 16):
+            weight = self.weight(slice(start, stop))
+            block = self.X[start:stop]
+            total += block.sum(axis=0) if weight is None else block.T @ weight
+        return total
+
+
+def canonical(X):
+    """Documents as CSR without duplicates or stored zeros; the caller's arrays stay as they are."""
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format or not X.data.all():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X
+
+
+def csr_rows(X, start, stop):
+    """Consecutive rows of a CSR matrix as views of its arrays."""
+    first, last = X.indptr[start], X.indptr[stop]
+    return sparse.csr_array(
+        (X.data[first:last], X.indices[first:last], X.indptr[start : stop + 1] - first),
+        shape=(stop - start, X.shape[1]),
+    )
+
+
+class DocumentMemory:
+    """N_dk of the documents of earlier visits, sparse.
+
+    A tile of documents is known by its row numbers, which are the same at every visit of a batch.
+
+    Parameters
+    ----------
+    share : float
+        Entries above this share of a document's tokens are kept.
+    cold_visits : int
+        The first visits of a document start from nothing.
+    """
+
+    def __init__(self, share, cold_visits=1):
+        self.share = share
+        self.cold_visits = cold_visits
+        self._visits = {}
+        self._tiles = {}
+
+    def recall(self, numbers, out):
+        """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
+        kept = self._find(numbers)
+        if kept is None:
+            return False
+        _memory.fill_rows(*kept[:3], out)
+        return True
+
+    def remember(self, numbers, doc_topic, states=None):
+        """Keep N_dk (n, K) and the states that belong to it, when the next visit will want it."""
+        if self._cold(numbers):
+            return
+        n, n_topics = doc_topic.shape
+        lengths, topics = np.empty(n, dtype=np.int32), np.empty(n * n_topics, dtype=topic_dtype(n_topics))
+        values = np.empty(n * n_topics, dtype=doc_topic.dtype)
+        n_kept = _memory.keep_large(doc_topic, self.share, lengths, topics, values)
+        self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), states)
+
+    def recall_sparse(self, numbers):
+        """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
+        kept = self._find(numbers)
+        if kept is None:
+            return None
+        lengths, topics, values, states = kept
+        return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values, states
+
+    def remember_sparse(self, numbers, indptr, topics, values, states=None):
+        """Keep N_dk given sparse, and the states that belong to it."""
+        if not self._cold(numbers):
+            topics = topics.astype(topic_dtype(topics.max(initial=0) + 1))
+            self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
+
+    def _cold(self, numbers):
+        """Whether the next visit of a tile is to start from nothing."""
+        key = tile_key(numbers)
+        self._visits[key] = self._visits.get(key, 0) + 1
+        return self._visits[key] < self.cold_visits
+
+    def _find(self, numbers):
+        return self._tiles.get(tile_key(numbers))
+
+    def _keep(self, numbers, lengths, topics, values, states):
+        if states is not None:
+            states = states.astype(np.int16 if states.max(initial=0) <= np.iinfo(np.int16).max else np.int32)
+        self._tiles[tile_key(numbers)] = lengths, topics, values, states
+
+    def states(self, numbers):
+        """The states kept of a tile, or None."""
+        kept = self._tiles.get(tile_key(numbers))
+        return None if kept is None else kept[3]
+
+    def forget(self):
+        """Start anew."""
+        self._visits.clear()
+        self._tiles.clear()
+
+
+def topic_dtype(n_topics):
+    """The smallest type that the kernels of the memory read topics in."""
+    return np.uint16 if n_topics <= 1 << 16 else np.int32
+
+
+def tile_key(numbers):
+    """What a tile of row numbers is known by."""
+    return int(numbers[0]), len(numbers)

@@ -1,0 +1,67 @@
+"""Dense inference of documents under given topics, the same for every estimator that is scored or transforms."""
+
+import numpy as np
+
+from sparsemix._kernels.documents import _docstep
+
+# Entries (document, word) inferred by one call of the kernel.
+ENTRIES = 1 << 15
+
+
+def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, linear=False, workers=None):
+    """Posterior Dirichlet parameters of documents by dense variational inference ([HS16] Algorithm 3), or by CVB0.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n, V)
+        Counts, without duplicates.
+    word_topic : ndarray of shape (V, K), float32 or float64
+        exp E[log phi], or the topics' word probabilities; a word's row may have any positive factor.
+    doc_topic_prior : ndarray of shape (K,)
+    max_iter : int
+    tol : float
+        Converged when no N_dk changes by this much, in tokens.
+    linear : bool
+        Weights are word_topic times alpha_k + N_dk, and not times exp digamma of that: the update of CVB0 (Asuncion et
+        al. 2009) with the topics held fixed.
+    workers : Workers or None
+        Threads.
+
+    Returns
+    -------
+    theta : ndarray of shape (n, K), float64
+        alpha_k + N_dk; a document without tokens has alpha.
+    """
+    dtype = word_topic.dtype
+    n, n_components = X.shape[0], word_topic.shape[1]
+    prior = np.ascontiguousarray(doc_topic_prior, dtype=np.float64)
+    indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+    counts, alpha = np.ascontiguousarray(X.data, dtype=dtype), prior.astype(dtype)
+    theta = np.empty((n, n_components))
+
+    def share(start, stop):
+        room = _docstep.Room(dtype)
+        for a, b in tiles(indptr, start, stop):
+            first, last = indptr[a], indptr[b]
+            doc_topic = np.empty((b - a, n_components), dtype=dtype)
+            _docstep.local_step(
+                indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, None, alpha, max_iter,
+                tol, 0, 1, 1, 0, 1, 0.0, linear, False, 0.0, None, None, None, doc_topic, np.empty(b - a),
+                np.empty(b - a), np.empty((b - a, 3), dtype=np.int64), room, True,
+            )  # fmt: skip
+            theta[a:b] = prior + doc_topic
+
+    if workers is None:
+        share(0, n)
+    else:
+        workers.split(share, n)
+    return theta
+
+
+def tiles(indptr, start, stop):
+    """Consecutive documents with about ``ENTRIES`` entries; a document's result does not depend on the cut."""
+    while start < stop:
+        end = int(np.searchsorted(indptr, indptr[start] + ENTRIES, side="right")) - 1
+        end = min(max(end, start + 1), start + 512, stop)
+        yield start, end
+        start = end

@@ -1,0 +1,49 @@
+"""The parameters that name the prior of Gaussian components, checked against the data's shape."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+
+def prior_arguments(params, family, shift, kind):
+    """The prior's parameters, checked; None where the data decides. ``kind`` is what names the family."""
+    d = family.n_features
+    arguments = {"mean_precision": params.mean_precision_prior, "dof": params.degrees_of_freedom_prior}
+    least = 0 if family.structure in ("diag", "spherical") else d - 1
+    if arguments["dof"] is not None and arguments["dof"] <= least:
+        raise ValueError(
+            f"degrees_of_freedom_prior is {arguments['dof']}; it must be greater than {least} for "
+            f"{kind}={getattr(params, kind)!r} and {d} features"
+        )
+    if params.mean_prior is not None and family.has_means:
+        mean = check_shape("mean_prior", params.mean_prior, (d,))
+        arguments["mean"] = mean - shift
+    if params.covariance_prior is not None:
+        arguments["covariance"] = check_covariances("covariance_prior", params.covariance_prior, family, None)
+    return arguments
+
+
+def check_shape(name, value, shape):
+    """A finite float64 array of the given shape."""
+    value = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
+    return value
+
+
+def check_covariances(name, value, family, n_components):
+    """Covariances or precisions in scikit-learn's shape: symmetric and positive definite, or positive."""
+    d = family.n_features
+    single = {"diag": (d,), "spherical": ()}.get(family.structure, (d, d))
+    shape = single if n_components is None or family.structure == "tied" else (n_components, *single)
+    if shape == ():
+        value = np.float64(value)
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is {value}; it must be positive")
+        return value
+    value = check_shape(name, value, shape)
+    if family.structure in ("diag", "spherical"):
+        if not (value > 0).all():
+            raise ValueError(f"{name} holds {value.min()}; all its entries must be positive")
+    elif not np.allclose(value, np.swapaxes(value, -1, -2)) or not (np.linalg.eigvalsh(value) > 0).all():
+        raise ValueError(f"{name} must be symmetric and positive definite; add a multiple of the identity")
+    return value

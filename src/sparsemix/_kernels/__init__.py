@@ -1,0 +1,50 @@
+"""Compiled loops. One call is one block of rows: no Python objects inside, no threads, no allocation by row.
+
+::
+
+    tile of rows x                                                chunk of rows x
+         |                                                              |
+    _quadratic.log_density    constants[k] - 0.5 |R_k x - o_k|^2   _accumulate.group_by_component
+         |  weights (rows, K)                                           |  rows by component
+    _topl.top_l_responsibilities                                   _accumulate.add_*  -> statistics, in double
+         |                                                              |
+      indices, values (rows, L)  --------------------------------->  (posterior = prior + statistics)
+                                                                        |
+    factors R_k, offsets o_k  <------------- _factor.whiten ------- K symmetric matrices
+
+    words of a chunk                                              chunk of documents
+         |                                                              |
+    _special.exp_log_word    exp E[log phi], L best topics a word  _docstep.local_step  -> topics, values (nnz, L)
+         |  table (V, K) or PackedTable, lists (V, L)                   |
+         +------------------------------------------------------->  _words.group_by_word, sum_sparse or sum_dense
+                                                                        |
+                                                                   rows of word_topic -> statistics
+
+    tables of an age class                                        tile of documents, recalled counts, chains
+         |                                                              |
+    _mhw.WordTables    alias tables of words' topics               _mhw.sample_documents  -> topics, values (nnz, S)
+         |  proposals, frozen                                           |
+         +------------------------------------------------------->  _words.group_by_word, sum_sparse
+
+    tile of documents    _scvb.local_step (all topics of a word, or a sample a token)  -> resp (nnz, K), summed by
+                         _words.sum_rows into rows of the words at hand
+
+    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
+                         once, in place; add_up makes them anew from the responsibilities or topics
+
+    rows in order        _nggp.log_new  (weight of a new cluster, from the prior)
+                         _gaussian_clusters.GaussianClusters, _multinomial.MultinomialClusters  (densities in clusters,
+                         which a sweep of _sequential changes row by row)
+
+Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
+Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
+Callers allocate; outputs come last.
+"""
+
+try:
+    from sparsemix._kernels.vectors import _simd  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        f"the compiled kernels of sparsemix cannot be loaded ({str(error).partition(' (')[0]}); install the package "
+        "with 'pip install .' or 'make demo', which need a C compiler"
+    ) from None

@@ -1,0 +1,81 @@
+"""Clusters as a sweep over rows sees them, whatever their likelihood.
+
+Slots hold clusters; ``score`` may write up to the next multiple of SLOTS. Everything is computed row by row, so that
+results do not depend on how rows are cut into blocks.
+"""
+
+import numpy as np
+
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+# Capacities are multiples of this.
+SLOTS = 32
+
+
+cdef class Clusters:
+    """What every likelihood offers to a sweep; this class is only the list of it."""
+
+    cdef bint begin(self, Py_ssize_t row) noexcept nogil:
+        """Look at one row of the block; whether it says anything."""
+        return False
+
+    cdef double score_new(self) noexcept nogil:
+        return 0.0
+
+    cdef void score(self, double* out) noexcept nogil:
+        pass
+
+    cdef double score_without(self, Py_ssize_t slot, double mass) noexcept nogil:
+        return 0.0
+
+    cdef void move(self, Py_ssize_t slot, double change) noexcept nogil:
+        pass
+
+    def scores(self, Py_ssize_t first, Py_ssize_t last):
+        """Log predictive densities of rows ``first`` to ``last`` of the block in every slot, and under the prior.
+
+        Returns
+        -------
+        scores : ndarray of shape (last - first, n_slots)
+        new : ndarray of shape (last - first,)
+        """
+        if not 0 <= first <= last <= self.n_rows:
+            raise ValueError(f"first and last must be rows of the block, 0 to {self.n_rows}")
+        cdef Py_ssize_t i, k
+        cdef double[:, ::1] out = np.empty((last - first, self.n_slots))
+        cdef double[::1] new = np.empty(last - first)
+        cdef double[::1] row = aligned_empty(max(self.capacity, 1), np.float64)
+        with nogil:
+            for i in range(last - first):
+                if not self.begin(first + i):
+                    out[i, :], new[i] = 0.0, 0.0
+                    continue
+                new[i] = self.score_new()
+                self.score(&row[0])
+                for k in range(self.n_slots):
+                    out[i, k] = row[k]
+        return np.asarray(out), np.asarray(new)
+
+    def place(self, int slot):
+        """Labels that put all rows in one slot; -1 for those that say nothing."""
+        cdef Py_ssize_t i
+        cdef int[::1] labels = np.empty(self.n_rows, dtype=np.intc)
+        for i in range(self.n_rows):
+            labels[i] = slot if self.begin(i) else -1
+        return np.asarray(labels)
+
+    def score_one_without(self, Py_ssize_t row, Py_ssize_t slot, double mass):
+        """Log predictive density of a row in one slot, less ``mass`` times what the row itself added; for tests."""
+        self._check(row, slot)
+        self.begin(row)
+        return self.score_without(slot, mass)
+
+    def move_one(self, Py_ssize_t row, Py_ssize_t slot, double change):
+        """Add ``change`` times the statistics of a row to a slot."""
+        self._check(row, slot)
+        self.begin(row)
+        self.move(slot, change)
+
+    def _check(self, Py_ssize_t row, Py_ssize_t slot):
+        if not (0 <= row < self.n_rows and 0 <= slot < self.n_slots):
+            raise ValueError(f"row and slot must be below {self.n_rows} and {self.n_slots}")

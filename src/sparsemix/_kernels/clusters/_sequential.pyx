@@ -1,0 +1,409 @@
+"""Sweeps over rows in order, each of which changes its clusters at once: assumed density filtering, expectation
+propagation and collapsed Gibbs sampling for normalized generalized gamma process mixtures, whatever the likelihood.
+
+What a row says stands in Clusters, what the prior says in Rule.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, isfinite, log
+from libc.stdint cimport int64_t, uint64_t
+
+from sparsemix._kernels.clusters._clusters cimport Clusters
+from sparsemix._kernels.clusters._rule cimport EXPECTED, MASS, USABLE, Responsibilities, Rule
+
+
+cdef extern from "random/random.h" nogil:
+    uint64_t sparsemix_document_key(uint64_t, int64_t, int64_t)
+    uint64_t sparsemix_bits(uint64_t, uint64_t)
+    double sparsemix_uniform(uint64_t)
+
+
+cdef extern from *:
+    """
+    /* A count below this is what round-off has left of nothing. */
+    #define NOTHING 1e-9
+    """
+    double NOTHING
+
+
+cdef inline bint has_room(Clusters clusters, Rule rule, Responsibilities out) noexcept nogil:
+    """Whether one more row finds a slot for a new cluster and a place for its responsibilities."""
+    return clusters.n_slots < clusters.capacity and (out is None or out.has_room(clusters.n_slots + 1))
+
+
+cdef inline void open_slot(Clusters clusters, Rule rule, Py_ssize_t own) noexcept nogil:
+    """A slot for the cluster that the row at hand opens, if any: ``own``, in which it was alone, or for -1 the next."""
+    cdef Py_ssize_t j = rule.n_kept - 1, new = clusters.n_slots
+    cdef double q
+    if j < 0 or rule.slots[j] != new:
+        return
+    if own < 0:
+        rule.absent[new], rule.counts[new] = 1.0, 0.0
+        clusters.n_slots += 1
+        return
+    q = rule.values[j]
+    while j > 0 and rule.slots[j - 1] > own:
+        rule.slots[j], rule.values[j] = rule.slots[j - 1], rule.values[j - 1]
+        j -= 1
+    rule.slots[j], rule.values[j] = <int> own, q
+
+
+cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, double w) noexcept nogil:
+    """Add the row at hand, of weight w, to cluster k with responsibility q."""
+    clusters.move(k, w * q)
+    rule.set_count(k, rule.counts[k] + w * q)
+    rule.sums[EXPECTED] += q * rule.absent[k]
+    rule.absent[k] *= 1.0 - q
+
+
+def check(Clusters clusters, Rule rule, weight, Py_ssize_t first, *responsibilities):
+    """What all sweeps ask."""
+    cdef Responsibilities rows
+    if rule.counts.shape[0] != clusters.capacity:
+        raise ValueError("rule and clusters must have the same capacity")
+    if weight is not None and len(weight) != clusters.n_rows:
+        raise ValueError("weight must be (n,)")
+    if not 0 <= first <= clusters.n_rows:
+        raise ValueError(f"first must be 0 to {clusters.n_rows}")
+    for rows in responsibilities:
+        if rows is not None and rows.starts.shape[0] != clusters.n_rows:
+            raise ValueError("responsibilities must be of (n,) rows")
+
+
+def stream(
+    Clusters clusters,          # INOUT
+    Rule rule,                  # INOUT
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    Py_ssize_t first,           # IN    row to begin with
+    Responsibilities out,       # INOUT of rows; or None
+    double[::1] sums,           # INOUT (1,) += weighted log predictive densities of rows before they were seen
+):
+    """Assumed density filtering: each row's responsibilities under what came before it, then added to its clusters.
+
+    Returns
+    -------
+    row : int
+        The first row that was not seen, for want of room; or -1 - row for one without finite scores.
+    """
+    check(clusters, rule, weight, first, out)
+    if sums.shape[0] != 1:
+        raise ValueError("sums must be (1,)")
+    cdef Py_ssize_t row, j, stop = clusters.n_rows
+    cdef double w = 1.0, log_predictive = 0.0
+    with nogil:
+        for row in range(first, clusters.n_rows):
+            if not has_room(clusters, rule, out):
+                stop = row
+                break
+            if not clusters.begin(row):
+                rule.n_kept = 0
+            else:
+                w = 1.0 if weight is None else weight[row]
+                clusters.score(&rule.scores[0])
+                if not rule.respond(clusters, rule.sums[MASS], rule.sums[EXPECTED] if rule.recursion else rule.n_live,
+                                    rule.n_live, rule.sums[USABLE], w, &log_predictive):
+                    stop = -1 - row
+                    break
+                open_slot(clusters, rule, -1)
+                sums[0] += w * log_predictive
+                for j in range(rule.n_kept):
+                    add(clusters, rule, rule.slots[j], rule.values[j], w)
+            if out is not None:
+                out.write(row, rule)
+    return stop
+
+
+def revisit(
+    Clusters clusters,                # INOUT
+    Rule rule,                        # INOUT
+    const double[::1] weight,         # IN    (n,) of rows, or None
+    Py_ssize_t first,                 # IN    row to begin with
+    Responsibilities old not None,    # IN    of rows, contained in the clusters
+    Responsibilities out not None,    # INOUT the new ones
+    double[::1] sums,                 # INOUT (2,) += log predictive densities given all others, changes |q - q_old|
+):
+    """Expectation propagation: each row's responsibilities under all other rows; clusters get the difference.
+
+    A row that was alone in a cluster and opens one keeps that one: otherwise it would change in every sweep.
+
+    Returns
+    -------
+    row : int
+        As for ``stream``.
+    """
+    check(clusters, rule, weight, first, old, out)
+    if sums.shape[0] != 2:
+        raise ValueError("sums must be (2,)")
+    cdef Py_ssize_t row, j, k, own, start, n_old, n_live, stop = clusters.n_rows
+    cdef double w = 1.0, log_predictive = 0.0, q, usable, rest, sigma = rule.prior.sigma
+    with nogil:
+        for row in range(first, clusters.n_rows):
+            if not has_room(clusters, rule, out):
+                stop = row
+                break
+            if not clusters.begin(row):
+                rule.n_kept = 0
+                out.write(row, rule)
+                continue
+            w = 1.0 if weight is None else weight[row]
+            start, n_old = old.starts[row], old.lengths[row]
+            clusters.score(&rule.scores[0])
+            usable, n_live, own = rule.sums[USABLE], rule.n_live, -1
+            for j in range(start, start + n_old):
+                k, q = old.slots[j], old.values[j]
+                rest = rule.counts[k] - w * q
+                if rest <= NOTHING:
+                    rest = 0.0
+                    n_live -= 1
+                    own = k if own < 0 else own
+                rule.scores[k] = clusters.score_without(k, w * q)
+                rule.log_prior[k] = rule.log_weight(rest)
+                usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
+            rest = rule.sums[MASS] - (w if n_old else 0.0)
+            if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, n_live, max(usable, 0.0), w,
+                                &log_predictive):
+                stop = -1 - row
+                break
+            open_slot(clusters, rule, own)
+            sums[0] += w * log_predictive
+            sums[1] += w * replace(clusters, rule, old, start, n_old, w)
+            out.write(row, rule)
+    return stop
+
+
+cdef double replace(Clusters clusters, Rule rule, Responsibilities old, Py_ssize_t start, Py_ssize_t n_old,
+                    double w) noexcept nogil:
+    """Give clusters the new responsibilities of the row at hand for the old ones; both have slots increasing.
+
+    Returns the sum of the absolute changes.
+    """
+    cdef Py_ssize_t i = 0, j = start, k
+    cdef double change, total = 0.0
+    while i < rule.n_kept or j < start + n_old:
+        if j == start + n_old or (i < rule.n_kept and rule.slots[i] < old.slots[j]):
+            k, change = rule.slots[i], rule.values[i]
+            i += 1
+        elif i == rule.n_kept or old.slots[j] < rule.slots[i]:
+            k, change = old.slots[j], -old.values[j]
+            j += 1
+        else:
+            k, change = rule.slots[i], rule.values[i] - old.values[j]
+            i += 1
+            j += 1
+        if change != 0.0:
+            clusters.move(k, w * change)
+        rule.set_count(k, rule.counts[k] + w * change)
+        total += abs(change)
+    return total
+
+
+def draw(
+    Clusters clusters,          # INOUT
+    Rule rule,                  # INOUT the counts are those of the labels
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    Py_ssize_t first,           # IN    row to begin with
+    int[::1] labels,            # INOUT (n,) slot of each row, -1 has none
+    int64_t[::1] members,       # INOUT (capacity,) rows in each slot
+    double log_new,             # IN    log weight of a new cluster, log a + sigma log(u + tau)
+    uint64_t seed,              # IN
+    uint64_t first_row,         # IN    number of the block's first row
+    uint64_t number,            # IN    of the sweep
+    double[::1] sums,           # INOUT (1,) += rows that changed their cluster
+):
+    """Collapsed Gibbs sampling: each row's cluster drawn from its conditional given all others and u.
+
+    Returns
+    -------
+    row : int
+        As for ``stream``.
+    """
+    check(clusters, rule, weight, first)
+    if labels.shape[0] != clusters.n_rows or members.shape[0] != clusters.capacity or sums.shape[0] != 1:
+        raise ValueError("labels must be (n,), members as long as counts, sums (1,)")
+    if labels.shape[0] and np.max(labels) >= clusters.n_slots:
+        raise ValueError(f"labels must be below {clusters.n_slots}")
+    cdef Py_ssize_t row, k, old, stop = clusters.n_rows
+    cdef double w = 1.0, new = 0.0, largest = 0.0, total = 0.0, u
+    cdef bint alone
+    with nogil:
+        for row in range(first, clusters.n_rows):
+            if not clusters.begin(row):
+                continue
+            w = 1.0 if weight is None else weight[row]
+            old = labels[row]
+            alone = old >= 0 and members[old] == 1
+            if not weigh_others(clusters, rule, w, old, alone, log_new, &new, &largest, &total):
+                stop = -1 - row
+                break
+            u = sparsemix_uniform(sparsemix_bits(
+                sparsemix_document_key(seed, <int64_t> (first_row + row), <int64_t> number), 0))
+            k = choose(rule, clusters.n_slots, new, largest, total, rule.full(rule.n_live) and not alone, u)
+            if k < 0:  # a new one: the row's own if it is alone there, else in the first slot without members
+                k = old if alone else first_free(members, clusters.n_slots)
+                if k == clusters.capacity:
+                    stop = row
+                    break
+                if k == clusters.n_slots:
+                    rule.counts[k] = 0.0
+                    clusters.n_slots += 1
+            if k == old:
+                continue
+            sums[0] += 1.0
+            if old >= 0:
+                clusters.move(old, -w)
+                members[old] -= 1
+                rule.set_count(old, rule.counts[old] - w if members[old] else 0.0)
+            clusters.move(k, w)
+            members[k] += 1
+            rule.set_count(k, rule.counts[k] + w)
+            labels[row] = <int> k
+    return stop
+
+
+cdef bint weigh_others(Clusters clusters, Rule rule, double w, Py_ssize_t own, bint alone, double log_new,
+                       double* new, double* largest, double* total) noexcept nogil:
+    """Shares of clusters without the row at hand, which is in slot ``own``, and the log weight of a new one.
+
+    Returns whether they are numbers.
+    """
+    clusters.score(&rule.scores[0])
+    if own >= 0:
+        rule.log_prior[own] = -INFINITY if alone else rule.log_weight(rule.counts[own] - w)
+        if not alone:
+            rule.scores[own] = clusters.score_without(own, w)
+    rule.weigh(clusters.n_slots, largest, total)
+    if own >= 0:
+        rule.log_prior[own] = rule.log_weight(rule.counts[own])
+    new[0] = log_new + clusters.score_new()
+    return isfinite(new[0]) and largest[0] < INFINITY and isfinite(total[0])
+
+
+def conditional(
+    Clusters clusters,      # IN
+    Rule rule,              # IN
+    double weight,          # IN    of the row
+    Py_ssize_t row,         # IN
+    Py_ssize_t own,         # IN    its slot, -1 has none
+    bint alone,             # IN    whether it is the only row there
+    double log_new,         # IN
+):
+    """Distribution that ``draw`` draws a row's cluster from, (n_slots + 1,): the last is a new one."""
+    check(clusters, rule, None, row)
+    if not (row < clusters.n_rows and -1 <= own < clusters.n_slots):
+        raise ValueError("row and own must be a row and a slot")
+    cdef double new = 0.0, largest = 0.0, total = 0.0
+    cdef bint full = rule.full(rule.n_live) and not alone
+    clusters.begin(row)
+    weigh_others(clusters, rule, weight, own, alone, log_new, &new, &largest, &total)
+    shares = np.append(np.asarray(rule.shares)[:clusters.n_slots], 0.0)
+    if total <= 0.0:
+        shares[:] = 0.0
+    if total <= 0.0 or not full:
+        scale = max(largest, new)
+        shares *= exp(largest - scale)
+        shares[clusters.n_slots] = exp(new - scale)
+    return shares / shares.sum()
+
+
+cdef inline Py_ssize_t first_free(const int64_t[::1] members, Py_ssize_t n_slots) noexcept nogil:
+    """The same slot however rows are cut into blocks; n_slots if none is free."""
+    cdef Py_ssize_t k
+    for k in range(n_slots):
+        if members[k] == 0:
+            return k
+    return n_slots
+
+
+cdef Py_ssize_t choose(Rule rule, Py_ssize_t n_slots, double new, double largest, double total, bint full,
+                       double u) noexcept nogil:
+    """A slot in proportion to the shares, or -1 for a new cluster."""
+    cdef Py_ssize_t k, last = -1
+    cdef double share = 1.0, rest
+    if total > 0.0:
+        share = 1.0 / (1.0 + exp(largest + log(total) - new))
+    if not full or total <= 0.0:
+        if u < share:
+            return -1
+        u = (u - share) / (1.0 - share)
+    rest = u * total
+    for k in range(n_slots):
+        if rule.shares[k] > 0.0:
+            last = k
+            if rest < rule.shares[k]:
+                return k
+            rest -= rule.shares[k]
+    return last  # by round-off behind the last one
+
+
+def rename(Responsibilities resp, const int[::1] index):
+    """Slots as ``index`` has them, increasing again; two entries of one slot are added.
+
+    Entries whose slot becomes -1 go, and the others of their row share what they had.
+    """
+    cdef Py_ssize_t row, i, j, start, n
+    cdef int slot
+    cdef double value, total
+    with nogil:
+        for row in range(resp.starts.shape[0]):
+            start, n, total = resp.starts[row], 0, 0.0
+            for j in range(start, start + resp.lengths[row]):
+                slot, value = index[resp.slots[j]], resp.values[j]
+                if slot < 0:
+                    continue
+                total += value
+                i = start + n
+                while i > start and resp.slots[i - 1] > slot:
+                    i -= 1
+                if i > start and resp.slots[i - 1] == slot:
+                    resp.values[i - 1] += value
+                    continue
+                insert(resp, i, start + n, slot, value)
+                n += 1
+            for j in range(start, start + n):
+                resp.values[j] /= total
+            resp.lengths[row] = <int> n
+
+
+cdef inline void insert(Responsibilities resp, Py_ssize_t at, Py_ssize_t end, int slot, double value) noexcept nogil:
+    """An entry at a place, those behind it one further."""
+    cdef Py_ssize_t j
+    for j in range(end, at, -1):
+        resp.slots[j], resp.values[j] = resp.slots[j - 1], resp.values[j - 1]
+    resp.slots[at], resp.values[at] = slot, value
+
+
+def add_overlap(
+    Responsibilities resp,      # IN    of rows
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    double[:, ::1] overlap,     # INOUT (capacity, capacity) += sums over rows of min(q_k, q_l), for k < l
+):
+    """How much pairs of clusters share their rows."""
+    cdef Py_ssize_t row, i, j, end
+    cdef double w
+    with nogil:
+        for row in range(resp.starts.shape[0]):
+            w = 1.0 if weight is None else weight[row]
+            end = resp.starts[row] + resp.lengths[row]
+            for i in range(resp.starts[row], end):
+                for j in range(i + 1, end):
+                    overlap[resp.slots[i], resp.slots[j]] += w * min(resp.values[i], resp.values[j])
+
+
+def add_up(
+    Clusters clusters,          # INOUT
+    Rule rule,                  # INOUT
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    Responsibilities resp,      # IN    of rows
+):
+    """Add rows to clusters by the responsibilities that they have."""
+    check(clusters, rule, weight, 0, resp)
+    cdef Py_ssize_t row, j
+    cdef double w
+    with nogil:
+        for row in range(clusters.n_rows):
+            if not clusters.begin(row):
+                continue
+            w = 1.0 if weight is None else weight[row]
+            for j in range(resp.starts[row], resp.starts[row] + resp.lengths[row]):
+                add(clusters, rule, resp.slots[j], resp.values[j], w)

@@ -1,0 +1,194 @@
+/* Student-t predictive densities of a row in clusters of Gaussians, and conjugate updates by one row: the loops live in
+ * gaussian_clusters_loops.h.
+ *
+ * With d = x - m, everything is said by how log |B| grows when f d d^T is added to B: the density of a row has f =
+ * kappa / (kappa + 1), and what a row's own part takes away is the same with f < 0. So no cluster has to change for a
+ * score without the row. */
+#ifndef SPARSEMIX_GAUSSIAN_CLUSTERS_H
+#define SPARSEMIX_GAUSSIAN_CLUSTERS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors/simd.h"
+#include "vectors/special.h"
+
+/* What B is: a matrix, with or without a mean beside it, D numbers, or one. */
+enum { SPARSEMIX_FULL, SPARSEMIX_ZERO_MEAN, SPARSEMIX_DIAG, SPARSEMIX_SPHERICAL };
+
+/* Places in the row of numbers that a slot is: n, log |B|, terms of the density that do not depend on the row; then m
+ * (D), then the scale: the Cholesky factor of B, lower triangle row by row, or b. */
+enum { SPARSEMIX_COUNT, SPARSEMIX_LOG_DET, SPARSEMIX_CONSTANT, SPARSEMIX_MEAN };
+
+/* A count below this is what round-off has left of nothing. */
+#define SPARSEMIX_NOTHING 1e-9
+/* Taking a row away leaves at least this share of |B|: below it there is only round-off. */
+#define SPARSEMIX_LEAST 1e-12
+#define SPARSEMIX_LOG_PI 1.14472988584940017414
+
+typedef struct {
+    int isa, structure;
+    ptrdiff_t n_features;
+    ptrdiff_t width;   /* of a slot */
+    double kappa, nu;  /* of the prior */
+    double row_dof;    /* what a row adds to nu */
+    double *room;      /* (D,) in whole vectors, on a cache line; behind its end zeros */
+    double *rotations; /* (4 D,) */
+} sparsemix_gaussians;
+
+#define LOOPS "clusters/gaussian_clusters_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+static inline int sparsemix_has_matrix(const sparsemix_gaussians *g)
+{
+    return g->structure == SPARSEMIX_FULL || g->structure == SPARSEMIX_ZERO_MEAN;
+}
+
+static inline const double *sparsemix_scale(const sparsemix_gaussians *g, const double *slot)
+{
+    return slot + SPARSEMIX_MEAN + g->n_features;
+}
+
+/* What does not depend on the row, for a count and a log |B|. */
+static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, double count, double log_det)
+{
+    const double d = (double)g->n_features, nu = g->nu + g->row_dof * count;
+    double rise, spread = 0.0;
+    if (g->structure == SPARSEMIX_DIAG)
+        rise = d * sparsemix_log_rising(0.5 * nu, 0.5);
+    else
+        rise = sparsemix_log_rising(sparsemix_has_matrix(g) ? 0.5 * (nu - d + 1.0) : 0.5 * nu, 0.5 * d);
+    if (g->structure != SPARSEMIX_ZERO_MEAN)
+        spread = log1p(1.0 / (g->kappa + count));
+    return rise - 0.5 * (d * (SPARSEMIX_LOG_PI + spread) + log_det);
+}
+
+/* log |B| and the constant of a slot, from its other numbers. */
+static void sparsemix_refresh(const sparsemix_gaussians *g, double *slot)
+{
+    const double *scale = sparsemix_scale(g, slot);
+    double log_det = 0.0;
+    ptrdiff_t i;
+    if (g->structure == SPARSEMIX_SPHERICAL)
+        log_det = (double)g->n_features * log(scale[0]);
+    else if (g->structure == SPARSEMIX_DIAG)
+        for (i = 0; i < g->n_features; i++)
+            log_det += log(scale[i]);
+    else
+        for (i = 0; i < g->n_features; scale += i + 1, i++)
+            log_det += 2.0 * log(scale[i]);
+    slot[SPARSEMIX_LOG_DET] = log_det;
+    slot[SPARSEMIX_CONSTANT] = sparsemix_gaussian_constant(g, slot[SPARSEMIX_COUNT], log_det);
+}
+
+/* d^T B^-1 d; a diagonal B has D of them, which ``sparsemix_growth`` makes itself. */
+static inline double sparsemix_distance(const sparsemix_gaussians *g, const double *slot, const double *x)
+{
+    const double *mean = slot + SPARSEMIX_MEAN, *scale = sparsemix_scale(g, slot);
+    double distance = 0.0;
+    if (sparsemix_has_matrix(g))
+        SPARSEMIX_DISPATCH(g->isa, whitened_square, double, x, mean, scale, g->n_features, g->room, &distance);
+    else if (g->structure == SPARSEMIX_SPHERICAL) {
+        SPARSEMIX_DISPATCH(g->isa, square, double, x, mean, g->n_features, &distance);
+        distance /= scale[0];
+    }
+    return distance;
+}
+
+/* log |B + f d d^T| - log |B|; for a spherical B that of one dimension, b + f |d|^2. */
+static inline double sparsemix_growth(const sparsemix_gaussians *g, const double *slot, const double *x,
+                                      double distance, double f)
+{
+    double growth = 0.0;
+    if (g->structure != SPARSEMIX_DIAG)
+        return log1p(f * distance > SPARSEMIX_LEAST - 1.0 ? f * distance : SPARSEMIX_LEAST - 1.0);
+    SPARSEMIX_DISPATCH(g->isa, diagonal_growth, double, x, slot + SPARSEMIX_MEAN, sparsemix_scale(g, slot),
+                       g->n_features, f, &growth);
+    return growth;
+}
+
+/* Exponent of the density of a row after ``count`` rows. */
+static inline double sparsemix_power(const sparsemix_gaussians *g, double count)
+{
+    return 0.5 * (g->nu + g->row_dof * (count + 1.0));
+}
+
+/* Log predictive density of a row in one slot. */
+static inline double sparsemix_gaussian_score(const sparsemix_gaussians *g, const double *slot, const double *x)
+{
+    const double count = slot[SPARSEMIX_COUNT], kappa = g->kappa + count;
+    const double f = g->structure == SPARSEMIX_ZERO_MEAN ? 1.0 : kappa / (kappa + 1.0);
+    const double growth = sparsemix_growth(g, slot, x, sparsemix_distance(g, slot, x), f);
+    return slot[SPARSEMIX_CONSTANT] - sparsemix_power(g, count) * growth;
+}
+
+/* The same less ``mass`` times the row's own statistics. With q = mass and B- = B - q kappa / (kappa - q) d d^T, where
+ * the mean moves too, the row in its turn makes of B- the matrix B + kappa (1 - q) / (kappa - q + 1) d d^T. */
+static inline double sparsemix_gaussian_score_without(const sparsemix_gaussians *g, const double *prior,
+                                                      const double *slot, const double *x, double mass)
+{
+    const double count = slot[SPARSEMIX_COUNT], rest = count - mass, kappa = g->kappa + count;
+    double taken = -mass, added = 1.0 - mass, distance, shrunk, grown;
+    if (!(rest > SPARSEMIX_NOTHING))
+        return sparsemix_gaussian_score(g, prior, x);
+    if (g->structure != SPARSEMIX_ZERO_MEAN) {
+        taken *= kappa / (kappa - mass);
+        added *= kappa / (kappa - mass + 1.0);
+    }
+    distance = sparsemix_distance(g, slot, x);
+    shrunk = sparsemix_growth(g, slot, x, distance, taken);
+    grown = sparsemix_growth(g, slot, x, distance, added);
+    return sparsemix_gaussian_constant(
+               g, rest, slot[SPARSEMIX_LOG_DET] + (g->structure == SPARSEMIX_SPHERICAL ? g->row_dof : 1.0) * shrunk)
+           - sparsemix_power(g, rest) * (grown - shrunk);
+}
+
+/* f where B + f d d^T keeps the least share of |B|, else the f that does so, and a mark. */
+static inline double sparsemix_bearable(double f, double distance, int *clipped)
+{
+    if (f * distance >= SPARSEMIX_LEAST - 1.0)
+        return f;
+    *clipped = 1;
+    return (SPARSEMIX_LEAST - 1.0) / distance;
+}
+
+/* Statistics of one slot plus ``change`` times those of the row. 1 when less was taken from B than asked for, since
+ * nothing but round-off would have been left. */
+static inline int sparsemix_gaussian_move(const sparsemix_gaussians *g, const double *prior, double *slot,
+                                          const double *x, double change)
+{
+    const double count = slot[SPARSEMIX_COUNT] + change, kappa = g->kappa + slot[SPARSEMIX_COUNT];
+    double *mean = slot + SPARSEMIX_MEAN, *scale = mean + g->n_features, *z = g->room;
+    double step = 0.0, f = change, square = 0.0;
+    ptrdiff_t i;
+    int clipped = 0;
+    if (!(count > SPARSEMIX_NOTHING)) {
+        memcpy(slot, prior, (size_t)g->width * sizeof(double));
+        return 0;
+    }
+    if (g->structure != SPARSEMIX_ZERO_MEAN) {
+        step = change / (kappa + change);
+        f = step * kappa;
+    }
+    if (f < 0.0 && g->structure != SPARSEMIX_DIAG)
+        f = sparsemix_bearable(f, sparsemix_distance(g, slot, x), &clipped);
+    for (i = 0; i < g->n_features; i++) {
+        z[i] = x[i] - mean[i];
+        mean[i] += step * z[i];
+        square += z[i] * z[i];
+    }
+    if (sparsemix_has_matrix(g))
+        SPARSEMIX_DISPATCH(g->isa, update_factor, double, z, g->n_features, f, g->rotations, scale);
+    else if (g->structure == SPARSEMIX_SPHERICAL)
+        scale[0] += f * square;
+    else
+        for (i = 0; i < g->n_features; i++)
+            scale[i] += sparsemix_bearable(f, z[i] * z[i] / scale[i], &clipped) * z[i] * z[i];
+    slot[SPARSEMIX_COUNT] = count;
+    sparsemix_refresh(g, slot);
+    return clipped;
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* Dirichlet-multinomial predictive densities of a document in many clusters: the loops live in multinomial_loops.h.
+ *
+ * The table holds beta + S_wk, words first, so that a word's clusters are one contiguous row. A document's density is a
+ * product of such numbers; it is multiplied, not added up from logarithms, which leaves one logarithm a cluster. */
+#ifndef SPARSEMIX_MULTINOMIAL_H
+#define SPARSEMIX_MULTINOMIAL_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors/simd.h"
+#include "vectors/special.h"
+
+typedef struct {
+    const int *words;
+    const double *counts;
+    ptrdiff_t n_entries;
+    double n_tokens;
+    int small_totals; /* whether V beta, and so perhaps the total of a slot, is too small for Stirling's series */
+} sparsemix_document;
+
+/* Rows of the table are padded to whole rounds of the loops. */
+#define SPARSEMIX_SLOTS 32
+
+#define LOOPS "clusters/multinomial_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+static void sparsemix_scores(int isa, const sparsemix_document *d, const double *table, ptrdiff_t stride,
+                             const double *totals, ptrdiff_t n_slots, double *out)
+{
+    SPARSEMIX_DISPATCH(isa, scores, double, d, table, stride, totals, n_slots, out);
+}
+
+/* The same density in one slot, whose statistics are read less ``mass`` times those of the document. */
+static inline double sparsemix_score_without(const sparsemix_document *d, const double *table, ptrdiff_t stride,
+                                             double total, double prior, double total_prior, ptrdiff_t slot,
+                                             double mass)
+{
+    double product = 1.0, sum = 0.0;
+    ptrdiff_t e;
+    for (e = 0; e < d->n_entries; e++) {
+        const double c = d->counts[e];
+        double x = table[(ptrdiff_t)d->words[e] * stride + slot] - mass * c;
+        x = x > prior ? x : prior;
+        if (c == 1.0)
+            product *= x;
+        else
+            sum += sparsemix_log_rising(x, c);
+        if (product > 1e200 || product < 1e-200) {
+            sum += log(product);
+            product = 1.0;
+        }
+    }
+    total -= mass * d->n_tokens;
+    return sum + log(product) - sparsemix_log_rising(total > total_prior ? total : total_prior, d->n_tokens);
+}
+
+/* Statistics of one slot and their total, plus ``change`` times those of the document. */
+static inline void sparsemix_move(const sparsemix_document *d, double *table, ptrdiff_t stride, double *total,
+                                  double prior, double total_prior, ptrdiff_t slot, double change)
+{
+    ptrdiff_t e;
+    for (e = 0; e < d->n_entries; e++) {
+        double *x = table + (ptrdiff_t)d->words[e] * stride + slot;
+        *x += change * d->counts[e];
+        *x = *x > prior ? *x : prior;
+    }
+    *total += change * d->n_tokens;
+    *total = *total > total_prior ? *total : total_prior;
+}
+
+#endif

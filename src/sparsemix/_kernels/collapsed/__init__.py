@@ -1,0 +1,1 @@
+"""Collapsed inference of topics: minibatches under frozen counts, sweeps in place, chains."""

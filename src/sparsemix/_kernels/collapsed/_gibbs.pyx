@@ -1,0 +1,158 @@
+"""Collapsed Gibbs sampling: the topic of every token is drawn from its conditional distribution, document by document.
+
+The loops are in gibbs_loops.h.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint64_t
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.collapsed._cvb import check_entries
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "collapsed/gibbs.h" nogil:
+    enum:
+        SPARSEMIX_COLUMNS
+        SPARSEMIX_GIBBS_ROOM
+    ctypedef struct sparsemix_gibbs_settings:
+        Py_ssize_t n_components, padded
+        double word_prior, total_prior
+        uint64_t seed, first_row, sweep
+    double sparsemix_log_gamma(double x)
+    void sparsemix_gibbs_float(
+        int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const double*,
+        const float*, const double*, float*, int*, float*, double*, float*, double*)
+    void sparsemix_gibbs_double(
+        int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
+        const double*, const double*, double*, int*, double*, double*, double*, double*)
+    void sparsemix_conditional_float(
+        int, const sparsemix_gibbs_settings*, const float*, const float*, const float*, const double*, Py_ssize_t,
+        float, float*)
+    void sparsemix_conditional_double(
+        int, const sparsemix_gibbs_settings*, const double*, const double*, const double*, const double*, Py_ssize_t,
+        double, double*)
+
+
+cdef sparsemix_gibbs_settings settings_of(Py_ssize_t n_components, Py_ssize_t n_words, double topic_word_prior):
+    cdef sparsemix_gibbs_settings s
+    s.n_components = n_components
+    s.padded = (n_components + SPARSEMIX_COLUMNS - 1) // SPARSEMIX_COLUMNS * SPARSEMIX_COLUMNS
+    s.word_prior, s.total_prior = topic_word_prior, topic_word_prior * n_words
+    s.seed = s.first_row = s.sweep = 0
+    return s
+
+
+def sweep(
+    const int64_t[::1] indptr,      # IN    (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
+    const int[::1] indices,         # IN    (nnz,) words
+    const real[::1] counts,         # IN    (nnz,) whole numbers
+    const double[::1] weight,       # IN    (n,) of documents, in sums over them; or None
+    const real[::1] alpha,          # IN    (K,) Dirichlet prior of the documents' topics
+    double topic_word_prior,        # IN
+    uint64_t seed,                  # IN
+    uint64_t first_row,             # IN    row number of the first document
+    uint64_t number,                # IN    of the sweep
+    int[::1] topics,                # INOUT (tokens,) of each token, copies of a type together; -1 has none yet
+    real[:, ::1] word_topic,        # INOUT (V, K) tokens by word and topic
+    double[::1] totals,             # INOUT (K,) tokens by topic
+    real[:, ::1] doc_topic,         # OUT   (n, K) tokens by document and topic; or None
+    double[::1] sums,               # INOUT (2,) += tokens that changed their topic, log p(z)
+):
+    """Draw every token's topic once, in order (Griffiths & Steyvers 2004, Eq. 5)."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = word_topic.shape[1], k
+    cdef int level = instruction_level()
+    cdef sparsemix_gibbs_settings s = settings_of(n_components, word_topic.shape[0], topic_word_prior)
+    check_entries(indptr, indices, counts.shape[0], word_topic.shape[0], weight)
+    if alpha.shape[0] != n_components or totals.shape[0] != n_components:
+        raise ValueError(f"alpha and totals must be ({n_components},)")
+    if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[n]], dtype=np.int64):
+        raise ValueError("topics must hold one number for each token")
+    if topics.shape[0] and (np.max(topics) >= n_components or np.min(topics) < -1):
+        raise ValueError(f"topics must be from -1 to {n_components - 1}")
+    if doc_topic is not None and (doc_topic.shape[0] != n or doc_topic.shape[1] != n_components):
+        raise ValueError(f"doc_topic must be ({n}, {n_components})")
+    if sums.shape[0] != 2:
+        raise ValueError("sums must be (2,)")
+    if n == 0 or topics.shape[0] == 0:
+        if doc_topic is not None:
+            np.asarray(doc_topic)[...] = 0
+        return
+    s.seed, s.first_row, s.sweep = seed, first_row, number
+    dtype = np.float32 if real is float else np.float64
+    cdef real[::1] room = aligned_empty(SPARSEMIX_GIBBS_ROOM * s.padded + SPARSEMIX_COLUMNS, dtype)
+    cdef double[::1] log_gamma_alpha = np.empty(n_components)
+    for k in range(n_components):
+        log_gamma_alpha[k] = sparsemix_log_gamma(alpha[k])
+    cdef const double* weight_start = NULL if weight is None else <double*> &weight[0]
+    cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
+    with nogil:
+        if real is float:
+            sparsemix_gibbs_float(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0],
+                &room[0], &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
+        else:
+            sparsemix_gibbs_double(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0],
+                &room[0], &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
+
+
+def conditional(
+    const real[::1] doc_topic,      # IN  (K,) tokens of the document by topic
+    const real[::1] alpha,          # IN  (K,)
+    const real[:, ::1] word_topic,  # IN  (V, K)
+    const double[::1] totals,       # IN  (K,)
+    double topic_word_prior,        # IN
+    Py_ssize_t word,                # IN  of the token
+    Py_ssize_t old,                 # IN  its topic, which is in all counts; -1: it is in none
+    double copy,                    # IN  the document's weight
+):
+    """Conditional distribution of one token's topic given all others, as ``sweep`` draws from it; (K,)."""
+    cdef Py_ssize_t n_components = word_topic.shape[1]
+    cdef int level = instruction_level()
+    cdef sparsemix_gibbs_settings s = settings_of(n_components, word_topic.shape[0], topic_word_prior)
+    if doc_topic.shape[0] != n_components or alpha.shape[0] != n_components or totals.shape[0] != n_components:
+        raise ValueError(f"doc_topic, alpha and totals must be ({n_components},)")
+    if not (0 <= word < word_topic.shape[0] and -1 <= old < n_components):
+        raise ValueError("word and old must be a row and a column of word_topic")
+    dtype = np.float32 if real is float else np.float64
+    cdef real[::1] room = aligned_empty(SPARSEMIX_GIBBS_ROOM * s.padded + SPARSEMIX_COLUMNS, dtype)
+    if real is float:
+        sparsemix_conditional_float(
+            level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &room[0])
+    else:
+        sparsemix_conditional_double(
+            level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &room[0])
+    weights = np.asarray(room)[3 * s.padded:3 * s.padded + n_components].astype(np.float64)
+    return weights / weights.sum()
+
+
+def add_up(
+    const int64_t[::1] indptr,      # IN    (n + 1,)
+    const int[::1] indices,         # IN    (nnz,) words
+    const real[::1] counts,         # IN    (nnz,) whole numbers
+    const double[::1] weight,       # IN    (n,) or None
+    const int[::1] topics,          # IN    (tokens,) -1 has none
+    double[:, ::1] word_topic,      # INOUT (V, K) += weight
+):
+    """The sums by word that ``sweep`` moves, from the topics themselves."""
+    cdef Py_ssize_t d, e, t = 0, end
+    check_entries(indptr, indices, counts.shape[0], word_topic.shape[0], weight)
+    if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[indptr.shape[0] - 1]], dtype=np.int64):
+        raise ValueError("topics must hold one number for each token")
+    if topics.shape[0] and np.max(topics) >= word_topic.shape[1]:
+        raise ValueError(f"topics must be below {word_topic.shape[1]}")
+    with nogil:
+        for d in range(indptr.shape[0] - 1):
+            for e in range(indptr[d], indptr[d + 1]):
+                end = t + <Py_ssize_t> counts[e]
+                while t < end:
+                    if topics[t] >= 0:
+                        word_topic[indices[e], topics[t]] += 1.0 if weight is None else weight[d]
+                    t += 1

@@ -1,0 +1,220 @@
+/* Metropolis-Hastings chains over the topics of words (Walker's alias tables propose): the loops live in
+ * chain_loops.h. */
+#ifndef SPARSEMIX_CHAIN_H
+#define SPARSEMIX_CHAIN_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "random/alias.h"
+#include "own_token.h"
+#include "random/random.h"
+
+#if defined(__GNUC__)
+#define SPARSEMIX_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define SPARSEMIX_PREFETCH(address) ((void)(address))
+#endif
+
+/* Rows of the table that are shorter than this many bytes are not fetched ahead. */
+#define SPARSEMIX_SHORT_ROW 2048
+
+/* Folded into the values when the lazy factor of a document's counts falls below. */
+#define SPARSEMIX_SMALLEST_FACTOR 1e-100
+
+/* What the documents of a call have in common. */
+typedef struct {
+    ptrdiff_t n_components;         /* K */
+    int n_samples, n_sweeps;        /* S; the last sweep is the one that counts */
+    int n_even;                     /* topics of a word that the sums by word get, drawn evenly; 0: the samples */
+    int check;                      /* the tables are stale: proposals may be rejected */
+    int exclude;                    /* SPARSEMIX_EXCLUDE_...; exact sums only */
+    uint64_t seed;
+    int64_t visit;
+    const double *rho;              /* (n_rho,) step by tokens seen in the visit; NULL for exact sums */
+    int64_t n_rho;
+    double sparsity, share;         /* tau; what is handed back is at least this share of a document's tokens */
+    double scale, offset, prior;    /* counts are scale G_wk + offset, plus the prior beta */
+    const double *inverse, *alpha;  /* (K,) 1 / (N_k + V beta), and the prior of the documents' topics */
+} sparsemix_chain_settings;
+
+/* Frozen proposals: q_w(k) = a part on the non-zeros of a word's row + a part that all words share. */
+typedef struct {
+    int n_components;
+    const int64_t *begin;           /* (V,) where a word's entries begin */
+    const int *length;              /* (V,) how many there are, -1 without a table */
+    const double *total;            /* (V,) sum of the part of the word's own */
+    const int *topics, *alias;      /* topics increasing; aliases are positions in the row */
+    const void *prob, *density;     /* of the type of the tables, as the next two */
+    const void *shared_prob, *shared_density; /* (K,) */
+    const int *shared_alias;        /* (K,) */
+    double shared_total;
+} sparsemix_word_tables;
+
+/* Counts of one document. A topic has a slot; slots stand in the order in which topics arrived. */
+typedef struct {
+    int n;            /* slots in use */
+    int *topic;       /* (K,) topic of each slot */
+    int *slot;        /* (K,) slot of each topic, -1 where it has none, and between documents */
+    double *value;    /* (K,) N_k = scale value + fade start */
+    double *start;    /* (K,) recalled counts of exact sums, which fade in the first sweep */
+    double *inverse;  /* (K,) settings' inverse of each slot's topic */
+    double *own;      /* (K,) what the word count leaves out; zero between types */
+    double *factor;   /* (K,) f_k of the type at hand */
+    double *prefix;   /* (K,) sums of N_k f_k */
+    int *before;      /* (S,) the type's topics in the sweep before */
+    double scale, fade, length;
+} sparsemix_counts;
+
+/* pi(k), and the density of proposing k, up to factors. */
+typedef struct {
+    double target, density;
+} sparsemix_point;
+
+/* An independence chain moves from old to new; target: pi(k) before tempering, density: of the proposal, up to a
+ * factor. Both parts of the proposal count, since either can propose any topic ([IF19] Eq. 7). */
+static inline double sparsemix_acceptance(double target_new, double target_old, double density_new,
+                                          double density_old, double temperature)
+{
+    if (temperature == 1.0)
+        return target_new * density_old / (target_old * density_new);
+    return exp((log(target_new) - log(target_old)) / temperature + log(density_old) - log(density_new));
+}
+
+/* First position whose prefix sum exceeds u, below the last of them. */
+static inline int sparsemix_search(const double *prefix, int n, double u)
+{
+    int first = 0;
+    while (n > 1) {
+        const int half = n / 2;
+        first = prefix[first + half - 1] <= u ? first + half : first;
+        n -= half;
+    }
+    return first;
+}
+
+/* Where k would stand among n increasing topics if they were spread evenly. */
+static inline int sparsemix_guess(int n, int k, int n_components)
+{
+    return (int)((double)n / n_components * k);
+}
+
+/* Position of k among increasing topics, or -1. The search doubles its steps from the guess, and then halves them: a
+ * row of evenly spread topics costs one or two cache lines, and no row costs more than twice a plain bisection. */
+static inline int sparsemix_find(const int *topics, int n, int k, int n_components)
+{
+    int low = sparsemix_guess(n, k, n_components), high = low, step = 4;
+    if (n == 0)
+        return -1;
+    if (topics[low] <= k) {
+        for (high = low + step; high < n && topics[high] <= k; high += step) {
+            low = high;
+            step *= 2;
+        }
+        high = high < n ? high : n;
+    } else {
+        for (low = high - step; low > 0 && topics[low] > k; low -= step) {
+            high = low;
+            step *= 2;
+        }
+        low = low > 0 ? low : 0;
+    }
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        low = topics[middle] <= k ? middle : low;
+        high = topics[middle] <= k ? high : middle;
+    }
+    return topics[low] == k ? low : -1;
+}
+
+static inline int sparsemix_slot(sparsemix_counts *c, const sparsemix_chain_settings *s, int k)
+{
+    if (c->slot[k] < 0) {
+        c->slot[k] = c->n;
+        c->topic[c->n] = k;
+        c->value[c->n] = c->start[c->n] = c->own[c->n] = 0.0;
+        c->inverse[c->n] = s->inverse[k];
+        c->n++;
+    }
+    return c->slot[k];
+}
+
+static inline double sparsemix_count(const sparsemix_counts *c, int j)
+{
+    return c->scale * c->value[j] + c->fade * c->start[j];
+}
+
+/* Topics with fewer tokens leave; the order of the others stays. */
+static inline void sparsemix_drop_below(sparsemix_counts *c, double limit)
+{
+    int kept = 0;
+    for (int j = 0; j < c->n; j++) {
+        const int k = c->topic[j];
+        if (sparsemix_count(c, j) < limit) {
+            c->slot[k] = -1;
+            continue;
+        }
+        c->topic[kept] = k;
+        c->slot[k] = kept;
+        c->value[kept] = c->value[j];
+        c->start[kept] = c->start[j];
+        c->inverse[kept] = c->inverse[j];
+        c->own[kept] = c->own[j];
+        kept++;
+    }
+    c->n = kept;
+}
+
+static inline void sparsemix_clear(sparsemix_counts *c)
+{
+    for (int j = 0; j < c->n; j++)
+        c->slot[c->topic[j]] = -1;
+    c->n = 0;
+}
+
+/* N <- (1 - rho)^m N + (1 - (1 - rho)^m) C gamma for a clump of m tokens ([IF19] Eq. 9). */
+static inline void sparsemix_step(sparsemix_counts *c, const sparsemix_chain_settings *s, double rho, double m,
+                                  const int *topics)
+{
+    const double kept = m == 1.0 ? 1.0 - rho : pow(1.0 - rho, m);
+    if (kept <= 0.0) {
+        sparsemix_clear(c);
+        c->scale = 1.0;
+    } else
+        c->scale *= kept;
+    if (c->scale < SPARSEMIX_SMALLEST_FACTOR) {
+        for (int j = 0; j < c->n; j++)
+            c->value[j] *= c->scale;
+        c->scale = 1.0;
+    }
+    const double added = (1.0 - kept) * c->length / (s->n_samples * c->scale);
+    for (int d = 0; d < s->n_samples; d++)
+        c->value[sparsemix_slot(c, s, topics[d])] += added;
+}
+
+/* Exact sums keep values in units of 1 / S, whole numbers where counts are. */
+static inline void sparsemix_take(sparsemix_counts *c, const sparsemix_chain_settings *s, double amount,
+                                  const int *topics)
+{
+    for (int d = 0; d < s->n_samples; d++) {
+        double *value = c->value + sparsemix_slot(c, s, topics[d]);
+        *value = *value > amount ? *value - amount : 0.0;
+    }
+}
+
+static inline void sparsemix_own(sparsemix_counts *c, const sparsemix_chain_settings *s, double amount,
+                                 const int *topics)
+{
+    for (int d = 0; d < s->n_samples; d++)
+        c->own[sparsemix_slot(c, s, topics[d])] += amount;
+}
+
+#define REAL float
+#include "chain_loops.h"
+#undef REAL
+#define REAL double
+#include "chain_loops.h"
+#undef REAL
+
+#endif

@@ -1,0 +1,50 @@
+/* Collapsed Gibbs sampling, token by token: the loops live in gibbs_loops.h. */
+#ifndef SPARSEMIX_GIBBS_H
+#define SPARSEMIX_GIBBS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "random/random.h"
+#include "vectors/simd.h"
+#include "vectors/special.h"
+
+/* What all documents of a block have in common. */
+typedef struct {
+    ptrdiff_t n_components; /* K */
+    ptrdiff_t padded;       /* K in whole rounds of columns */
+    double word_prior;      /* beta */
+    double total_prior;     /* V beta */
+    uint64_t seed, first_row, sweep;
+} sparsemix_gibbs_settings;
+
+/* Topic k stands in column k mod 16 whatever the width of the registers, so that sums are made in one order. */
+#define SPARSEMIX_COLUMNS 16
+
+/* Vectors of K numbers that ``gibbs_documents`` needs, and one round of columns. */
+#define SPARSEMIX_GIBBS_ROOM 4
+
+#define LOOPS "collapsed/gibbs_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_GIBBS(REAL)                                                                                          \
+    static void sparsemix_gibbs_##REAL(                                                                                \
+        int isa, const sparsemix_gibbs_settings *s, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,       \
+        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *room,        \
+        int *topics, REAL *word_topic, double *totals, REAL *doc_topic, double *sums)                                  \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, gibbs_documents, REAL, s, n_docs, indptr, indices, counts, weight, alpha,              \
+                           log_gamma_alpha, room, topics, word_topic, totals, doc_topic, sums);                        \
+    }                                                                                                                  \
+    static void sparsemix_conditional_##REAL(int isa, const sparsemix_gibbs_settings *s, const REAL *now,              \
+                                             const REAL *alpha, const REAL *word, const double *totals, ptrdiff_t old, \
+                                             REAL copy, REAL *room)                                                    \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, conditional, REAL, s, now, alpha, word, totals, old, copy, room);                      \
+    }
+
+SPARSEMIX_GIBBS(float)
+SPARSEMIX_GIBBS(double)
+
+#endif

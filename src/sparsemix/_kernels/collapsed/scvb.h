@@ -1,0 +1,77 @@
+/* Clumped collapsed inference of documents under frozen topics, dense in the topics: the loops live in scvb_loops.h. */
+#ifndef SPARSEMIX_SCVB_H
+#define SPARSEMIX_SCVB_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "own_token.h"
+#include "random/random.h"
+#include "vectors/simd.h"
+
+/* A type has a sample for each token, but not more than this. */
+#define SPARSEMIX_MOST_SAMPLES 32
+
+static inline int sparsemix_n_samples(double count)
+{
+    return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)ceil(count);
+}
+
+/* What a block of documents has in common. */
+typedef struct {
+    ptrdiff_t n_components; /* K */
+    ptrdiff_t width;        /* K padded */
+    int n_sweeps;           /* the last one adds to the statistics */
+    int exclude;
+    int exact;              /* N is the sum of c gamma; else steps of size rho towards C gamma */
+    int sampled;            /* N is the sum of samples of gamma, one a token */
+    uint64_t seed;
+    int64_t visit;
+    double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
+    double prior;           /* topic_word_prior / factor */
+    double own;             /* 1 / factor: a token in units of the table */
+    double floor;           /* V topic_word_prior / factor: what remains of a topic at least */
+    ptrdiff_t n_rates;
+    const double *rates;    /* (n_rates,) rho by whole tokens seen in the visit */
+} sparsemix_scvb_settings;
+
+/* One document, and room for its sweeps. */
+#define SPARSEMIX_SCVB_STRUCT(REAL)                                                                                    \
+    typedef struct {                                                                                                   \
+        sparsemix_scvb_settings s;                                                                                     \
+        const REAL *table;            /* (V, K) counts by word and topic */                                            \
+        const REAL *alpha, *inverse;  /* (width,) prior; factor / (N_k + V topic_word_prior) */                        \
+        REAL *now, *start, *weights;  /* (width,) N_jk; what is left of it from before; gamma up to its sum */         \
+        REAL *resp;                   /* (U, width) gamma */                                                           \
+        REAL *total;                  /* (width,) sum of c gamma */                                                    \
+        ptrdiff_t n_types;            /* U */                                                                          \
+        const int *types;             /* (U,) rows of the table */                                                     \
+        const REAL *counts;           /* (U,) c */                                                                     \
+        int *states;                  /* sampled topics of the types, one after the other; -1: not yet */              \
+        REAL *lanes;                  /* (padding,) sums of the weights, lane by lane */                               \
+        uint64_t key;                 /* of the document's random numbers */                                           \
+        double length;                /* C_j */                                                                        \
+    } scvb_##REAL;
+
+SPARSEMIX_SCVB_STRUCT(float)
+SPARSEMIX_SCVB_STRUCT(double)
+
+#define LOOPS "collapsed/scvb_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_SCVB_DOCUMENTS(REAL)                                                                                 \
+    static void sparsemix_scvb_documents_##REAL(                                                                       \
+        int isa, const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, \
+        const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *alpha,         \
+        REAL *room, int *states, REAL *doc_topic, REAL *resp, REAL *total)                                             \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, scvb_documents, REAL, settings, n_docs, indptr, indices, counts, numbers, table,       \
+                           inverse, alpha, room, states, doc_topic, resp, total);                                      \
+    }
+
+SPARSEMIX_SCVB_DOCUMENTS(float)
+SPARSEMIX_SCVB_DOCUMENTS(double)
+
+#endif

@@ -1,0 +1,261 @@
+/* The loops of scvb.h for one REAL and one instruction set: no include guard, included several times.
+ *
+ * Topics stand in the lanes of the registers. Rows of the table have K numbers and are read as they are; a document's
+ * own vectors are padded to whole registers, with inverse = 0 there, so that no weight falls on the padding. */
+
+#include "vectors/vector_math.h"
+
+#include "own_token.h"
+#include "vectors/vector_rows.h"
+
+#if defined(REAL_IS_DOUBLE)
+#define SCVB scvb_double
+#else
+#define SCVB scvb_float
+#endif
+
+/* (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) for one vector of topics; ``own`` tokens of gamma are left out. */
+TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_vector)(
+    const SCVB *d, VECTOR count, ptrdiff_t k, const REAL *gamma, REAL own, const int exclude)
+{
+    const VECTOR now = *(const VECTOR *)(d->now + k), alpha = *(const VECTOR *)(d->alpha + k);
+    VECTOR topic = count + (REAL)d->s.base, inverse = *(const VECTOR *)(d->inverse + k);
+    if (exclude == SPARSEMIX_EXCLUDE_NONE)
+        return topic * inverse * (now + alpha);
+    if (exclude == SPARSEMIX_EXCLUDE_BOTH) {
+        const VECTOR share = *(const VECTOR *)(gamma + k) * own * (REAL)d->s.own;
+        topic = LARGER(topic - share, FILL(d->s.prior));
+        inverse = inverse / LARGER((REAL)1 - share * inverse, inverse * (REAL)d->s.floor);
+    }
+    return topic * inverse * SPARSEMIX_NAME(without_token)(now, *(const VECTOR *)(gamma + k), own, alpha);
+}
+
+/* Weights of all topics for a type; returns their sum. */
+TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_fixed)(
+    const SCVB *d, const REAL *row, const REAL *gamma, REAL own, const int exclude)
+{
+    const ptrdiff_t n = d->s.n_components;
+    VECTOR sum = FILL(0), other = FILL(0), w;
+    ptrdiff_t k = 0;
+    for (; k + 2 * LANES <= n; k += 2 * LANES) { /* two sums: additions wait for each other */
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k, LANES), k, gamma, own, exclude);
+        *(VECTOR *)(d->weights + k) = w;
+        sum += w;
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k + LANES, LANES), k + LANES, gamma, own, exclude);
+        *(VECTOR *)(d->weights + k + LANES) = w;
+        other += w;
+    }
+    for (; k < n; k += LANES) {
+        w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k, n - k), k, gamma, own, exclude);
+        *(VECTOR *)(d->weights + k) = w;
+        other += w;
+    }
+    sum += other;
+    *(VECTOR *)d->lanes = sum;
+    return SPARSEMIX_NAME(lane_sum)(sum);
+}
+
+TARGET static REAL SPARSEMIX_NAME(weigh)(const SCVB *d, const REAL *row, const REAL *gamma, REAL own)
+{
+    const int exclude = gamma ? d->s.exclude : SPARSEMIX_EXCLUDE_NONE;
+    if (exclude == SPARSEMIX_EXCLUDE_NONE)
+        return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_NONE);
+    if (exclude == SPARSEMIX_EXCLUDE_DOCUMENT)
+        return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_DOCUMENT);
+    return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_BOTH);
+}
+
+/* One sweep of exact sums: N_j loses a type's old c gamma and gains the new one. In the first sweep what was
+ * remembered of the document goes instead, in proportion to the tokens replaced. */
+TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
+{
+    const int first = sweep == 0;
+    ptrdiff_t u, k;
+    for (u = 0; u < d->n_types; u++) {
+        const REAL c = d->counts[u];
+        const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
+        REAL *gamma = d->resp + u * d->s.width;
+        const REAL total = SPARSEMIX_NAME(weigh)(d, row, first ? NULL : gamma, (REAL)sparsemix_own_copy(c));
+        const REAL *old = first ? d->start : gamma;
+        const REAL scale = 1 / total;
+        const REAL old_share = first ? (REAL)(c / d->length) : c;
+        for (k = 0; k < d->s.width; k += LANES) {
+            const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
+            *(VECTOR *)(d->now + k) += value * c - *(const VECTOR *)(old + k) * old_share;
+            *(VECTOR *)(gamma + k) = value;
+        }
+    }
+    for (k = 0; k < d->s.width; k++) /* round-off of the differences */
+        d->now[k] = d->now[k] > 0 ? d->now[k] : 0;
+}
+
+/* gamma of a type as it is summed. */
+TARGET static void SPARSEMIX_NAME(hand_over)(SCVB *d, ptrdiff_t u, REAL scale)
+{
+    const REAL c = d->counts[u];
+    ptrdiff_t k;
+    for (k = 0; k < d->s.width; k += LANES) {
+        const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
+        *(VECTOR *)(d->resp + u * d->s.width + k) = value;
+        *(VECTOR *)(d->total + k) += value * c;
+    }
+}
+
+/* The topic at the share ``u`` of all weights: its lane first, then its place in the lane. */
+TARGET static int SPARSEMIX_NAME(choose)(const SCVB *d, double u)
+{
+    const REAL *lanes = d->lanes, *weights = d->weights;
+    double sum = 0.0, rest;
+    ptrdiff_t lane = 0, k;
+    for (k = 0; k < LANES; k++)
+        sum += lanes[k];
+    rest = u * sum;
+    while (lane < LANES - 1 && rest >= lanes[lane])
+        rest -= lanes[lane++];
+    for (k = lane; k < d->s.width; k += LANES) {
+        if (rest < weights[k])
+            return (int)k;
+        rest -= weights[k];
+    }
+    for (k = d->s.n_components - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
+        ;
+    return (int)k;
+}
+
+/* Change N_j at the samples of a type; round-off does not leave less than nothing. */
+TARGET static inline void SPARSEMIX_NAME(move)(SCVB *d, const int *states, int n_samples, REAL amount)
+{
+    int s;
+    for (s = 0; s < n_samples; s++) {
+        const REAL now = d->now[states[s]] + amount;
+        d->now[states[s]] = now > 0 ? now : 0;
+    }
+}
+
+/* One sweep in which N_j is the sum of samples, a topic for each token, and the sums by word have gamma itself: what a
+ * sample says of its document is kept, what it says of topics is averaged over all that it might have been. Without
+ * samples yet, the counts that the document came with make room for them as it is read. */
+TARGET static void SPARSEMIX_NAME(sweep_samples)(SCVB *d, int sweep)
+{
+    const int fresh = sweep == 0 && d->states[0] < 0;
+    int *states = d->states;
+    ptrdiff_t u, k;
+    int s;
+    for (u = 0; u < d->n_types; u++) {
+        const int n_samples = sparsemix_n_samples(d->counts[u]);
+        const REAL c = d->counts[u], share = c / (REAL)n_samples;
+        const REAL own = d->s.exclude ? (REAL)sparsemix_own_copy(c) / (REAL)n_samples : 0;
+        const uint64_t key = sparsemix_type_key(d->key, u, sweep);
+        REAL total;
+        if (!fresh)
+            SPARSEMIX_NAME(move)(d, states, n_samples, -own);
+        total = SPARSEMIX_NAME(weigh)(d, d->table + (ptrdiff_t)d->types[u] * d->s.n_components, NULL, 0);
+        if (!fresh)
+            SPARSEMIX_NAME(move)(d, states, n_samples, own - share);
+        else
+            for (k = 0; k < d->s.width; k += LANES)
+                *(VECTOR *)(d->now + k) = LARGER(
+                    *(VECTOR *)(d->now + k) - *(const VECTOR *)(d->start + k) * (REAL)(c / d->length), FILL(0));
+        for (s = 0; s < n_samples; s++)
+            states[s] = SPARSEMIX_NAME(choose)(d, sparsemix_uniform(sparsemix_bits(key, s)));
+        SPARSEMIX_NAME(move)(d, states, n_samples, share);
+        if (sweep == d->s.n_sweeps - 1)
+            SPARSEMIX_NAME(hand_over)(d, u, 1 / total);
+        states += n_samples;
+    }
+}
+
+/* N_j of the samples; returns how many there are. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(add_samples)(SCVB *d)
+{
+    const int *states = d->states;
+    const int known = d->n_types > 0 && states[0] >= 0;
+    ptrdiff_t u;
+    if (known)
+        memset(d->now, 0, d->s.width * sizeof(REAL));
+    for (u = 0; u < d->n_types; u++) {
+        const int n_samples = sparsemix_n_samples(d->counts[u]);
+        if (known)
+            SPARSEMIX_NAME(move)(d, states, n_samples, d->counts[u] / (REAL)n_samples);
+        states += n_samples;
+    }
+    return states - d->states;
+}
+
+/* One sweep of steps: N_j <- (1 - rho)^c N_j + (1 - (1 - rho)^c) C_j gamma, rho by the tokens seen so far. */
+TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
+{
+    double seen = sweep * d->length;
+    ptrdiff_t u, k;
+    for (u = 0; u < d->n_types; u++) {
+        const double c = d->counts[u];
+        const ptrdiff_t at = (ptrdiff_t)seen < d->s.n_rates ? (ptrdiff_t)seen : d->s.n_rates - 1;
+        const double keep = c == 1.0 ? 1.0 - d->s.rates[at] : pow(1.0 - d->s.rates[at], c);
+        const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
+        const REAL scale = 1 / SPARSEMIX_NAME(weigh)(d, row, NULL, 0), add = (REAL)((1.0 - keep) * d->length);
+        for (k = 0; k < d->s.width; k += LANES)
+            *(VECTOR *)(d->now + k) = *(VECTOR *)(d->now + k) * (REAL)keep
+                                      + *(const VECTOR *)(d->weights + k) * (add * scale);
+        if (sweep == d->s.n_sweeps - 1)
+            SPARSEMIX_NAME(hand_over)(d, u, scale);
+        seen += c;
+    }
+}
+
+TARGET static void SPARSEMIX_NAME(scvb_documents)(
+    const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
+    const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room,
+    int *states, REAL *doc_topic, REAL *resp, REAL *total)
+{
+    const ptrdiff_t n = settings->n_components, width = settings->width;
+    const size_t bytes = n * sizeof(REAL);
+    SCVB d;
+    ptrdiff_t i, u, n_states = 0;
+    int sweep;
+    d.s = *settings;
+    d.states = states;
+    d.table = table;
+    memset(room, 0, (6 * width + SPARSEMIX_PADDING) * sizeof(REAL));
+    memcpy(room, alpha, bytes);
+    memcpy(room + width, inverse, bytes);
+    d.alpha = room;
+    d.inverse = room + width;
+    d.now = room + 2 * width;
+    d.start = room + 3 * width;
+    d.weights = room + 4 * width;
+    d.total = settings->exact && !settings->sampled ? d.now : room + 5 * width;
+    d.lanes = room + 6 * width;
+    for (i = 0; i < n_docs; i++) {
+        const int64_t first = indptr[i];
+        d.n_types = indptr[i + 1] - first;
+        d.types = indices + first;
+        d.counts = counts + first;
+        d.resp = resp + first * width;
+        d.length = 0.0;
+        for (u = 0; u < d.n_types; u++)
+            d.length += d.counts[u];
+        memcpy(d.now, doc_topic + i * n, bytes);
+        memcpy(d.start, doc_topic + i * n, bytes);
+        memset(d.total, 0, d.total == d.now ? 0 : width * sizeof(REAL));
+        if (d.s.sampled) {
+            d.key = sparsemix_document_key(settings->seed, numbers[i], settings->visit);
+            n_states = SPARSEMIX_NAME(add_samples)(&d);
+        }
+        for (sweep = 0; sweep < d.s.n_sweeps && d.n_types > 0; sweep++)
+            if (d.s.sampled)
+                SPARSEMIX_NAME(sweep_samples)(&d, sweep);
+            else if (d.s.exact)
+                SPARSEMIX_NAME(sweep_exact)(&d, sweep);
+            else
+                SPARSEMIX_NAME(sweep_steps)(&d, sweep);
+        if (d.s.sampled) { /* without the round-off of differences */
+            SPARSEMIX_NAME(add_samples)(&d);
+            d.states += n_states;
+        }
+        memcpy(doc_topic + i * n, d.now, bytes);
+        memcpy(total + i * n, d.total, bytes);
+    }
+}
+
+#undef SCVB
+#include "vectors/vector_math_end.h"

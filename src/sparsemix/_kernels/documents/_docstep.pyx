@@ -1,0 +1,162 @@
+"""Local inference of a block of documents: dense, or with at most L topics a word type.
+
+The loops are in document_steps.h and document_loops.h.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t
+
+from sparsemix._kernels.documents._packed cimport point_to, sparsemix_packed_double, sparsemix_packed_float
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "documents/document.h" nogil:
+    enum:
+        SPARSEMIX_MAX_SELECT
+        SPARSEMIX_PADDING
+    ctypedef struct sparsemix_settings:
+        Py_ssize_t n_components, width, max_topics
+        int n_nonzero, max_iter, list_iter, select_first, select_every, n_restarts, restart_iter, warm, linear, screen
+        double tol, active, enter
+    Py_ssize_t sparsemix_room(const sparsemix_settings* s)
+    Py_ssize_t sparsemix_int_room(const sparsemix_settings* s)
+    void sparsemix_documents_float(
+        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
+        const sparsemix_packed_float*, const int*, const float*, const float*, float*, int*, int*, float*, float*,
+        float*, double*, double*, int64_t*)
+    void sparsemix_documents_double(
+        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
+        const sparsemix_packed_double*, const int*, const double*, const double*, double*, int*, int*, double*,
+        double*, double*, double*, double*, int64_t*)
+
+
+MAX_SELECT = SPARSEMIX_MAX_SELECT
+
+
+class Room:
+    """Scratch of one thread, which grows to the largest document and is used again."""
+
+    def __init__(self, dtype):
+        self.reals = aligned_empty(0, dtype)
+        self.ints = np.empty(0, dtype=np.intc)
+
+    def of(self, n_reals, n_ints):
+        """At least so many numbers of each kind."""
+        if len(self.reals) < n_reals:
+            self.reals = aligned_empty(n_reals, self.reals.dtype)
+        if len(self.ints) < n_ints:
+            self.ints = np.empty(n_ints, dtype=np.intc)
+        return self.reals, self.ints
+
+
+def local_step(
+    const int64_t[::1] indptr,     # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
+    const int[::1] indices,        # IN  (nnz,) rows of the table
+    const real[::1] counts,        # IN  (nnz,) positive
+    const real[:, ::1] table,      # IN  (V, K) exp E[log phi], any positive factor a row; None if it is packed
+    const int[:, ::1] lists,       # IN  (V, L) topics of the L largest entries of each row; None for dense inference
+    const real[::1] alpha,         # IN  (K,) Dirichlet prior of the documents' topics
+    int max_iter,                  # IN
+    double tol,                    # IN  converged when no N_dk changes by this much
+    int list_iter,                 # IN  iterations on the lists alone before the active topics are gathered
+    int select_first,              # IN  supports are chosen in the first so many iterations,
+    int select_every,              # IN  and then in every so many
+    int n_restarts,                # IN  restart proposals a document
+    int restart_iter,              # IN  iterations of each
+    double active,                 # IN  a topic with no more mass than this leaves a document
+    bint linear,                   # IN  p = alpha + N_dk, not exp E[log pi]
+    bint warm,                     # IN  start at doc_topic
+    double enter,                  # IN  a topic on a type's list enters a warm document where it would have this share
+    int[:, ::1] topics,            # OUT (nnz, L), unused when dense
+    real[:, ::1] values,           # OUT (nnz, L) count times responsibility, or (nnz, 1) count / Z when dense; or None
+    real[:, ::1] p,                # OUT (n, K) exp E[log pi] up to a factor, when dense; or None
+    real[:, ::1] doc_topic,        # INOUT (n, K) N_dk = sum_u c_u r_uk
+    double[::1] bound,             # OUT (n,) L_d, up to what depends on the document's length alone
+    double[::1] energy,            # OUT (n,) sum_u c_u log Z_u - sum_k N_dk log p_k
+    int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
+    scratch,                       # TMP Room of the table's dtype
+    bint screen=False,             # IN  dense: topics of little mass stand still between full updates
+    packed=None,                   # IN  PackedTable in the place of table, not for dense inference
+):
+    """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on the others."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, longest = 0, d
+    cdef sparsemix_settings s
+    cdef int level = instruction_level()
+    if n <= 0 or counts.shape[0] == 0:
+        np.asarray(doc_topic)[...] = 0
+        np.asarray(bound)[...] = 0
+        np.asarray(energy)[...] = 0
+        np.asarray(tally)[...] = 0
+        if p is not None:
+            np.asarray(p)[...] = 0
+        return
+    for d in range(n):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    cdef Py_ssize_t n_words
+    n_words, s.n_components = (table.shape[0], table.shape[1]) if packed is None else packed.shape
+    s.n_nonzero = s.n_components if lists is None else lists.shape[1]
+    s.width = (longest + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
+    s.max_topics = s.n_components
+    s.max_iter, s.list_iter, s.select_first, s.select_every = max_iter, list_iter, select_first, select_every
+    s.n_restarts, s.restart_iter, s.warm, s.linear = n_restarts, restart_iter, warm, linear
+    s.screen = screen
+    s.tol, s.active, s.enter = tol, active, enter
+    if lists is not None:
+        if lists.shape[0] != n_words or not 1 <= s.n_nonzero <= min(SPARSEMIX_MAX_SELECT, s.n_components):
+            raise ValueError(f"lists must be ({n_words}, L) with L at most {SPARSEMIX_MAX_SELECT} and K")
+        if not warm:
+            s.max_topics = min(s.n_components, longest * s.n_nonzero)
+    if alpha.shape[0] != s.n_components or doc_topic.shape[0] != n or doc_topic.shape[1] != s.n_components:
+        raise ValueError(f"alpha must be ({s.n_components},) and doc_topic ({n}, {s.n_components})")
+    if bound.shape[0] != n or energy.shape[0] != n or tally.shape[0] != n or tally.shape[1] != 3:
+        raise ValueError("bound and energy must be (n,) and tally (n, 3)")
+    if indptr[n] > indices.shape[0] or counts.shape[0] < indptr[n]:
+        raise ValueError("indices and counts must hold indptr[-1] entries")
+    if values is not None:
+        if values.shape[0] < indptr[n] or values.shape[1] != (1 if lists is None else s.n_nonzero):
+            raise ValueError("values must be (nnz, L), or (nnz, 1) when dense")
+        if lists is not None and (topics.shape[0] < indptr[n] or topics.shape[1] != s.n_nonzero):
+            raise ValueError("topics must be (nnz, L)")
+        if lists is None and (p is None or p.shape[0] != n or p.shape[1] != s.n_components):
+            raise ValueError("p must be (n, K) when dense")
+    reals, ints = scratch.of(sparsemix_room(&s), sparsemix_int_room(&s))
+    cdef real[::1] room = reals
+    cdef int[::1] int_room = ints
+    cdef const real* table_start = NULL if table is None else &table[0, 0]
+    cdef const real* best_start = NULL
+    cdef const real[:, ::1] best
+    cdef sparsemix_packed_float packed_float
+    cdef sparsemix_packed_double packed_double
+    if packed is not None:
+        if lists is None or table is not None:
+            raise ValueError("a packed table stands in the place of a table, with lists")
+        if real is float:
+            point_to(packed, &packed_float)
+        else:
+            point_to(packed, &packed_double)
+        best = packed.best
+        best_start = &best[0, 0]
+    cdef int* list_start = NULL if lists is None else <int*> &lists[0, 0]
+    cdef real* p_start = NULL if p is None else &p[0, 0]
+    cdef int* topics_start = NULL if lists is None or values is None else &topics[0, 0]
+    cdef real* values_start = NULL if values is None else &values[0, 0]
+    cdef const sparsemix_packed_float* float_start = NULL if packed is None else &packed_float
+    cdef const sparsemix_packed_double* double_start = NULL if packed is None else &packed_double
+    with nogil:
+        if real is float:
+            sparsemix_documents_float(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, float_start, list_start, best_start,
+                &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
+                &energy[0], &tally[0, 0])
+        else:
+            sparsemix_documents_double(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, double_start, list_start, best_start,
+                &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
+                &energy[0], &tally[0, 0])

@@ -1,0 +1,277 @@
+"""Sums over documents by word: the statistics of topics, one row a word.
+
+Entries (document, word type) are first grouped by word (a counting sort), then every word adds its own in the order of
+documents: no locks, and the same bits however the words are shared out among threads.
+"""
+
+import numpy as np
+
+from libc.math cimport log
+from libc.stdint cimport int64_t, uint64_t
+
+from sparsemix._kernels.documents._packed cimport (
+    point_to,
+    sparsemix_entry_double,
+    sparsemix_entry_float,
+    sparsemix_packed_double,
+    sparsemix_packed_float,
+)
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "documents/packed.h" nogil:
+    int sparsemix_lowest_bit(uint64_t x)
+
+
+cdef extern from "documents/rows.h" nogil:
+    enum:
+        SPARSEMIX_PADDING
+    void sparsemix_sum_rows_float(
+        int, const int64_t*, const int*, const float*, const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
+        Py_ssize_t, float*)
+    void sparsemix_sum_rows_double(
+        int, const int64_t*, const int*, const double*, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
+        Py_ssize_t, double*)
+    void sparsemix_add_whole_rows_float(int, const int*, Py_ssize_t, const float*, float, Py_ssize_t, float*)
+    void sparsemix_add_whole_rows_double(int, const int*, Py_ssize_t, const double*, double, Py_ssize_t, double*)
+
+
+def group_by_word(
+    const int[::1] indices,     # IN  (nnz,) word of each entry
+    int64_t[::1] starts,        # OUT (V + 1,) word v has entries starts[v] to starts[v + 1] of the next array
+    int[::1] entries,           # OUT (nnz,) increasing within a word
+):
+    """Counting sort of entries by word."""
+    cdef Py_ssize_t e, v, n_words = starts.shape[0] - 1
+    if entries.shape[0] < indices.shape[0]:
+        raise ValueError("entries must have room for all")
+    with nogil:
+        starts[:] = 0
+        for e in range(indices.shape[0]):
+            starts[indices[e] + 1] += 1
+        for v in range(n_words):
+            starts[v + 1] += starts[v]
+        for e in range(indices.shape[0]):
+            v = indices[e]
+            entries[starts[v]] = <int> e
+            starts[v] += 1
+        for v in range(n_words, 0, -1):
+            starts[v] = starts[v - 1]
+        starts[0] = 0
+
+
+def sum_sparse(
+    const int64_t[::1] starts,    # IN  (V + 1,)
+    const int[::1] entries,       # IN  (nnz,)
+    const int[:, ::1] topics,     # IN  (nnz, L)
+    const real[:, ::1] values,    # IN  (nnz, L)
+    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor; None if it is packed, or without energies
+    double smallest,              # IN  smaller sums (and shares, of rows below one) are dropped, their mass divided
+    Py_ssize_t n_components,      # IN  K
+    Py_ssize_t first,             # IN  words first to last only
+    Py_ssize_t last,              # IN
+    int64_t[::1] lengths,         # OUT (V,) entries of each row
+    int[::1] out_topics,          # OUT those of the words first to last, one row after the other, increasing
+    real[::1] out_values,         # OUT
+    double[::1] energies,         # OUT (V,) sum_k S_vk log table_vk, before anything is dropped
+    packed=None,                  # IN  PackedTable in the place of table
+):
+    """Rows of S_vk = sum of values by word and topic, sparse; returns the number of entries."""
+    cdef Py_ssize_t v, at, e, j, k, block, n_blocks = (n_components + 63) // 64, n_nonzero = topics.shape[1]
+    cdef int64_t count = 0, begin
+    cdef double total, kept, largest, limit
+    cdef bint with_energies = table is not None
+    cdef double[::1] row = np.zeros(n_components)
+    cdef uint64_t[::1] touched = np.zeros(n_blocks, dtype=np.uint64)
+    cdef uint64_t bits
+    cdef bint is_packed = packed is not None
+    cdef double entry
+    cdef sparsemix_packed_float packed_float
+    cdef sparsemix_packed_double packed_double
+    if is_packed:
+        if real is float:
+            point_to(packed, &packed_float)
+        else:
+            point_to(packed, &packed_double)
+    if out_topics.shape[0] < out_values.shape[0]:
+        raise ValueError("out_topics and out_values must be of one length")
+    with nogil:
+        for v in range(first, last):
+            begin = count
+            total = kept = largest = energies[v] = 0.0
+            for at in range(starts[v], starts[v + 1]):
+                e = entries[at]
+                for j in range(n_nonzero):
+                    if values[e, j] > 0:
+                        k = topics[e, j]
+                        row[k] += values[e, j]
+                        touched[k >> 6] |= (<uint64_t> 1) << (k & 63)
+            for block in range(n_blocks):
+                bits = touched[block]
+                while bits:
+                    k = 64 * block + sparsemix_lowest_bit(bits)
+                    bits &= bits - 1
+                    total += row[k]
+                    largest = max(largest, row[k])
+                    if is_packed:
+                        if real is float:
+                            entry = sparsemix_entry_float(&packed_float, v, k)
+                        else:
+                            entry = sparsemix_entry_double(&packed_double, v, k)
+                        energies[v] += row[k] * log(entry)
+                    elif with_energies:
+                        energies[v] += row[k] * log(table[v, k])
+            limit = min(smallest * min(total, 1.0), largest)  # the largest stays whatever its size
+            for block in range(n_blocks):
+                bits = touched[block]
+                touched[block] = 0
+                while bits:
+                    k = 64 * block + sparsemix_lowest_bit(bits)
+                    bits &= bits - 1
+                    if row[k] >= limit:
+                        kept += row[k]
+                        out_topics[count] = <int> k
+                        out_values[count] = <real> row[k]
+                        count += 1
+                    row[k] = 0.0
+            lengths[v] = count - begin
+            if kept > 0.0 and kept < total:
+                for at in range(begin, count):
+                    out_values[at] *= <real> (total / kept)
+    return count
+
+
+def sum_dense(
+    const int64_t[::1] starts,    # IN  (V + 1,)
+    const int[::1] entries,       # IN  (nnz,)
+    const int[::1] documents,     # IN  (nnz,) document of each entry
+    const real[::1] scale,        # IN  (nnz,) count / Z
+    const real[:, ::1] p,         # IN  (n, K) exp E[log pi] up to a factor
+    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor
+    Py_ssize_t first,             # IN  words first to last only
+    Py_ssize_t last,              # IN
+    real[:, ::1] out,             # INOUT (V, K) += S_vk = table_vk sum_d scale_dv p_dk
+):
+    """Rows of S_vk for dense responsibilities, which are products of a word's, a document's and an entry's number."""
+    cdef Py_ssize_t v, at, k, n_components = table.shape[1]
+    cdef real weight
+    cdef const real* source
+    cdef real[::1] row = np.empty(n_components, dtype=np.float32 if real is float else np.float64)
+    with nogil:
+        for v in range(first, last):
+            if starts[v] == starts[v + 1]:
+                continue
+            row[:] = 0
+            for at in range(starts[v], starts[v + 1]):
+                source, weight = &p[documents[entries[at]], 0], scale[entries[at]]
+                for k in range(n_components):
+                    row[k] += weight * source[k]
+            for k in range(n_components):
+                out[v, k] += row[k] * table[v, k]
+
+
+def add_rows(
+    const int64_t[::1] indptr,   # IN  (V + 1,)
+    const int[::1] indices,      # IN  (nnz,) topics
+    const real[::1] data,        # IN  (nnz,)
+    double factor,               # IN
+    real[:, ::1] out,            # INOUT (V, K) += factor data, not below zero
+):
+    """Add factor times a sparse table to a dense one; round-off of a subtraction does not leave negative counts."""
+    cdef Py_ssize_t v, at, k
+    cdef double value
+    with nogil:
+        for v in range(out.shape[0]):
+            for at in range(indptr[v], indptr[v + 1]):
+                k = indices[at]
+                value = out[v, k] + factor * data[at]
+                out[v, k] = <real> (value if value > 0.0 else 0.0)
+
+
+def sum_rows(
+    const int64_t[::1] starts,   # IN  (V + 1,)
+    const int[::1] entries,      # IN  (nnz,)
+    const real[::1] counts,      # IN  (nnz,) c of each entry, times the weight of its document
+    const real[:, ::1] resp,     # IN  (nnz, width) gamma of each entry, width at least K
+    const int[::1] words,        # IN  (n,) word of each row of the sums
+    Py_ssize_t first,            # IN  rows first to last only
+    Py_ssize_t last,             # IN
+    real[:, ::1] out,            # INOUT (n, K) += sum of c gamma by word
+):
+    """Rows of S_vk for responsibilities that are there in full, in the order of documents."""
+    cdef int level = instruction_level()
+    cdef Py_ssize_t n_components = out.shape[1], stride = resp.shape[1]
+    if stride < n_components or stride % SPARSEMIX_PADDING or words.shape[0] != out.shape[0]:
+        raise ValueError(f"resp must have {n_components} columns and padding, and every row of the sums a word")
+    if first >= last or counts.shape[0] == 0 or n_components == 0:
+        return
+    with nogil:
+        if real is float:
+            sparsemix_sum_rows_float(level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first,
+                                     last, n_components, &out[0, 0])
+        else:
+            sparsemix_sum_rows_double(level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first,
+                                      last, n_components, &out[0, 0])
+
+
+def add_whole_rows(
+    const int[::1] words,        # IN  (n,) rows of out, increasing
+    const real[:, ::1] rows,     # IN  (n, K)
+    double factor,               # IN
+    real[:, ::1] out,            # INOUT (V, K) += factor rows, not below zero
+):
+    """Add factor times the rows of some words to a dense table; round-off does not leave negative counts."""
+    cdef int level = instruction_level()
+    cdef Py_ssize_t i
+    if rows.shape[0] != words.shape[0] or rows.shape[1] != out.shape[1]:
+        raise ValueError("rows must be one for each word, of the table's width")
+    for i in range(words.shape[0]):
+        if not 0 <= words[i] < out.shape[0]:
+            raise ValueError(f"word {words[i]} has no row in the table")
+    if words.shape[0] == 0 or out.shape[1] == 0:
+        return
+    with nogil:
+        if real is float:
+            sparsemix_add_whole_rows_float(level, &words[0], words.shape[0], &rows[0, 0], <float> factor, out.shape[1],
+                                           &out[0, 0])
+        else:
+            sparsemix_add_whole_rows_double(level, &words[0], words.shape[0], &rows[0, 0], factor, out.shape[1],
+                                            &out[0, 0])
+
+
+def compress_rows(
+    const int[::1] words,        # IN  (n,) increasing
+    const real[:, ::1] rows,     # IN  (n, K) not negative
+    double smallest,             # IN  smaller entries (and shares, of rows below one) are dropped, their sum divided
+    int64_t[::1] lengths,        # OUT (V,) entries of each row, zero where they are not set
+    int[::1] out_topics,         # OUT (n K,) of which as many are set as are returned
+    real[::1] out_values,        # OUT (n K,)
+):
+    """Rows as a sparse table; returns the number of entries."""
+    cdef Py_ssize_t i, k, n_components = rows.shape[1]
+    cdef int64_t count = 0, begin, at
+    cdef double total, kept, limit
+    cdef real largest
+    if rows.shape[0] != words.shape[0] or min(out_topics.shape[0], out_values.shape[0]) < rows.shape[0] * n_components:
+        raise ValueError("rows must be one for each word, with room for all their entries")
+    with nogil:
+        for i in range(words.shape[0]):
+            begin, total, kept, largest = count, 0.0, 0.0, 0
+            for k in range(n_components):
+                total += rows[i, k]
+                largest = max(largest, rows[i, k])
+            limit = min(smallest * min(total, 1.0), <double> largest)  # the largest stays whatever its size
+            for k in range(n_components):
+                if rows[i, k] >= limit and rows[i, k] > 0:
+                    kept += rows[i, k]
+                    out_topics[count] = <int> k
+                    out_values[count] = rows[i, k]
+                    count += 1
+            lengths[words[i]] = count - begin
+            for at in range(begin, count):
+                out_values[at] *= <real> (total / kept)
+    return count

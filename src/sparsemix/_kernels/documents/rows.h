@@ -1,0 +1,31 @@
+/* Rows of tables added to rows of others: the loops live in rows_loops.h. */
+#ifndef SPARSEMIX_ROWS_H
+#define SPARSEMIX_ROWS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors/simd.h"
+
+#define LOOPS "documents/rows_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_SUM_ROWS(REAL)                                                                                       \
+    static void sparsemix_sum_rows_##REAL(int isa, const int64_t *starts, const int *entries, const REAL *counts,      \
+                                          const REAL *resp, ptrdiff_t stride, const int *words, ptrdiff_t first,       \
+                                          ptrdiff_t last, ptrdiff_t n_components, REAL *out)                           \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, sum_rows, REAL, starts, entries, counts, resp, stride, words, first, last,             \
+                           n_components, out);                                                                         \
+    }                                                                                                                  \
+    static void sparsemix_add_whole_rows_##REAL(int isa, const int *words, ptrdiff_t n_words, const REAL *rows,        \
+                                                REAL factor, ptrdiff_t n_components, REAL *out)                        \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, add_whole_rows, REAL, words, n_words, rows, factor, n_components, out);                \
+    }
+
+SPARSEMIX_SUM_ROWS(float)
+SPARSEMIX_SUM_ROWS(double)
+
+#endif

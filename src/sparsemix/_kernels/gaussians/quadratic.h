@@ -1,0 +1,36 @@
+/* Gaussian log densities of a tile of rows under K components, constant[k] - 0.5 * |R_k x - o_k|^2.
+ *
+ * The loops live in quadratic_loops.h. Rows stand in the lanes of the vector registers, so a row's result does not
+ * depend on its neighbours or on its place in the tile. */
+#ifndef SPARSEMIX_QUADRATIC_H
+#define SPARSEMIX_QUADRATIC_H
+
+#include "vectors/simd.h"
+
+/* The most rows that any variant takes into its registers at once; callers pad scratch by it. */
+#define SPARSEMIX_MAX_ROWS 64
+
+#define LOOPS "gaussians/quadratic_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+/* Shapes of R_k, and of its factors: D (D + 1) / 2, D or 1 numbers a component. */
+enum { SPARSEMIX_TRIANGULAR = 0, SPARSEMIX_DIAGONAL = 1, SPARSEMIX_SPHERICAL = 2 };
+
+#define SPARSEMIX_ENTRY(real)                                                                                          \
+    static void sparsemix_log_density_##real(int isa, int shape, const real *x, ptrdiff_t n, ptrdiff_t d,              \
+                                             const real *factors, const real *offsets, const real *constants,          \
+                                             ptrdiff_t k, real *pack, real *out)                                       \
+    {                                                                                                                  \
+        if (shape == SPARSEMIX_TRIANGULAR)                                                                             \
+            SPARSEMIX_DISPATCH(isa, triangular, real, x, n, d, factors, offsets, constants, k, pack, out);             \
+        else if (shape == SPARSEMIX_DIAGONAL)                                                                          \
+            SPARSEMIX_DISPATCH(isa, diagonal, real, x, n, d, factors, offsets, constants, k, pack, out);               \
+        else                                                                                                           \
+            SPARSEMIX_DISPATCH(isa, spherical, real, x, n, d, factors, offsets, constants, k, pack, out);              \
+    }
+
+SPARSEMIX_ENTRY(float)
+SPARSEMIX_ENTRY(double)
+
+#endif

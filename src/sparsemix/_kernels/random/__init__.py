@@ -1,0 +1,1 @@
+"""Random numbers from counters, and tables to draw from discrete distributions."""

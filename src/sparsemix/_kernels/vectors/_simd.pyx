@@ -1,0 +1,39 @@
+"""The instruction set that the vectorised loops run on, chosen once for the processor at hand."""
+
+import numpy as np
+
+
+cdef extern from "vectors/simd.h" nogil:
+    int sparsemix_best_instruction_set()
+
+
+INSTRUCTION_SETS = ("baseline", "x86-64-v3", "x86-64-v4")
+cdef int best = sparsemix_best_instruction_set()
+cdef int chosen = best
+
+
+cdef int instruction_level() noexcept nogil:
+    """Index of the instruction set in use."""
+    return chosen
+
+
+def instruction_set():
+    """Name of the instruction set in use."""
+    return INSTRUCTION_SETS[chosen]
+
+
+def use_instruction_set(name=None):
+    """Use a narrower instruction set than the best one (None); for tests and benchmarks."""
+    global chosen
+    level = best if name is None else INSTRUCTION_SETS.index(name)
+    if level > best:
+        raise ValueError(f"this processor has no {name}; the best is {INSTRUCTION_SETS[best]}")
+    chosen = level
+
+
+def aligned_empty(size, dtype):
+    """Scratch for whole vectors: it starts on a cache line."""
+    dtype = np.dtype(dtype)
+    raw = np.empty(size + 64 // dtype.itemsize, dtype=dtype)
+    start = -raw.ctypes.data % 64 // dtype.itemsize
+    return raw[start:start + size]

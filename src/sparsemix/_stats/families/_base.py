@@ -1,0 +1,199 @@
+"""What every family of Gaussians shares: the protocol, and what follows from it without knowing the covariance."""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsemix._kernels.gaussians import _accumulate
+from sparsemix._stats import symmetric
+from sparsemix._stats.families._tables import LOG_2PI, Gaussians
+from sparsemix._stats.suffstats import SufficientStatistics
+
+# Counts below this are those of an empty component.
+EMPTY = 1e-10
+
+
+class ConjugateParameters:
+    """A prior (one component) or posterior (K of them): dataclasses whose fields have the components first, or None."""
+
+    def repeat(self, n_components):
+        """The prior as if it were the posterior of K components without rows."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(value if value is None else np.repeat(value, n_components, axis=0) for value in values))
+
+
+class GaussianFamily(ABC):
+    """A likelihood family with its conjugate prior; it holds the number of features and no data.
+
+    Families differ in the statistics they keep (``spec``), the conjugate update (``posterior``), the Gaussians that
+    stand for a posterior (``expected``: E[log F(x | phi_k)] = log N(x | means, covariances) + extra;
+    ``point_estimate``: the posterior's mean parameters), the log normaliser A of the prior, of which the evidence is
+    a difference, and the divergence that seeds clusters.
+    """
+
+    structure = "full"
+    has_means = True
+
+    def __init__(self, n_features):
+        self.n_features = n_features
+
+    # -- statistics
+
+    @abstractmethod
+    def spec(self):
+        """Shapes of the sums by component and of the shared ones, without the leading K."""
+
+    def empty_stats(self, n_components, shift=None):
+        """Statistics of no rows."""
+        by_component, shared = self.spec()
+        return SufficientStatistics(
+            {"count": np.zeros(n_components)}
+            | {name: np.zeros((n_components, *shape)) for name, shape in by_component.items()},
+            {"mass": np.zeros(()), "entropy": np.zeros(())} | {name: np.zeros(shape) for name, shape in shared.items()},
+            shift,
+        )
+
+    @abstractmethod
+    def accumulate(self, stats, x, groups, first, last):
+        """Add rows ``x``, grouped by component, to components ``first`` to ``last``."""
+
+    def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
+        """Add rows to the sums that all components share; most families have none."""
+
+    # -- Bayesian updates
+
+    @abstractmethod
+    def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):
+        """Prior with the given parameters; where they are None, ``data`` decides: all rows as one Gaussian.
+
+        ``covariance`` is B0 in scikit-learn's shape, ``mean`` is relative to the shift.
+        """
+
+    @abstractmethod
+    def posterior(self, prior, stats):
+        """Prior + statistics."""
+
+    @abstractmethod
+    def expected(self, post):
+        """Gaussians whose log density (with ``extra``) is the expected log likelihood under ``post``."""
+
+    @abstractmethod
+    def point_estimate(self, post):
+        """Gaussians with the posterior mean of the mean and of the covariance."""
+
+    @abstractmethod
+    def log_normalizers(self, params):
+        """Terms of A of a prior or posterior: of each component, (K,), and behind them of what they share, if any."""
+
+    def log_normalizer(self, params):
+        """A of a prior or posterior, all terms together."""
+        return self.log_normalizers(params).sum()
+
+    def evidence(self, prior, post, stats):
+        """Data term of the lower bound at ``post`` = prior + statistics ([HS16] Eqs. 22-24)."""
+        n_components = stats.n_components
+        base = -0.5 * self.n_features * LOG_2PI * float(stats["mass"])
+        return base + float(self.log_normalizer(post)) - float(self.log_normalizer(prior.repeat(n_components)))
+
+    @abstractmethod
+    def log_predictive(self, post, x):
+        """Log posterior predictive densities of rows ``x`` (n, D), shape (n, K)."""
+
+    # -- maximum likelihood
+
+    @abstractmethod
+    def covariances_of(self, stats, means, counts):
+        """Covariances of maximum likelihood for the given means, in the shape of the structure."""
+
+    def maximum_likelihood(self, stats, reg_covar, previous=None):
+        """M-step of EM; empty components keep their previous parameters."""
+        count = stats["count"]
+        live = count > EMPTY
+        safe = np.where(live, count, 1.0)
+        means = stats["first"] / safe[:, None] if self.has_means else np.zeros((len(count), self.n_features))
+        covariances = self.add_to_diagonal(self.covariances_of(stats, means, safe), reg_covar)
+        if not live.all():
+            if previous is None:
+                previous = Gaussians(self.structure, np.zeros_like(means), self.unit_covariances(len(count)))
+            means = np.where(live[:, None], means, previous.means)
+            if self.structure != "tied":
+                keep = live.reshape(-1, *[1] * (covariances.ndim - 1))
+                covariances = np.where(keep, covariances, previous.covariances)
+        return Gaussians(self.structure, means, covariances)
+
+    def expected_log_lik(self, gaussians, stats, reg_covar):
+        """Sum over rows of E_r[log N(x | gaussians)] at the maximum-likelihood parameters of ``stats``.
+
+        There the scatter about a mean is N_k (covariance - reg_covar), so that only traces and determinants remain.
+        """
+        d = self.n_features
+        per_row = d * LOG_2PI + gaussians.log_dets() + d - reg_covar * gaussians.precision_traces()
+        return -0.5 * float((stats["count"] * per_row).sum())
+
+    def add_to_diagonal(self, covariances, value):
+        """Covariances with ``value`` added to their diagonals."""
+        return covariances + value
+
+    @abstractmethod
+    def unit_covariances(self, n_components):
+        """Identity matrices in the shape of the structure."""
+
+    def pack_covariances(self, covariances):
+        """scikit-learn's shape of covariances to that of the structure."""
+        return np.array(covariances, dtype=np.float64)
+
+    def unpack_covariances(self, covariances):
+        """The structure's shape of covariances to scikit-learn's."""
+        return covariances
+
+    @abstractmethod
+    def stats_of(self, gaussians, counts):
+        """The statistics of ``counts`` rows that have exactly these means and covariances."""
+
+    @abstractmethod
+    def n_parameters(self, n_components):
+        """Free parameters of means and covariances."""
+
+    # -- initialisation
+
+    @abstractmethod
+    def item_divergences(self, prior, x):
+        """Function of n: smoothed Bregman divergences of all rows ``x`` from row n, (n_rows,)."""
+
+
+class PackedCovariances:
+    """Covariances as packed lower triangles, for the families that have whole matrices."""
+
+    def add_to_diagonal(self, covariances, value):
+        """See GaussianFamily."""
+        covariances[..., symmetric.diagonal_positions(self.n_features)] += value
+        return covariances
+
+    def pack_covariances(self, covariances):
+        """See GaussianFamily."""
+        return symmetric.pack(covariances)
+
+    def unpack_covariances(self, covariances):
+        """See GaussianFamily."""
+        return symmetric.unpack(covariances)
+
+
+def student(gaussians, dof, x):
+    """Log densities of multivariate Student-t's with location ``means`` and scale ``covariances``, (n, K)."""
+    d = x.shape[1]
+    table = Gaussians(gaussians.structure, gaussians.means, gaussians.covariances).table(
+        np.zeros(len(gaussians.means)), np.float64
+    )
+    out = np.empty((len(x), len(gaussians.means)))
+    log_dets = gaussians.log_dets()
+    table.weights(np.ascontiguousarray(x, dtype=np.float64), out)
+    mahalanobis = -2.0 * out - log_dets - d * LOG_2PI
+    constant = gammaln(0.5 * (dof + d)) - gammaln(0.5 * dof) - 0.5 * (d * np.log(dof * np.pi) + log_dets)
+    return constant - 0.5 * (dof + d) * np.log1p(mahalanobis / dof)
+
+
+def add_first(stats, x, groups, first, last):
+    """Add the weighted sums of rows."""
+    _accumulate.add_first(x, groups.starts, groups.rows, groups.resp, first, last, stats["first"])

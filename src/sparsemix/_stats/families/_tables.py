@@ -1,0 +1,183 @@
+"""Log densities of K Gaussians, ready for a tile of rows.
+
+A table is what the local step reads: it knows nothing of priors. ``covariances`` come in the shape of their structure:
+full (K, D (D + 1) / 2) packed lower triangles, diagonal (K, D), spherical (K,), tied (D (D + 1) / 2,) packed.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsemix._kernels.gaussians import _factor, _quadratic
+from sparsemix._stats import symmetric
+
+LOG_2PI = np.log(2.0 * np.pi)
+
+
+def serial(function, n):
+    """All of n pieces at once; the engine has a ``split`` that uses threads."""
+    function(0, n)
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities."""
+
+    structure: str
+    means: np.ndarray
+    covariances: np.ndarray
+    extra: np.ndarray | float = 0.0
+
+    def table(self, log_weights, dtype, split=serial):
+        """Table of ``log_weights[k] + log N(x | means[k], covariances[k]) + extra[k]``.
+
+        ``split(function, n)`` may share out ``function(first, last)`` over n components among threads.
+        """
+        return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype), split)
+
+    def log_dets(self):
+        """Log determinants of the covariances, (K,) or, tied, (1,)."""
+        if self.structure == "diag":
+            return np.log(self.covariances).sum(axis=1)
+        if self.structure == "spherical":
+            return self.means.shape[1] * np.log(self.covariances)
+        return self._whitened()[2]
+
+    def precision_traces(self):
+        """Traces of the inverse covariances, (K,) or, tied, (1,)."""
+        if self.structure == "diag":
+            return (1.0 / self.covariances).sum(axis=1)
+        if self.structure == "spherical":
+            return self.means.shape[1] / self.covariances
+        return np.einsum("kt,kt->k", self._whitened()[0], self._whitened()[0])
+
+    def _whitened(self):
+        covariances = np.atleast_2d(self.covariances)
+        return whiten(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
+
+
+def whiten(covariances, means, dtype, split=serial):
+    """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
+
+    A matrix that is not positive definite gets 1e-6 of its mean diagonal added, once and with a warning.
+    """
+    n_components = len(means)
+    factors = np.empty(covariances.shape, dtype=dtype)
+    offsets = np.empty(means.shape, dtype=dtype)
+    log_dets = np.empty(n_components)
+    means = np.ascontiguousarray(means, dtype=np.float64)
+    split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), n_components)
+    bad = np.flatnonzero(np.isnan(log_dets))
+    if len(bad):
+        mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
+        _factor.whiten(mended(covariances, bad), means[bad], mended_log_dets, mended_factors, mended_offsets)
+        refuse(bad[np.isnan(mended_log_dets)])
+        factors[bad], offsets[bad], log_dets[bad] = mended_factors, mended_offsets, mended_log_dets
+    return factors, offsets, log_dets
+
+
+def cholesky(covariances):
+    """Packed lower Cholesky factors of packed matrices (K, D (D + 1) / 2), mended as ``whiten`` does."""
+    factors = symmetric.cholesky(covariances)
+    bad = np.flatnonzero(np.isnan(factors[:, 0]))
+    if len(bad):
+        factors[bad] = symmetric.cholesky(mended(covariances, bad))
+        refuse(bad[np.isnan(factors[bad, 0])])
+    return factors
+
+
+def mended(covariances, bad):
+    """The matrices ``bad`` with 1e-6 of their mean diagonal added, and a warning."""
+    warnings.warn(
+        f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its mean variance is added to its "
+        "diagonal; raise reg_covar or covariance_prior to avoid this",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    out = covariances[bad]
+    diagonal = symmetric.diagonal_positions(symmetric.n_features_of(out.shape[1]))
+    out[:, diagonal] += 1e-6 * out[:, diagonal].mean(axis=1, keepdims=True)
+    return out
+
+
+def refuse(bad):
+    """Raise for matrices that are not positive definite even so."""
+    if len(bad):
+        raise ValueError(
+            f"the covariance of component {bad[0]} is not positive definite; raise reg_covar or covariance_prior, or "
+            "lower n_components"
+        )
+
+
+class KernelTable:
+    """Factors, offsets and constants of one shape of covariance, evaluated by the kernel."""
+
+    def __init__(self, shape, factors, offsets, constants, dtype):
+        self.shape = shape
+        self.dtype = dtype
+        self.factors = np.ascontiguousarray(factors, dtype=dtype).reshape(-1)
+        self.offsets = np.ascontiguousarray(offsets, dtype=dtype)
+        self.constants = np.ascontiguousarray(constants, dtype=dtype)
+
+    @property
+    def kernel(self):
+        """The table that a kernel reads."""
+        return self
+
+    def rows(self, x):
+        """Rows as the kernel's table knows them."""
+        return x
+
+    def weights(self, x, out):
+        """Log densities of rows ``x`` (n, D) in ``out`` (n, K), both C-ordered and of the table's dtype."""
+        _quadratic.log_density(self.shape, x, self.factors, self.offsets, self.constants, out)
+        return out
+
+
+def full_table(gaussians, constants, dtype, split):
+    """Table for full covariances."""
+    factors, offsets, log_dets = whiten(gaussians.covariances, gaussians.means, dtype, split)
+    n_features = gaussians.means.shape[1]
+    constants = constants - 0.5 * (log_dets + n_features * LOG_2PI)
+    return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
+
+
+def diagonal_table(gaussians, constants, dtype, split):  # noqa: ARG001
+    """Table for diagonal covariances."""
+    factors = 1.0 / np.sqrt(gaussians.covariances)
+    constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
+    return KernelTable(_quadratic.DIAGONAL, factors, factors * gaussians.means, constants, dtype)
+
+
+def spherical_table(gaussians, constants, dtype, split):  # noqa: ARG001
+    """Table for spherical covariances."""
+    factors = 1.0 / np.sqrt(gaussians.covariances)
+    constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
+    return KernelTable(_quadratic.SPHERICAL, factors, gaussians.means, constants, dtype)
+
+
+class TiedTable:
+    """One covariance for all: rows are whitened once, then every component is a unit sphere."""
+
+    def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
+        n_features = gaussians.means.shape[1]
+        factors, _, log_dets = whiten(gaussians.covariances[None], np.zeros((1, n_features)), np.float64)
+        self.dtype = dtype
+        self.whitening = np.asfortranarray(symmetric.unpack_triangle(factors[0]).T)
+        constants = constants - 0.5 * (log_dets[0] + n_features * LOG_2PI)
+        self.kernel = KernelTable(
+            _quadratic.SPHERICAL, np.ones(len(constants)), gaussians.means @ self.whitening, constants, dtype
+        )
+        self.whitening = self.whitening.astype(dtype)
+
+    def rows(self, x):
+        """Rows in the coordinates in which the covariance is the identity."""
+        return np.ascontiguousarray(x @ self.whitening)
+
+    def weights(self, x, out):
+        """Log densities of rows ``x`` (n, D) in ``out`` (n, K)."""
+        return self.kernel.weights(self.rows(x), out)
+
+
+TABLES = {"full": full_table, "diag": diagonal_table, "spherical": spherical_table, "tied": TiedTable}

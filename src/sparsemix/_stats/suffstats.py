@@ -1,0 +1,336 @@
+"""Expected sufficient statistics: what every learning method adds, subtracts and scales."""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._kernels.documents import _words
+from sparsemix._stats.word_rows import WordRows
+
+# Entries of a dense sum that are scaled at once, so that no temporary is as large as the sum.
+PIECE = 1 << 16
+# Pending factors beyond this reach the arrays: what is added is divided by them, and tables by word are float32.
+LARGEST_FACTOR = 1e15
+
+
+class SufficientStatistics:
+    """Named sums over rows, one slice for each component, and sums that all components share.
+
+    The posterior is a function of prior + statistics, so a learning method is a rule for these sums alone, and sums
+    of different parts of the data may be computed anywhere and added.
+
+    Parameters
+    ----------
+    by_component : dict of str to ndarray of shape (K, ...)
+        Sums with the components first; ``count`` of shape (K,) is always among them.
+    shared : dict of str to ndarray
+        Sums over all components; ``mass`` (total weight of the rows) and ``entropy`` (of their responsibilities)
+        are always among them.
+    shift : ndarray of shape (D,) or None
+        What was subtracted from the rows before they were summed. Statistics of different shifts do not add.
+    by_word : dict of str to ndarray, csr_array or WordRows of shape (V, K)
+        Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
+        ones, in place.
+
+    Notes
+    -----
+    Scaling is lazy: ``scale`` multiplies one number, and the arrays follow when they are read; those by word have a
+    number of their own, and ``unfolded`` reads them without. Two statistics compare and add by their values whatever
+    their pending factors.
+    """
+
+    def __init__(self, by_component, shared, shift=None, by_word=None):
+        self._by_component = dict(by_component)
+        self._by_word = dict(by_word or {})
+        self._shared = dict(shared)
+        self._factor = self._word_factor = 1.0
+        self.shift = shift
+
+    def __getitem__(self, name):
+        if name in self._by_word:
+            self._fold_words()
+        else:
+            self._fold()
+        return self._find(name)
+
+    def __setitem__(self, name, value):
+        # so that ``stats["count"] += ...`` works, for arrays that are already there
+        self[name][...] = value
+
+    def _find(self, name):
+        for arrays in (self._by_component, self._by_word):
+            if name in arrays:
+                return arrays[name]
+        return self._shared[name]
+
+    def replace(self, name, value):
+        """Another array of the same shape in the place of one by word; it may be sparse where that was dense."""
+        self._fold_words()
+        self._by_word[name] = value
+
+    def unfolded(self, name):
+        """An array by word and the pending factor that it still has to be multiplied by."""
+        return self._by_word[name], self._word_factor
+
+    def __contains__(self, name):
+        return any(name == other for other, _ in self._arrays())
+
+    def __repr__(self):
+        names = ", ".join(f"{name}{value.shape}" for name, value in self._arrays())
+        return f"SufficientStatistics({names})"
+
+    def _arrays(self):
+        yield from self._by_component.items()
+        yield from self._by_word.items()
+        yield from self._shared.items()
+
+    def _fold(self):
+        """Let the pending factor reach the arrays, but for those by word."""
+        if self._factor != 1.0:
+            for arrays in (self._by_component, self._shared):
+                for name, value in arrays.items():
+                    arrays[name] = scaled(value, self._factor)
+            self._factor = 1.0
+
+    def _fold_words(self):
+        """The same for those by word."""
+        if self._word_factor != 1.0:
+            for name, value in self._by_word.items():
+                self._by_word[name] = scaled(value, self._word_factor)
+            self._word_factor = 1.0
+
+    @property
+    def n_components(self):
+        """Number of components K."""
+        return len(self._by_component["count"])
+
+    @property
+    def nbytes(self):
+        """Memory of all arrays."""
+        return sum(
+            value.data.nbytes + value.indices.nbytes + value.indptr.nbytes if sparse.issparse(value) else value.nbytes
+            for _, value in self._arrays()
+        )
+
+    @property
+    def writeable(self):
+        """Whether the arrays may be changed; those of a memory-mapped file may not."""
+        return all(value.flags.writeable for _, value in self._arrays() if isinstance(value, np.ndarray))
+
+    def _map(self, function, shared=None, by_word=None):
+        shared, by_word = shared or copied, by_word or copied
+        out = SufficientStatistics(
+            {name: function(value) for name, value in self._by_component.items()},
+            {name: shared(value) for name, value in self._shared.items()},
+            self.shift,
+            {name: by_word(value) for name, value in self._by_word.items()},
+        )
+        out._factor, out._word_factor = self._factor, self._word_factor
+        return out
+
+    def copy(self):
+        """Independent copy."""
+        return self._map(copied)
+
+    def zeros_like(self):
+        """The same arrays, all zero."""
+        out = self._map(zeros, zeros, zeros)
+        out._factor = out._word_factor = 1.0
+        return out
+
+    def clear(self):
+        """Zero all sums, in place."""
+        for arrays in (self._by_component, self._by_word, self._shared):
+            for name, value in arrays.items():
+                if isinstance(value, np.ndarray):
+                    value[...] = 0.0
+                else:
+                    arrays[name] = zeros(value)
+        self._factor = self._word_factor = 1.0
+        return self
+
+    def _check_shift(self, other):
+        if (self.shift is None) != (other.shift is None) or (
+            self.shift is not None and not np.array_equal(self.shift, other.shift)
+        ):
+            raise ValueError("statistics of different shifts cannot be added; take the shift from the same model")
+
+    def scale(self, factor):
+        """Multiply all sums by a non-negative number, lazily."""
+        if factor == 0.0:
+            for _, value in self._arrays():
+                value *= 0.0
+            self._factor = self._word_factor = 1.0
+            return self
+        self._factor *= factor
+        self._word_factor *= factor
+        if not 1.0 / LARGEST_FACTOR < self._factor < LARGEST_FACTOR:
+            self._fold()
+        if not 1.0 / LARGEST_FACTOR < self._word_factor < LARGEST_FACTOR:
+            self._fold_words()
+        return self
+
+    def add(self, other, factor=1.0):
+        """Add ``factor`` times other statistics, in place."""
+        self._check_shift(other)
+        theirs = dict(other._arrays())
+        of_words = factor * other._word_factor / self._word_factor
+        factor = factor * other._factor / self._factor
+        for arrays in (self._by_component, self._by_word, self._shared):
+            for name, value in arrays.items():
+                arrays[name] = added(value, theirs[name], of_words if arrays is self._by_word else factor)
+        return self
+
+    def undoing(self, other):
+        """A function that undoes a ``scale`` and an ``add`` of ``other`` to the bit; it keeps what they change."""
+        for fold, factor in ((self._fold, self._factor), (self._fold_words, self._word_factor)):
+            if not LARGEST_FACTOR**-0.5 < factor < LARGEST_FACTOR**0.5:
+                fold()  # now, not in between
+        factors = self._factor, self._word_factor
+        arrays = [(of, of.copy()) for of in (self._by_component, self._by_word, self._shared)]
+        values = [(value, copied(value)) for of in (self._by_component, self._shared) for value in of.values()]
+        undo_rows = [kept_entries(value, other._by_word[name]) for name, value in self._by_word.items()]
+
+        def undo():
+            for of, before in arrays:
+                of.update(before)
+            for value, before in values:
+                value[...] = before
+            for undo_of in undo_rows:
+                undo_of()
+            self._factor, self._word_factor = factors
+
+        return undo
+
+    def __iadd__(self, other):
+        return self.add(other)
+
+    def __isub__(self, other):
+        return self.add(other, -1.0)
+
+    def __add__(self, other):
+        return self.copy().add(other)
+
+    def __sub__(self, other):
+        return self.copy().add(other, -1.0)
+
+    def take(self, components):
+        """The given components, in that order; shared sums stay."""
+        return self._map(lambda value: np.array(value[components]), by_word=lambda value: value[:, components])
+
+    def drop(self, component):
+        """All but one component."""
+        return self.take(np.delete(np.arange(self.n_components), component))
+
+    def merge(self, kept, merged):
+        """Component ``merged`` added to component ``kept`` and dropped."""
+        out = self.copy()
+        for value in out._by_component.values():
+            value[kept] += value[merged]
+        for value in out._by_word.values():
+            value[:, [kept]] += value[:, [merged]]
+        return out.drop(merged)
+
+    def append(self, other):
+        """The components of ``other`` behind one's own; shared sums are added."""
+        self._check_shift(other)
+        other = other.copy()
+        for stats in (self, other):
+            stats._fold()
+            stats._fold_words()
+        joined = {
+            name: np.concatenate([value, other._by_component[name]]) for name, value in self._by_component.items()
+        }
+        by_word = {
+            name: (sparse.hstack if sparse.issparse(value) else np.hstack)([value, other._by_word[name]])
+            for name, value in self._by_word.items()
+        }
+        # np.array: the sum of two arrays without dimensions is a number, which nothing can be added to in place
+        shared = {name: np.array(value + other._shared[name]) for name, value in self._shared.items()}
+        return SufficientStatistics(joined, shared, self.shift, by_word)
+
+
+def copied(value):
+    """Independent copy of an array, of whatever kind."""
+    return np.copy(value) if isinstance(value, np.ndarray) else value.copy()
+
+
+def zeros(value):
+    """Zeros in an array's shape; those of few entries have none."""
+    if isinstance(value, WordRows):
+        return value.zeros_like()
+    return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
+
+
+def scaled(value, factor):
+    """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
+    numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
+    value = value if numbers.flags.writeable else copied(value)
+    value *= factor
+    return value
+
+
+def added(value, other, factor):
+    """value + factor other, in place where the value is dense."""
+    if isinstance(value, WordRows):
+        return rows_added(value, other, factor)
+    if sparse.issparse(value):
+        other = other.tocsr() if isinstance(other, WordRows) else other
+        return value + other * value.dtype.type(factor)
+    if sparse.issparse(other):
+        indptr, indices = other.indptr.astype(np.int64, copy=False), other.indices.astype(np.int32, copy=False)
+        _words.add_rows(indptr, indices, other.data.astype(value.dtype, copy=False), factor, value)
+    elif isinstance(other, WordRows):
+        _words.add_whole_rows(other.words, other.rows.astype(value.dtype, copy=False), factor, value)
+    elif factor == 1.0:
+        value += other
+    elif factor == -1.0:
+        value -= other
+    else:
+        add_scaled(value, other, factor)
+    return value
+
+
+def add_scaled(value, other, factor):
+    """value += factor other of dense arrays, piece by piece."""
+    factor = value.dtype.type(factor)
+    if value.size <= PIECE:
+        value += factor * other
+        return
+    step = max(1, PIECE * len(value) // value.size)
+    for first in range(0, len(value), step):
+        value[first : first + step] += factor * other[first : first + step]
+
+
+def rows_added(value, other, factor):
+    """The sum where ``value`` is a WordRows: one too, or dense if ``other`` is."""
+    if isinstance(other, np.ndarray):
+        return added(value.toarray(), other, factor)
+    if sparse.issparse(other):
+        words = np.flatnonzero(np.diff(other.indptr))
+        other = WordRows(words, other[words].toarray(), other.shape[0])
+    value = value.with_words(other.words)
+    at = np.searchsorted(value.words, other.words).astype(np.int32)
+    _words.add_whole_rows(at, other.rows.astype(value.dtype, copy=False), factor, value.rows)
+    return value
+
+
+def kept_entries(value, other):
+    """A function that puts back the entries of ``value`` that adding ``other`` changes in place."""
+    if not isinstance(value, np.ndarray):
+        before = value.copy() if isinstance(value, WordRows) else None  # sparse sums are new arrays
+
+        def undo():
+            if before is not None:
+                value.words, value.rows = before.words, before.rows
+
+        return undo
+    if sparse.issparse(other):
+        at = np.repeat(np.arange(len(value)), np.diff(other.indptr)), other.indices
+    else:
+        at = other.words if isinstance(other, WordRows) else slice(None)
+    before = value[at].copy()
+
+    def put_back():
+        value[at] = before
+
+    return put_back

@@ -1,0 +1,105 @@
+"""Sums by word of which only some words have rows."""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._kernels.documents import _words
+
+
+class WordRows:
+    """A table (V, K) that is zero but in the rows of some words: what a minibatch knows.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n,), int32
+        Increasing.
+    rows : ndarray of shape (n, K), float32 or float64
+        Their rows.
+    n_words : int
+        V.
+    """
+
+    def __init__(self, words, rows, n_words):
+        self.words = np.ascontiguousarray(words, dtype=np.int32)
+        self.rows = np.ascontiguousarray(rows)
+        self.n_words = int(n_words)
+        if self.words.shape != (len(self.rows),) or self.rows.ndim != 2:
+            raise ValueError(f"words has shape {self.words.shape} and rows {self.rows.shape}: give one row a word")
+        if len(self.words) and (self.words[0] < 0 or self.words[-1] >= self.n_words):
+            raise ValueError(f"words must be from 0 to {self.n_words - 1}")
+        if (np.diff(self.words) <= 0).any():
+            raise ValueError("words must increase")
+
+    @property
+    def shape(self):
+        """(V, K)."""
+        return self.n_words, self.rows.shape[1]
+
+    @property
+    def dtype(self):
+        """Of the rows."""
+        return self.rows.dtype
+
+    @property
+    def nbytes(self):
+        """Memory of both arrays."""
+        return self.words.nbytes + self.rows.nbytes
+
+    def __repr__(self):
+        return f"WordRows{self.shape}, {len(self.words)} words"
+
+    def copy(self):
+        """Independent copy."""
+        return WordRows(self.words.copy(), self.rows.copy(), self.n_words)
+
+    def zeros_like(self):
+        """A table of that shape without any word."""
+        return WordRows(self.words[:0], np.empty((0, self.rows.shape[1]), dtype=self.dtype), self.n_words)
+
+    def __imul__(self, factor):
+        self.rows *= self.dtype.type(factor)
+        return self
+
+    def __getitem__(self, key):
+        """``table[:, components]``: some components, in that order."""
+        every, components = key
+        if every != slice(None):
+            raise IndexError("a table of some words' rows is taken apart by components only: table[:, components]")
+        return WordRows(self.words, self.rows[:, components], self.n_words)
+
+    def sum(self, axis=0, dtype=None):
+        """Sums over words, (K,)."""
+        if axis != 0:
+            raise ValueError("a table of some words' rows is summed over words: axis=0")
+        return self.rows.sum(axis=0, dtype=dtype)
+
+    def toarray(self):
+        """The whole table."""
+        out = np.zeros(self.shape, dtype=self.dtype)
+        out[self.words] = self.rows
+        return out
+
+    def tocsr(self):
+        """The same as a sparse table, with all entries of the rows."""
+        n, n_components = self.rows.shape
+        indptr = np.zeros(self.n_words + 1, dtype=np.int64)
+        indptr[self.words + 1] = n_components
+        indices = np.tile(np.arange(n_components, dtype=np.int32), n)
+        return sparse.csr_array((self.rows.ravel(), indices, np.cumsum(indptr)), shape=self.shape)
+
+    def compressed(self, smallest):
+        """A sparse table without the entries below ``smallest``, whose sum goes to the word's others."""
+        lengths = np.zeros(self.n_words, dtype=np.int64)
+        topics, values = np.empty(self.rows.size, dtype=np.int32), np.empty(self.rows.size, dtype=self.dtype)
+        n = _words.compress_rows(self.words, self.rows, smallest, lengths, topics, values)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return sparse.csr_array((values[:n].copy(), topics[:n].copy(), indptr), shape=self.shape)
+
+    def with_words(self, words):
+        """The same with rows for these words too."""
+        union = np.union1d(self.words, words)
+        if len(union) == len(self.words):
+            return self
+        rows = np.zeros((len(union), self.rows.shape[1]), dtype=self.dtype)
+        rows[np.searchsorted(union, self.words)] = self.rows
+        return WordRows(union, rows, self.n_words)

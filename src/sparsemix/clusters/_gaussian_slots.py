@@ -1,0 +1,205 @@
+"""The posteriors of Gaussian clusters, in slots: conjugate families, integrated out."""
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from sparsemix._kernels.clusters._gaussian_clusters import COUNT, MEAN, GaussianClusters
+from sparsemix._stats import symmetric
+from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
+from sparsemix._stats.families._wishart import expected_covariance
+
+
+class GaussianSlots:
+    """Posterior parameters, one row of ``table`` for each slot, which sweeps update row by row of the data.
+
+    They are parameters and not sums, so that data far from the origin lose no digits from row to row. ``stats`` and
+    ``set_stats`` go from one to the other.
+
+    Parameters
+    ----------
+    family : GaussianFamily
+        With a covariance for each cluster: all but "tied".
+    prior : ConjugateParameters
+        Of one component.
+    capacity : int, default=0
+        Slots that there is room for; ``take`` and ``reserve`` change it.
+    shift : ndarray of shape (D,) or None, default=None
+        What was subtracted from the rows, and from the prior's mean.
+
+    Notes
+    -----
+    A slot takes 8 (3 + D + size of the scale) bytes, the scale being D (D + 1) / 2 numbers, D or one.
+    """
+
+    has_covariances = True
+
+    def __init__(self, family, prior, capacity=0, shift=None):
+        if family.structure == "tied":
+            raise ValueError("clusters of tied Gaussians share a covariance; take 'full', 'diag' or 'spherical'")
+        self.family = family
+        self.prior = prior
+        self.shift = shift
+        self.structure = family.structure if family.has_means else "zero_mean"
+        scale = cholesky(prior.scale) if self._has_matrices else prior.scale
+        self.prior_slot = np.concatenate([np.zeros(MEAN), prior.mean[0], scale[0]])
+        self.table = np.empty((0, len(self.prior_slot)))
+        self._kernel_of_no_rows()  # completes the prior's slot
+        self.reserve(capacity)
+
+    def __setstate__(self, state):
+        # arrays of a file that was loaded as a read-only map cannot change in place
+        vars(self).update(state, table=np.array(state["table"]), prior_slot=np.array(state["prior_slot"]))
+
+    @property
+    def likelihood(self):
+        """As estimators call it."""
+        return self.structure
+
+    @property
+    def n_features(self):
+        """D."""
+        return self.family.n_features
+
+    @property
+    def capacity(self):
+        """Slots that there is room for."""
+        return len(self.table)
+
+    @property
+    def _has_matrices(self):
+        return self.structure in ("full", "zero_mean")
+
+    def kernel(self, x, n_slots):
+        """Clusters over a block of rows (n, D), float64 in C order; sweeps change these slots through it."""
+        prior = self.prior
+        kappa = 0.0 if prior.mean_precision is None else prior.mean_precision[0]
+        return GaussianClusters(x, self.table, self.prior_slot, self.structure, kappa, prior.dof[0], n_slots)
+
+    def _kernel_of_no_rows(self):
+        return self.kernel(np.empty((0, self.n_features)), 0)
+
+    # -- slots come and go
+
+    def copy(self):
+        """The same with arrays of its own."""
+        return copy(self)  # as __setstate__ does it
+
+    def clear(self, slots=slice(None)):
+        """These slots, or all, as the prior is."""
+        self.table[slots] = self.prior_slot
+
+    def take(self, slots, capacity=None):
+        """Keep these slots, in this order, with room for ``capacity``, as before if None."""
+        kept = self.table[slots]
+        self.table = np.tile(self.prior_slot, (self.capacity if capacity is None else capacity, 1))
+        self.table[: len(kept)] = kept
+
+    def reserve(self, capacity):
+        """Room for more slots."""
+        if capacity > self.capacity:
+            self.take(np.arange(self.capacity), capacity)
+
+    # -- posteriors and statistics
+
+    def posterior(self, slots):
+        """Parameters of these slots' posteriors, as the family knows them."""
+        rows = self.table[np.asarray(slots, dtype=np.intp)]
+        count, scale = rows[:, COUNT], rows[:, MEAN + self.n_features :]
+        kappa = self.prior.mean_precision
+        return replace(
+            self.prior,
+            mean=np.ascontiguousarray(rows[:, MEAN : MEAN + self.n_features]),
+            mean_precision=None if kappa is None else kappa + count,
+            dof=self.prior.dof + count * (self.n_features if self.structure == "spherical" else 1.0),
+            scale=symmetric.pack_product(scale) if self._has_matrices else np.ascontiguousarray(scale),
+        )
+
+    def stats(self, slots):
+        """Statistics of the rows in these slots: posterior - prior."""
+        post, prior = self.posterior(slots), self.prior
+        stats = self.family.empty_stats(len(post.dof), self.shift)
+        stats["count"] = self.table[slots, COUNT]
+        stats["mass"] = stats["count"].sum()
+        stats["second"] = post.scale - prior.scale
+        if self.family.has_means:
+            kappa, kappa0 = post.mean_precision[:, None], prior.mean_precision[:, None]
+            stats["first"] = kappa * post.mean - kappa0 * prior.mean
+            stats["second"] += kappa * self._squares(post.mean) - kappa0 * self._squares(prior.mean)
+        return stats
+
+    def _squares(self, means):
+        """What a row adds to the second moments."""
+        if self.structure == "diag":
+            return means**2
+        return symmetric.pack_outer(means) if self._has_matrices else (means**2).sum(axis=1, keepdims=True)
+
+    def set_stats(self, slots, stats):
+        """Posterior = prior + statistics, in these slots."""
+        slots = np.asarray(slots, dtype=np.intp)
+        post = self.family.posterior(self.prior, self.family.empty_stats(len(slots), self.shift).add(stats))
+        self.table[slots, COUNT] = stats["count"]
+        self.table[slots, MEAN : MEAN + self.n_features] = post.mean
+        self.table[slots, MEAN + self.n_features :] = cholesky(post.scale) if self._has_matrices else post.scale
+        self._kernel_of_no_rows().refresh(slots)
+
+    # -- merges
+
+    def merge(self, kept, gone):
+        """Add the rows of one slot to another's, and clear it."""
+        self.set_stats([kept], self.stats([kept, gone]).merge(0, 1))
+        self.clear([gone])
+
+    def evidence(self, slots):
+        """A(posterior) - A(prior) of each slot: log evidence of its rows, but for their base measure, (len(slots),)."""
+        return self._evidence(self.posterior(slots))
+
+    def merged_evidence(self, slot, others):
+        """The same for the union of one slot with each of ``others``, (len(others),)."""
+        stats, mine = self.stats(others), self.stats([slot])
+        for name in ("count", "second", *(["first"] if self.family.has_means else [])):
+            stats[name] += mine[name]
+        return self._evidence(self.family.posterior(self.prior, stats))
+
+    def _evidence(self, post):
+        return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
+
+    def similarity(self, slots, others=None, least=0.0):
+        """Bhattacharyya coefficients of the Gaussians with posterior mean parameters, (len(slots), len(others)).
+
+        Of all pairs among ``slots`` if ``others`` is None. Those that are below ``least`` may be given as zero: where
+        there are matrices, most are seen to be so in one of their dimensions.
+        """
+        slots = np.asarray(slots, dtype=np.intp)
+        others = slots if others is None else np.asarray(others, dtype=np.intp)
+        if least <= 0.0 or not self._has_matrices:
+            return bhattacharyya(self._gaussians(slots), self._gaussians(others))
+        out = np.zeros((len(slots), len(others)))
+        (means, variances), (other_means, other_variances) = self._marginals(slots), self._marginals(others)
+        for k in range(len(slots)):
+            near = marginal_bounds(means[k], variances[k], other_means, other_variances) >= least
+            out[k, near] = bhattacharyya(self._gaussians(slots[k : k + 1]), self._gaussians(others[near]))[0]
+        return out
+
+    def _gaussians(self, slots):
+        """With the posterior means of means and covariances."""
+        return self.family.point_estimate(self.posterior(slots))
+
+    def _marginals(self, slots):
+        """Means and variances of the dimensions of the same, from factors."""
+        rows, d = self.table[slots], self.n_features
+        dof = self.prior.dof + rows[:, COUNT]
+        squares = symmetric.product_diagonal(rows[:, MEAN + d :])
+        return rows[:, MEAN : MEAN + d], expected_covariance(dof, squares, d)
+
+    # -- what is published
+
+    def means(self, slots):
+        """Posterior means in the coordinates of the data, (len(slots), D)."""
+        means = self.posterior(slots).mean
+        return means if self.shift is None else means + self.shift
+
+    def covariances(self, slots):
+        """Posterior mean covariances in scikit-learn's shape."""
+        return self.family.unpack_covariances(self._gaussians(slots).covariances)

@@ -1,0 +1,312 @@
+"""GibbsNGGPMixture: the exact posterior of clusters by sampling, the measure of faster methods."""
+
+import numbers
+import time
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import ClusterMixin
+from sklearn.utils import check_random_state
+
+from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.sweeps import RowState, Sweeps, run
+from sparsemix._estimator.base import SparsemixEstimator
+from sparsemix.clusters._model import GibbsModel
+from sparsemix.clusters._parameters import ROWS, SHARED, check_data, make_prior, make_state, weighted_rows
+from sparsemix.clusters._readings import ClusterReadings, FittedClusters
+
+
+class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
+    """Mixture whose number of clusters is learned, by collapsed Gibbs sampling.
+
+    The model of StreamingNGGPMixture, sampled: each row's cluster is drawn given those of all others, and the
+    auxiliary variable U given the partition [1]_. In the limit of many sweeps the samples are exact, so that this is
+    what one-pass methods are judged by; it needs all rows and some hundred sweeps.
+
+    Parameters
+    ----------
+    likelihood : {"multinomial", "full", "diag", "spherical", "zero_mean"}, default="multinomial"
+        What a cluster is; see StreamingNGGPMixture.
+    concentration : float, default=None
+        a of the prior, where the chain begins if it is learned; None means 1000 for "multinomial", 1 for Gaussians.
+    discount : float in [0, 1), default=0.0
+        sigma of the prior.
+    tilt : float, default=1.0
+        tau of the prior.
+    concentration_prior : tuple of two floats, default=None
+        Shape and rate of a Gamma prior of the concentration, which is then sampled; None keeps it fixed.
+    max_components : int, default=None
+        No cluster is opened beyond so many; None is no limit, and exact.
+    dirichlet_prior : float, default=0.03
+        Dirichlet parameter of every word in every cluster ("multinomial").
+    mean_precision_prior, mean_prior, degrees_of_freedom_prior, covariance_prior : default=None
+        Prior of Gaussian clusters; see StreamingNGGPMixture.
+    init_params : {"single", "sequential"}, default="single"
+        Start of the chain: all rows in one cluster, or rows that are drawn into clusters one after the other.
+    max_iter : int, default=200
+        Sweeps.
+    burn_in : int, default=None
+        Sweeps before the first sample is kept; None means half of them.
+    thin : int, default=10
+        Sweeps from sample to sample.
+    verbose : int, default=0
+        Print a line every so many sweeps.
+    random_state : int, RandomState instance or None, default=None
+        For the draws, and the order in which rows are visited.
+
+    Attributes
+    ----------
+    n_clusters_, weights_, new_weight_, counts_, means_, covariances_, u_ :
+        As in StreamingNGGPMixture, of the last sweep's partition.
+    labels_ : ndarray of shape (n_samples,), int64
+        Cluster of each row in the last sweep; -1 for documents without words, and rows of weight zero.
+    concentration_ : float
+        Given, or the last draw.
+    n_samples_ : int
+        Samples that ``score_samples`` averages over; 0: it is the last sweep's.
+    history_ : list of dict
+        For each sweep its number, the seconds so far, "log_joint" (log p(partition, u, rows) up to a constant), the
+        same per row.
+    n_iter_ : int
+        Sweeps.
+    n_samples_seen_ : int
+        Rows of positive weight.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features, when the rows came with names.
+
+    See Also
+    --------
+    StreamingNGGPMixture : The same model in one pass, or a few.
+
+    Notes
+    -----
+    A sweep costs about as much as an epoch of StreamingNGGPMixture. Every sample that is kept holds a copy of the
+    clusters, 8 n_features bytes a cluster for counts. A row of weight w is one row of mass w.
+
+    References
+    ----------
+    .. [1] Favaro, S. and Teh, Y. W., "MCMC for Normalized Random Measure Mixture Models", Statistical Science 2013,
+       Section 3, for conjugate likelihoods.
+    .. [2] Neal, R. M., "Markov Chain Sampling Methods for Dirichlet Process Mixture Models", JCGS 2000, Algorithm 3.
+
+    Examples
+    --------
+    >>> from sparsemix import GibbsNGGPMixture
+    >>> from sparsemix.datasets import make_bars_mixture
+    >>> X, labels = make_bars_mixture(random_state=0)[:2]
+    >>> GibbsNGGPMixture(concentration=1.0, max_iter=40, random_state=0).fit(X).n_clusters_
+    10
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **SHARED,
+        "concentration_prior": [tuple, None],
+        "init_params": [StrOptions({"single", "sequential"})],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "thin": [Interval(numbers.Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        likelihood="multinomial",
+        *,
+        concentration=None,
+        discount=0.0,
+        tilt=1.0,
+        concentration_prior=None,
+        max_components=None,
+        dirichlet_prior=0.03,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        init_params="single",
+        max_iter=200,
+        burn_in=None,
+        thin=10,
+        verbose=0,
+        random_state=None,
+    ):
+        self.likelihood = likelihood
+        self.concentration = concentration
+        self.discount = discount
+        self.tilt = tilt
+        self.concentration_prior = concentration_prior
+        self.max_components = max_components
+        self.dirichlet_prior = dirichlet_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.init_params = init_params
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.thin = thin
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Sample partitions of all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; sparse ones for counts only.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; those that are not zero larger than ``discount``.
+
+        Returns
+        -------
+        self : GibbsNGGPMixture
+
+        Raises
+        ------
+        ValueError
+            For rows with NaN or infinity, negative counts, bad weights, and when no document has a word. A model that
+            was fitted before stays as it was.
+        """
+        fits, started = [], time.perf_counter()
+        with self._all_or_nothing(lambda: self._publish(fits)):
+            X = check_data(self, X, reset=True)
+            rows, kept = weighted_rows(self, X, sample_weight)
+            if self.likelihood == "multinomial" and not rows.has_tokens:
+                raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+            self._check_concentration_prior()
+            self._check_smallest_weight(rows, kept)
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            rng = np.random.default_rng(seed)
+            state, rows = make_state(self, rows)
+            model = GibbsModel(make_prior(self), self.max_components, seed, rng, self.concentration_prior)
+            chain = RowState(rows, 0, ROWS, rng.permutation(len(rows)))
+            model.numbers = chain.order if kept is None else kept[chain.order]
+            chain.parts = [np.full(stop - start, -1, dtype=np.intc) for start, stop in chain.spans]
+            if self.init_params == "single":
+                model.gather(chain.visits(rows), state)
+            observer = FitObserver(self, self.max_iter, lambda monitor: self._attributes(monitor, X.shape[0]), X)
+            monitor = Monitor(
+                self.max_iter, 0.0, Sweeps(has_bound=False), self.verbose, type(self).__name__, observer, None, started
+            )
+            monitor.chain, monitor.n_rows = chain, X.shape[0]
+            monitor.samples = Samples(self.max_iter // 2 if self.burn_in is None else self.burn_in, self.thin, model)
+            fits.append(monitor)
+            run(model, rows, chain, monitor, state, monitor.samples)
+            self._publish(fits)
+            observer.finish()
+        return self
+
+    def _check_concentration_prior(self):
+        given = self.concentration_prior
+        if given is None:
+            return
+        if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
+            raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
+
+    def _check_smallest_weight(self, rows, kept):
+        """A row that is alone in its cluster gives it n_k - discount."""
+        weight = rows.sample_weight
+        if weight is not None and weight.min() <= self.discount:
+            row = int(weight.argmin())
+            raise ValueError(
+                f"sample_weight of row {row if kept is None else kept[row]} is {weight[row]}; weights must be zero, or "
+                f"larger than discount={self.discount}, or a cluster of that row alone could not be"
+            )
+
+    @property
+    def n_samples_(self):
+        """Samples that ``score_samples`` averages over."""
+        self._attribute("n_samples_")
+        return len(self._samples)
+
+    @property
+    def concentration_(self):
+        """Given, or the last draw."""
+        return self._attribute("concentration_").prior.concentration
+
+    @property
+    def u_(self):
+        """The last draw of U."""
+        return float(np.exp(self._attribute("u_").state.log_u))
+
+    def score_samples(self, X, average="density"):
+        """Log predictive density of each row, averaged over the samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        average : {"density", "log"}, default="density"
+            What is averaged: the densities, as the posterior predictive has it, or their logarithms, which is lower.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64
+            Natural logarithms.
+        """
+        if average not in ("density", "log"):
+            raise ValueError(f"average={average!r}; it must be 'density' or 'log'")
+        return self._log_density(self._rows(X), average)
+
+    def _log_density(self, rows, average="density"):
+        samples = self._samples or [self._fitted]
+        log_densities = np.stack([sample.log_density(rows) for sample in samples])
+        if average == "log":
+            return log_densities.mean(axis=0)
+        return logsumexp(log_densities, axis=0) - np.log(len(samples))
+
+    def _attributes(self, monitor, n_rows):
+        """Fitted attributes as of the last sweep."""
+        fitted = sample_of(monitor.model, monitor.stats)
+        labels = np.full(n_rows, -1, dtype=np.int64)
+        place = np.full(monitor.stats.capacity + 1, -1)  # the last one is that of rows without a cluster
+        place[fitted.origin] = np.arange(len(fitted.slots))
+        labels[monitor.model.numbers] = place[np.concatenate(monitor.chain.parts)]
+        return {
+            "_fitted": fitted,
+            "_samples": list(monitor.samples.kept),
+            "labels_": labels,
+            "n_iter_": monitor.n_laps,
+            "history_": list(monitor.history),
+        }
+
+    def _publish(self, fits):
+        """Publish the chain as it stands, if it has completed a sweep; whether it has."""
+        if not fits or fits[0].stats is None:
+            return False
+        vars(self).update(self._attributes(fits[0], fits[0].n_rows))
+        return True
+
+
+class Samples:
+    """Keeps the clusters of every so many sweeps after the first ones."""
+
+    def __init__(self, burn_in, thin, model):
+        self.burn_in = burn_in
+        self.thin = thin
+        self.model = model
+        self.kept = []
+
+    def __call__(self, lap, state):
+        """What is published after a lap: its own clusters; some of them are kept."""
+        if lap > self.burn_in and (lap - self.burn_in) % self.thin == 0:
+            self.kept.append(sample_of(self.model, state))
+        return state
+
+
+def sample_of(model, state):
+    """The clusters of one sweep, copied, as they predict; ``origin`` says which slots they were in."""
+    order = np.flatnonzero(state.members > 0)
+    order = order[np.argsort(state.ids[order], kind="stable")]
+    state = state.copy()
+    state.keep(order)
+    state.ids[: len(order)] = np.arange(len(order))
+    fitted = FittedClusters(model.prior, state, "quadrature", len(order))
+    fitted.origin = order
+    return fitted

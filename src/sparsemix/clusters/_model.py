@@ -1,0 +1,325 @@
+"""Normalized generalized gamma process mixtures as the engine sees them: sweeps over rows that change clusters."""
+
+import numpy as np
+
+from sparsemix._kernels.clusters._rule import Responsibilities
+from sparsemix._kernels.clusters._sequential import add_up, draw, rename, revisit, stream
+from sparsemix._stats.nggp import NGGP
+
+# Entries of responsibilities that there is room for at first, a row.
+FIRST_ENTRIES = 4
+
+
+class NGGPModel:
+    """What the methods share: the prior of the clusters, and how a sweep that ran out of room goes on.
+
+    Parameters
+    ----------
+    prior : NGGP
+    threshold : float
+        A row opens a cluster when its responsibility for a new one exceeds this.
+    n_nonzero : int or None
+        Most responsibilities of a row.
+    max_components : int or None
+        No cluster is opened beyond so many.
+    quadrature : bool
+        Whether U is integrated out, or taken at its mode.
+    recursion : bool
+        Whether E[K] follows from the responsibilities, or is the number of clusters.
+    moves : Moves or None
+        Merges and prunes, after so many rows.
+    """
+
+    unit = "row"
+    whole_blocks = True  # an interrupt between two blocks leaves a state of whole rows, one within a block would not
+    numbers = None  # of the rows as the caller knows them, if they are not visited in his order
+
+    def __init__(
+        self, prior, threshold, n_nonzero=None, max_components=None, quadrature=False, recursion=True, moves=None
+    ):
+        self.prior = prior
+        self.threshold = threshold
+        self.n_nonzero = n_nonzero
+        self.max_components = max_components
+        self.quadrature = quadrature
+        self.recursion = recursion
+        self.moves = moves
+        self.sums = np.zeros(2)
+
+    def rule(self, state):
+        """The prior weights of a state's clusters, for a kernel."""
+        return state.rule(
+            concentration=self.prior.concentration,
+            discount=self.prior.discount,
+            tilt=self.prior.tilt,
+            threshold=self.threshold,
+            n_nonzero=self.n_nonzero or 0,
+            max_components=self.max_components or 0,
+            quadrature=self.quadrature,
+            recursion=self.recursion,
+        )
+
+    def size(self, state):
+        """What the objective is told per unit of: rows."""
+        return max(state.mass, 1e-300)
+
+    def summary(self, state):
+        """What is published: the state itself, which is one of whole rows at any time."""
+        return state
+
+    def begin(self, state):  # noqa: ARG002
+        """Forget the sums that every sweep makes anew."""
+        self.sums[...] = 0.0
+
+    def global_step(self, state, lap):
+        """Nothing is left to do after a sweep."""
+
+    def log_predictive(self, state):  # noqa: ARG002
+        """Sum over the sweep's rows of their log predictive densities before each was added."""
+        return float(self.sums[0])
+
+    def _over_rows(self, state, x, start, call, grow=lambda: None, new=True):
+        """``call(clusters, rule, row)`` until it has done all rows of ``x``, with more room whenever it stops.
+
+        ``start`` is the place of the first of them among all rows; ``new`` whether they come for the first time.
+        """
+        row = 0
+        while row < len(x):
+            clusters = state.sums.kernel(x, state.n_slots)
+            stop = call(clusters, self.rule(state), row)
+            state.used(clusters.n_slots)
+            state.n_rows += ((stop if stop >= 0 else -1 - stop) - row) * new
+            if stop < 0:
+                self._refuse(start - 1 - stop)
+            row = stop
+            if row < len(x):
+                if state.n_slots == state.capacity:
+                    state.grow()
+                grow()
+
+    def _refuse(self, number):
+        """Name a row by its place among all rows."""
+        raise ValueError(
+            f"row {number if self.numbers is None else self.numbers[number]} of X has no finite density under the "
+            "clusters; rescale X, or remove rows with extreme values"
+        )
+
+
+class RowResponsibilities:
+    """Responsibilities of a block's rows, sparse: row i has ``lengths[i]`` entries from ``starts[i]`` on.
+
+    Parameters
+    ----------
+    n_rows : int
+    """
+
+    def __init__(self, n_rows):
+        self.starts = np.zeros(n_rows, dtype=np.int64)
+        self.lengths = np.zeros(n_rows, dtype=np.intc)
+        self.slots = np.zeros(FIRST_ENTRIES * n_rows, dtype=np.intc)
+        self.values = np.zeros(FIRST_ENTRIES * n_rows)
+        self.n_used = 0
+
+    def kernel(self):
+        """For a kernel, which may go on writing."""
+        return Responsibilities(self.starts, self.lengths, self.slots, self.values, self.n_used)
+
+    def grow(self, least):
+        """Room for half as many entries more, and for ``least``."""
+        size = max(self.n_used + least, len(self.slots) * 3 // 2)
+        self.slots, self.values = np.resize(self.slots, size), np.resize(self.values, size)
+
+
+class StreamingModel(NGGPModel):
+    """Assumed density filtering in the first sweep, expectation propagation in the others ([TFF15] Section 3).
+
+    ``record`` says whether rows will be visited again, and so their responsibilities kept.
+    """
+
+    objective = "log_predictive"
+    recount_every = 1  # round-off, and the clusters that lost their rows
+
+    def __init__(self, *args, record=False, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.record = record
+
+    def change(self, state):  # noqa: ARG002
+        """Half the sum over rows of |q - q_old|; all of it in the first sweep."""
+        return float(self.sums[1]) / 2
+
+    def stream(self, x, weight, state, start, kept=None):
+        """Add rows in order (Algorithm 1), and keep their responsibilities in ``kept``.
+
+        Unless they are kept, merges and prunes come after so many rows, however blocks are cut.
+        """
+        if kept is not None or self.moves is None:
+            self._add(x, weight, state, start, kept)
+            return
+        first = 0
+        while first < len(x):
+            last = min(len(x), first + self.moves.rows_left(state))
+            part = None if weight is None else weight[first:last]
+            seen = RowResponsibilities(last - first) if self.moves.wants_overlap else None
+            self._add(x[first:last], part, state, start + first, seen)
+            if seen is not None:
+                self.moves.observe(seen.kernel(), part, state)
+            self.moves.after_rows(self.prior, state)
+            first = last
+
+    def _add(self, x, weight, state, start, kept):
+        def call(clusters, rule, row):
+            if kept is None:
+                return stream(clusters, rule, weight, row, None, self.sums[:1])
+            out = kept.kernel()
+            row = stream(clusters, rule, weight, row, out, self.sums[:1])
+            kept.n_used = out.n_used
+            return row
+
+        self._over_rows(state, x, start, call, lambda: kept is None or kept.grow(state.capacity))
+
+    def sweep(self, x, weight, part, state, start, number):
+        """One block: added in the first sweep, visited again in the others."""
+        if not self.record:
+            self.stream(x, weight, state, start)
+        elif number == 0:
+            self.stream(x, weight, state, start, part)
+            self.sums[1] += 2.0 * (len(x) if weight is None else weight.sum())
+        else:
+            self.revisit(x, weight, part, state, start)
+
+    def revisit(self, x, weight, part, state, start):
+        """Each row under all others (Algorithm 2), its old responsibilities replaced."""
+        old, new = part.kernel(), RowResponsibilities(len(x))
+
+        def call(clusters, rule, row):
+            out = new.kernel()
+            row = revisit(clusters, rule, weight, row, old, out, self.sums)
+            new.n_used = out.n_used
+            return row
+
+        self._over_rows(state, x, start, call, lambda: new.grow(state.capacity), new=False)
+        vars(part).update(vars(new))
+
+    def recount(self, visits, state):
+        """Drop clusters that have lost their rows, and make all sums anew from the responsibilities."""
+        if not self.record:
+            return
+        index = self._move(visits, state)
+        state.clear()
+        homeless = []
+        for x, weight, part, start in visits:
+            responsibilities = part.kernel()
+            had = part.lengths > 0
+            rename(responsibilities, index)
+            add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, responsibilities)
+            homeless += [
+                (x[row : row + 1], None if weight is None else weight[row : row + 1], part, row, start + row)
+                for row in np.flatnonzero(had & (part.lengths == 0))
+            ]
+        state.recount(self.prior.discount)
+        for x, weight, part, row, number in homeless:
+            self._house(x, weight, part, row, state, number)
+
+    def _move(self, visits, state):
+        """Merge clusters and drop those without rows; returns the new slot of each old one, -1 for none."""
+        merged = []
+        if self.moves is not None:
+            if self.moves.wants_overlap:
+                state.counts_then[...] = 0.0
+                for _, weight, part, _ in visits:
+                    self.moves.observe(part.kernel(), weight, state)
+            merged = self.moves.merge(self.prior, state)
+            state.looked()
+        kept = np.flatnonzero(state.counts[: state.n_slots] > max(self.threshold, self.prior.discount))
+        index = np.full(state.n_slots, -1, dtype=np.intc)
+        index[kept] = np.arange(len(kept))
+        for first, second in reversed(merged):
+            index[second] = index[first]
+        state.keep(kept)
+        return index
+
+    def _house(self, x, weight, part, row, state, number):
+        """Responsibilities of a row that has lost all of its clusters."""
+        one, log_predictive = RowResponsibilities(1), self.sums[0]
+        self.revisit(x, weight, one, state, number)
+        self.sums[0] = log_predictive  # the sweep has added that of the row
+        state.expect(one.slots[: one.n_used], one.values[: one.n_used])
+        if part.n_used + one.n_used > len(part.slots):
+            part.grow(one.n_used)
+        part.starts[row], part.lengths[row] = part.n_used, one.n_used
+        part.slots[part.n_used :][: one.n_used] = one.slots[: one.n_used]
+        part.values[part.n_used :][: one.n_used] = one.values[: one.n_used]
+        part.n_used += one.n_used
+
+
+class GibbsModel(NGGPModel):
+    """Collapsed Gibbs sampling given u, and u given the partition (Favaro and Teh 2013): exact.
+
+    Parameters
+    ----------
+    seed : int
+        Keys the random numbers of rows, with the row's number and the sweep.
+    rng : Generator
+        For u and the concentration.
+    concentration_prior : tuple of float or None
+        Shape and rate of the concentration's Gamma prior; None keeps it as it is.
+    """
+
+    objective = "log_joint"
+
+    def __init__(self, prior, max_components, seed, rng, concentration_prior=None):
+        super().__init__(prior, threshold=0.0, max_components=max_components)
+        self.seed = seed
+        self.rng = rng
+        self.concentration_prior = concentration_prior
+        self.log_u = 0.0  # before the first draw
+
+    def sweep(self, x, weight, labels, state, start, number):
+        """Draw the clusters of all rows of a block, in order."""
+        log_new = np.log(self.prior.concentration) + self.prior.discount * self.prior.log_shift(self.log_u)
+
+        def call(clusters, rule, row):
+            return draw(
+                clusters, rule, weight, row, labels, state.members, log_new, self.seed, start, number, self.sums[1:]
+            )
+
+        self._over_rows(state, x, start, call, new=number == 0)
+
+    def gather(self, visits, state):
+        """Start with all rows that say something in one cluster."""
+        state.used(1)
+        for x, weight, labels, start in visits:
+            bad = np.flatnonzero(~np.isfinite(state.sums.kernel(x, 0).scores(0, len(x))[1]))
+            if len(bad):  # one such row spoils the cluster for all others
+                self._refuse(start + bad[0])
+            labels[...] = state.sums.kernel(x, 1).place(0)
+            state.members[0] += (labels == 0).sum()
+            self._add_up(x, weight, labels, state)
+        state.recount(self.prior.discount)
+
+    def _add_up(self, x, weight, labels, state):
+        own = Responsibilities(np.arange(len(labels)), (labels >= 0).astype(np.intc), labels, np.ones(len(labels)))
+        add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, own)
+
+    def global_step(self, state, lap):  # noqa: ARG002
+        """Draw u, and the concentration if it has a prior."""
+        n_clusters = int((state.members > 0).sum())
+        self.log_u = self.prior.sample_log_u(state.mass, n_clusters, self.rng)
+        if self.concentration_prior is not None:
+            a = self.prior.sample_concentration(n_clusters, self.log_u, self.rng, *self.concentration_prior)
+            self.prior = NGGP(a, self.prior.discount, self.prior.tilt)
+        state.log_u = self.log_u
+
+    def recount(self, visits, state):
+        """All sums anew from the labels; slots stay where they are."""
+        state.clear()
+        for x, weight, labels, _ in visits:
+            self._add_up(x, weight, labels, state)
+        state.recount(self.prior.discount)
+
+    def log_joint(self, state):
+        """log p(partition, u, rows) of the sweep's last draws, but for what no draw changes."""
+        slots = np.flatnonzero(state.members > 0)
+        counts, n, a = state.counts[slots], state.mass, self.prior
+        partition = (n - 1.0) * self.log_u - a.laplace_exponent(self.log_u) + a.log_kappa(counts, self.log_u).sum()
+        return float(partition + state.sums.evidence(slots).sum())

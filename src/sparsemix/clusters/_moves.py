@@ -1,0 +1,107 @@
+"""Merges of clusters that say the same, and prunes of those that died: looks at the clusters after so many rows."""
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsemix._kernels.clusters._sequential import add_overlap
+
+# What a criterion must exceed, unless the caller says otherwise.
+MERGE_THRESHOLDS = {"bayes_factor": 3.0, "responsibility": 0.9, "similarity": 0.98}
+# Pairs less similar than this are not asked for their Bayes factor.
+SIMILAR = 0.8
+# Slots of dead clusters are given up when they are this share of all.
+DEAD_SHARE = 0.125
+
+
+class Moves:
+    """What is done to the clusters every so many rows of a stream, or at the end of every epoch.
+
+    Parameters
+    ----------
+    every : int
+        Rows from look to look.
+    criterion : {"bayes_factor", "responsibility", "similarity"} or None
+        By which clusters are merged; None merges none.
+    threshold : float or None
+        What a pair's criterion must exceed.
+    prune_threshold : float or None
+        Clusters of smaller mass are forgotten at the second look after they were opened.
+    """
+
+    def __init__(self, every, criterion=None, threshold=None, prune_threshold=None):
+        self.every = every
+        self.criterion = criterion
+        self.threshold = MERGE_THRESHOLDS.get(criterion) if threshold is None else threshold
+        self.prune_threshold = prune_threshold
+
+    @property
+    def wants_overlap(self):
+        """Whether the rows' responsibilities decide."""
+        return self.criterion == "responsibility"
+
+    def rows_left(self, state):
+        """Rows until the next look."""
+        return self.every - state.n_rows % self.every
+
+    def after_rows(self, prior, state):
+        """Look at the clusters of a stream, if it is time."""
+        if state.n_rows % self.every:
+            return
+        self.merge(prior, state)
+        if self.prune_threshold is not None:
+            old = state.ids[: state.n_slots] < state.looked_id
+            light = state.counts[: state.n_slots] < self.prune_threshold
+            state.forget(np.flatnonzero(old & light), prior.discount)
+        live = state.live(prior.discount)
+        if state.n_slots - len(live) > DEAD_SHARE * state.n_slots:
+            state.keep(live)
+            state.recount(prior.discount)
+        state.looked()
+
+    def observe(self, responsibilities, weight, state):
+        """Note which clusters share the rows of a block."""
+        add_overlap(responsibilities, weight, state.overlap)
+
+    def merge(self, prior, state):
+        """Join the best pair until none exceeds the threshold; returns the slots joined, as (kept, gone)."""
+        slots, merged = state.live(prior.discount), []
+        if self.criterion is None or len(slots) < 2:
+            return merged
+        values = np.full((len(slots), len(slots)), -np.inf)
+        for i in range(len(slots) - 1):
+            values[i, i + 1 :] = self._values(prior, state, slots[i], slots[i + 1 :])
+        while values.max() > self.threshold:
+            i, j = np.unravel_index(values.argmax(), values.shape)
+            state.merge(slots[i], slots[j])
+            merged.append((slots[i], slots[j]))
+            slots, values = np.delete(slots, j), np.delete(np.delete(values, j, axis=0), j, axis=1)
+            anew = self._values(prior, state, slots[i], slots)
+            values[i, i + 1 :], values[:i, i] = anew[i + 1 :], anew[:i]
+        state.recount(prior.discount)
+        return merged
+
+    def _values(self, prior, state, slot, others):
+        """The criterion for one cluster with each of some others."""
+        if self.criterion == "responsibility":
+            return state.shared(slot, others)
+        similarity = state.sums.similarity([slot], others)[0]
+        if self.criterion == "similarity":
+            return similarity
+        values = np.full(len(others), -np.inf)
+        near = np.flatnonzero((similarity >= SIMILAR) & (others != slot))
+        if len(near):
+            values[near] = log_bayes_factor(prior, state, slot, others[near])
+        return values
+
+
+def log_bayes_factor(prior, state, slot, others):
+    """Log Bayes factor of one cluster against two, for a slot with each of some others.
+
+    The first part is the evidence of the rows, the second that of the partition given u: kappa of the union over the
+    product of the two kappas ([TFF15] Eq. 6).
+    """
+    sums, counts, sigma = state.sums, state.counts, prior.discount
+    rows = sums.merged_evidence(slot, others) - sums.evidence([slot]) - sums.evidence(others)
+    n, m = counts[slot], counts[others]
+    kappa = gammaln(n + m - sigma) + gammaln(1.0 - sigma) - gammaln(n - sigma) - gammaln(m - sigma)
+    return rows + kappa - np.log(prior.concentration) - sigma * prior.log_shift(state.log_u)

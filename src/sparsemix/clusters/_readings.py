@@ -1,0 +1,304 @@
+"""What a mixture without a fixed number of clusters tells: predictions, densities, its clusters."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp, softmax
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._engine.blocks import spans
+from sparsemix._estimator.checks import check_weights
+from sparsemix.clusters._parameters import check_data, weighted_rows
+
+# Scores that are made at once.
+TILE_SCORES = 1 << 17
+# Rows whose words are read at once.
+BLOCK = 4096
+
+
+class FittedClusters:
+    """The clusters of a state as they predict; everything is made on first use and not pickled.
+
+    Parameters
+    ----------
+    prior : NGGP
+    state : ClusterState
+    rule : {"mode", "quadrature"}
+        Of the weight of a new cluster.
+    expected : float
+        Number of clusters that this weight goes by.
+    """
+
+    shared = False  # whether others may hold the same state
+
+    def __init__(self, prior, state, rule, expected):
+        self.prior = prior
+        self.state = state
+        self.rule = rule
+        self.expected = expected
+
+    def __getstate__(self):
+        return {name: vars(self)[name] for name in ("prior", "state", "rule", "expected")}
+
+    @cached_property
+    def slots(self):
+        """Slots of the clusters that are published, in the order they were opened."""
+        live = self.state.live(self.prior.discount)
+        return live[np.argsort(self.state.ids[live])]
+
+    @cached_property
+    def log_weights(self):
+        """Log prior probabilities that the next row is of each cluster, and last of a new one, (K + 1,)."""
+        if not len(self.slots):
+            return np.zeros(1)
+        new = self.prior.log_new_weight(self.state.mass, self.expected, self.rule)
+        weights = np.append(np.log(self.state.counts[self.slots] - self.prior.discount), new)
+        return weights - logsumexp(weights)
+
+    def each_tile(self, rows, function):
+        """``function(start, stop, weights, new)``: log prior + log predictive density of rows, (n, K) and (n,)."""
+        if not len(self.slots):
+            raise ValueError(
+                "there is no cluster yet, only rows without words or of weights below discount were seen; fit others"
+            )
+        state, log_weights = self.state, self.log_weights
+        columns = slice(None) if np.array_equal(self.slots, np.arange(state.n_slots)) else self.slots
+        tile = max(16, TILE_SCORES // state.n_slots)
+        for first, last in spans(len(rows), BLOCK):
+            kernel = state.sums.kernel(rows.read(slice(first, last)), state.n_slots)
+            for start, stop in spans(last - first, tile):
+                scores, new = kernel.scores(start, stop)
+                weights = scores[:, columns] + log_weights[:-1]
+                function(first + start, first + stop, weights, new + log_weights[-1])
+
+    def log_density(self, rows):
+        """Log predictive density of each row, a new cluster included, (n,)."""
+        out = np.empty(len(rows))
+
+        def mix(start, stop, weights, new):
+            out[start:stop] = np.logaddexp(logsumexp(weights, axis=1), new)
+
+        self.each_tile(rows, mix)
+        return out
+
+
+class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
+
+    n_nonzero = None  # of estimators that have no such parameter
+
+    def predict(self, X):
+        """The cluster that explains each row best: of largest responsibility, the older one of two equals.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+            Places in ``weights_`` and the other attributes by cluster. ``cluster_ids_[labels]`` are numbers that stay
+            with their clusters while a stream goes on.
+        """
+        return self._labels(self._rows(X))
+
+    def predict_proba(self, X):
+        """Responsibilities of the clusters, a dense array; see ``predict_sparse_proba`` for many clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_clusters), float64
+            Each row sums to one: that a row might open a cluster plays no part.
+        """
+        rows = self._rows(X)
+        resp = np.empty((len(rows), self.n_clusters_))
+
+        def respond(start, stop, weights, new):  # noqa: ARG001
+            resp[start:stop] = softmax(weights, axis=1)
+
+        self._fitted.each_tile(rows, respond)
+        return resp
+
+    def predict_sparse_proba(self, X):
+        """The responsibilities that training uses: those above 1e-6, at most ``n_nonzero`` a row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : scipy.sparse.csr_array of shape (n_samples, n_clusters)
+            Entries of each row sum to one.
+        """
+        rows, tiles = self._rows(X), []
+
+        def keep(start, stop, weights, new):  # noqa: ARG001
+            resp = softmax(weights, axis=1)
+            resp[resp < 1e-6] = 0.0
+            if self.n_nonzero is not None and self.n_nonzero < resp.shape[1]:
+                others = np.argsort(-resp, axis=1, kind="stable")[:, self.n_nonzero :]
+                np.put_along_axis(resp, others, 0.0, axis=1)
+            tiles.append(sparse.csr_array(resp / resp.sum(axis=1, keepdims=True)))
+
+        self._fitted.each_tile(rows, keep)
+        return sparse.csr_array(sparse.vstack(tiles))
+
+    def transform(self, X):
+        """Responsibilities of the clusters as features; the same as ``predict_proba``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_clusters), float64
+            Each row sums to one.
+        """
+        return self.predict_proba(X)
+
+    def score_samples(self, X):
+        """Log predictive density of each row, given all that was learned; a new cluster is one of the possibilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64
+            Natural logarithms. For word counts those of a sequence of words, without the multinomial coefficient.
+        """
+        return self._log_density(self._rows(X))
+
+    def score(self, X, y=None, sample_weight=None, per="row"):  # noqa: ARG002
+        """Mean log predictive density of rows, best those that were held out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in the mean.
+        per : {"row", "token"}, default="row"
+            What the mean is over; "token" is for word counts.
+
+        Returns
+        -------
+        score : float
+            Comparable between any number of clusters, priors and settings of the same likelihood.
+        """
+        if per not in ("row", "token") or (per == "token" and self.likelihood != "multinomial"):
+            raise ValueError(f"per={per!r}; it must be 'row', or for likelihood='multinomial' 'token'")
+        rows = self._rows(X)
+        log_density = self._log_density(rows)
+        weight = check_weights(sample_weight, len(log_density))
+        if per == "row":
+            return float(np.average(log_density, weights=weight))
+        weight = np.ones(len(log_density)) if weight is None else weight
+        lengths = np.asarray(rows.X.sum(axis=1), dtype=np.float64).ravel()
+        if not weight @ lengths > 0:
+            raise ValueError("no document of X has a token, so there is no score per token")
+        return float(weight @ log_density / (weight @ lengths))
+
+    # -- the clusters
+
+    @property
+    def n_clusters_(self):
+        """Clusters that a row may join."""
+        return len(self._attribute("n_clusters_").slots)
+
+    @property
+    def cluster_ids_(self):
+        """Number of each cluster in the order they were opened, (n_clusters,); it stays when others go."""
+        fitted = self._attribute("cluster_ids_")
+        return fitted.state.ids[fitted.slots]
+
+    @property
+    def counts_(self):
+        """Expected mass of rows in each cluster n_k, (n_clusters,)."""
+        fitted = self._attribute("counts_")
+        return fitted.state.counts[fitted.slots]
+
+    @property
+    def weights_(self):
+        """Prior probabilities that the next row is of each cluster, (n_clusters,); less one by ``new_weight_``."""
+        return np.exp(self._attribute("weights_").log_weights[:-1])
+
+    @property
+    def new_weight_(self):
+        """Prior probability that the next row opens a cluster."""
+        return float(np.exp(self._attribute("new_weight_").log_weights[-1]))
+
+    @property
+    def means_(self):
+        """Posterior means of the clusters, (n_clusters, n_features): word distributions, or means of rows."""
+        fitted = self._attribute("means_")
+        return fitted.state.sums.means(fitted.slots)
+
+    @property
+    def covariances_(self):
+        """Posterior mean covariances of Gaussian clusters, in scikit-learn's shapes."""
+        fitted = self._attribute("covariances_")
+        if not fitted.state.sums.has_covariances:
+            raise AttributeError("likelihood='multinomial' has no covariances and no attribute 'covariances_'")
+        return fitted.state.sums.covariances(fitted.slots)
+
+    @property
+    def n_samples_seen_(self):
+        """Rows of positive weight that were learned from."""
+        return self._attribute("n_samples_seen_").state.n_rows
+
+    @property
+    def _n_features_out(self):
+        return self.n_clusters_
+
+    def __sklearn_is_fitted__(self):
+        """Whether there are clusters."""
+        return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        counts = self.likelihood == "multinomial"
+        tags.input_tags.sparse = tags.input_tags.positive_only = counts
+        return tags
+
+    def _attribute(self, name):
+        if not hasattr(self, "_fitted"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
+        return self._fitted
+
+    def _rows(self, X):
+        """Rows as the fitted clusters read them."""
+        check_is_fitted(self)
+        return self._read(check_data(self, X, reset=False))
+
+    def _read(self, X):
+        """The same for rows that were checked."""
+        return weighted_rows(self, X, None, getattr(self._fitted.state.sums, "shift", None))[0]
+
+    def _labels(self, rows):
+        labels = np.empty(len(rows), dtype=np.int64)
+
+        def best(start, stop, weights, new):  # noqa: ARG001
+            labels[start:stop] = weights.argmax(axis=1)
+
+        self._fitted.each_tile(rows, best)
+        return labels
+
+    def _log_density(self, rows):
+        return self._fitted.log_density(rows)

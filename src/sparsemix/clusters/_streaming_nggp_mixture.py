@@ -1,0 +1,441 @@
+"""StreamingNGGPMixture: clusters that grow with a stream, in one pass or several."""
+
+import numbers
+import time
+
+import numpy as np
+from sklearn.base import ClusterMixin
+
+from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.blocks import spans
+from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.sweeps import RowState, Sweeps, run
+from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix.clusters._model import RowResponsibilities, StreamingModel
+from sparsemix.clusters._moves import MERGE_THRESHOLDS, Moves
+from sparsemix.clusters._parameters import (
+    ROWS,
+    SHARED,
+    check_data,
+    make_prior,
+    make_state,
+    prior_is_given,
+    weighted_rows,
+)
+from sparsemix.clusters._readings import ClusterReadings, FittedClusters
+
+# Attributes that tell of the last ``fit``.
+OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
+
+
+class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
+    """Mixture whose number of clusters grows with the data, learned in one pass over a stream or in several.
+
+    Use it where the number of clusters is unknown or never stops growing: documents as they arrive, rows that are seen
+    once. Each row gets responsibilities under the clusters so far and may open one; clusters are conjugate and
+    integrated out, so nothing is initialised and nothing iterates. The prior of the clusters is a normalized
+    generalized gamma process: the Dirichlet process (``discount=0``, clusters grow like log n), the normalized inverse
+    Gaussian (``discount=0.5``, like the square root of n), and everything between and beyond.
+
+    ``partial_fit`` is the stream: assumed density filtering [1]_, one row after the other, with the same result
+    however rows are cut into blocks. ``fit`` shuffles the rows, makes the same pass, and with ``n_epochs`` goes on by
+    expectation propagation: each row is taken out of the clusters and assigned anew under all others.
+
+    Parameters
+    ----------
+    likelihood : {"multinomial", "full", "diag", "spherical", "zero_mean"}, default="multinomial"
+        What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
+        covariance, or with a full one and mean zero.
+    concentration : float, default=None
+        a of the prior: larger opens more clusters. None means 1000 for "multinomial", where one word in a short text
+        speaks for an old cluster louder than the prior for a new one and long texts hardly notice, and 1 for
+        Gaussians.
+    discount : float in [0, 1), default=0.0
+        sigma of the prior: 0 is the Dirichlet process, 0.5 the normalized inverse Gaussian; larger makes more small
+        clusters.
+    tilt : float, default=1.0
+        tau of the prior. It matters through ``concentration * tilt ** discount`` alone; 0 is the normalized stable
+        process, for which the concentration does not matter.
+    new_cluster_threshold : float, default=None
+        epsilon: a row opens a cluster when its responsibility for a new one is larger. At least ``discount``, else the
+        cluster could never win another row. None means max(0.5, discount + 0.001): smaller ones open many clusters
+        that no row chooses again.
+    n_nonzero : int, default=None
+        Most clusters L that a row touches; None is all with a responsibility above 1e-6.
+    max_components : int, default=None
+        No cluster is opened beyond so many; None is no limit.
+    dirichlet_prior : float, default=0.03
+        Dirichlet parameter of every word in every cluster ("multinomial"). Smaller makes more clusters, and more
+        specific ones: on long texts it decides their number far more than the concentration.
+    mean_precision_prior : float, default=None
+        kappa_0, how many rows the prior of a mean counts as (Gaussians); None means 0.1.
+    mean_prior : array-like of shape (n_features,), default=None
+        Prior of the means (Gaussians); None means the mean of the data of the first call.
+    degrees_of_freedom_prior : float, default=None
+        nu_0 of the Wishart or Gamma prior (Gaussians); None means n_features + 2, for "diag" and "spherical" 3.
+    covariance_prior : array-like or float, default=None
+        B_0 (Gaussians) in scikit-learn's shapes. None means that a row under the prior has the covariance of the data
+        of the first call, of which kappa_0 / (1 + kappa_0) is within clusters.
+    u_rule : {"mode", "quadrature"}, default="mode"
+        How the auxiliary variable U enters the prior weights: at the mode of log U, or integrated out.
+    expected_clusters : {"recursion", "count"}, default="recursion"
+        The number of clusters that U goes by in a stream: expected under the responsibilities, or that there are.
+    merge_criterion : {"bayes_factor", "responsibility", "similarity"}, default=None
+        Merge pairs of clusters: by the log Bayes factor of one cluster against two, by the overlap of their
+        responsibilities (one less the normalized L1 distance [3]_), or by the similarity of their means or densities.
+        None merges none.
+    merge_threshold : float, default=None
+        What a pair must exceed; None means 3 for "bayes_factor", 0.9 for "responsibility", 0.98 for "similarity".
+    merge_every : int, default=1000
+        Rows between two looks for clusters to merge or to prune, in a stream or a single epoch; of several epochs each
+        ends with a look for clusters to merge.
+    prune_threshold : float, default=None
+        Clusters of smaller expected mass are forgotten, with their rows, at the second look after they were opened.
+        None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters
+        whose mass falls to ``new_cluster_threshold``, and assign their rows anew.
+    n_epochs : int, default=1
+        Passes of ``fit``: one of assumed density filtering, the others of expectation propagation.
+    tol : float, default=1e-3
+        ``fit`` ends when an epoch moves less than this share of all responsibilities.
+    shuffle : bool, default=True
+        Whether ``fit`` visits rows in random order; ``partial_fit`` never does.
+    compute_labels : bool, default=True
+        Whether ``fit`` ends with a pass that makes ``labels_``.
+    verbose : int, default=0
+        Print a line every so many epochs.
+    random_state : int, RandomState instance or None, default=None
+        For the order of the rows.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        Clusters that a row may join.
+    weights_ : ndarray of shape (n_clusters,)
+        Prior probabilities that the next row is of each.
+    new_weight_ : float
+        Prior probability that the next row opens a cluster.
+    counts_ : ndarray of shape (n_clusters,)
+        Expected mass of rows in each cluster.
+    cluster_ids_ : ndarray of shape (n_clusters,), int64
+        Number of each cluster in the order they were opened; it stays when others are merged or forgotten.
+    means_ : ndarray of shape (n_clusters, n_features)
+        Posterior mean word distributions, or means of Gaussians.
+    covariances_ : ndarray
+        Posterior mean covariances of Gaussians, in scikit-learn's shapes.
+    expected_n_clusters_ : float
+        E[K], expected number of clusters of the rows so far under their responsibilities.
+    u_ : float
+        Mode of U given the rows so far.
+    labels_ : ndarray of shape (n_samples,), int64
+        Cluster of each row of ``fit``, as ``predict`` has it.
+    n_iter_ : int
+        Epochs of the last ``fit``.
+    converged_ : bool
+        Whether the last epoch met ``tol``.
+    history_ : list of dict
+        For each epoch its number, the seconds so far, "log_predictive" (the sum over rows of their log predictive
+        densities: in the first epoch given the rows before, later given all others), the same per row, and "change".
+    n_samples_seen_ : int
+        Rows of positive weight that were learned from.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features, when the rows came with names.
+
+    See Also
+    --------
+    GibbsNGGPMixture : The same model by sampling: slower, exact in the limit.
+    SparseGaussianMixture : A given number of Gaussians, in batch or stochastic learning, with threads.
+    sklearn.mixture.BayesianGaussianMixture : Truncated variational inference for a Dirichlet process of Gaussians.
+
+    Notes
+    -----
+    A row costs (clusters) x (distinct words), or x n_features ** 2 for full covariances. Memory is that of the
+    clusters: 8 n_features bytes a cluster for counts, 8 n_features (n_features + 3) / 2 for full Gaussians, with up to
+    a quarter of spare room; expectation propagation keeps 12 bytes a responsibility, some three a row. Everything is
+    computed in double precision, in the order of rows, by one thread.
+
+    Documents without words say nothing about their cluster: they change nothing, and predictions give them the prior.
+    A row of weight w is one arrival of mass w. A Gaussian prior that is not given is taken from the first call, whose
+    block should then be large; given in full, blocks may have one row.
+
+    The width of the rows is fixed by the first call. For words that nobody has listed hash them
+    (``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``).
+
+    References
+    ----------
+    .. [1] Tank, A., Foti, N. J. and Fox, E. B., "Streaming Variational Inference for Bayesian Nonparametric Mixture
+       Models", AISTATS 2015, Sections 3.2 to 3.4, Algorithms 1 and 2.
+    .. [2] Favaro, S. and Teh, Y. W., "MCMC for Normalized Random Measure Mixture Models", Statistical Science 2013.
+    .. [3] Lin, D., "Online Learning of Nonparametric Mixture Models via Sequential Variational Approximation", NIPS
+       2013, Section 3.
+
+    Examples
+    --------
+    >>> from sparsemix import StreamingNGGPMixture
+    >>> from sparsemix.datasets import make_bars_mixture
+    >>> X, labels = make_bars_mixture(random_state=0)[:2]
+    >>> stream = StreamingNGGPMixture(concentration=1.0)
+    >>> for start in range(0, X.shape[0], 10):
+    ...     stream = stream.partial_fit(X[start : start + 10])
+    >>> stream.n_clusters_
+    10
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **SHARED,
+        "new_cluster_threshold": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
+        "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "u_rule": [StrOptions({"mode", "quadrature"})],
+        "expected_clusters": [StrOptions({"recursion", "count"})],
+        "merge_criterion": [StrOptions(set(MERGE_THRESHOLDS)), None],
+        "merge_threshold": [numbers.Real, None],
+        "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
+        "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
+        "n_epochs": [Interval(numbers.Integral, 1, None, closed="left")],
+        "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "compute_labels": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        likelihood="multinomial",
+        *,
+        concentration=None,
+        discount=0.0,
+        tilt=1.0,
+        new_cluster_threshold=None,
+        n_nonzero=None,
+        max_components=None,
+        dirichlet_prior=0.03,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        u_rule="mode",
+        expected_clusters="recursion",
+        merge_criterion=None,
+        merge_threshold=None,
+        merge_every=1000,
+        prune_threshold=None,
+        n_epochs=1,
+        tol=1e-3,
+        shuffle=True,
+        compute_labels=True,
+        verbose=0,
+        random_state=None,
+    ):
+        self.likelihood = likelihood
+        self.concentration = concentration
+        self.discount = discount
+        self.tilt = tilt
+        self.new_cluster_threshold = new_cluster_threshold
+        self.n_nonzero = n_nonzero
+        self.max_components = max_components
+        self.dirichlet_prior = dirichlet_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.u_rule = u_rule
+        self.expected_clusters = expected_clusters
+        self.merge_criterion = merge_criterion
+        self.merge_threshold = merge_threshold
+        self.merge_every = merge_every
+        self.prune_threshold = prune_threshold
+        self.n_epochs = n_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.compute_labels = compute_labels
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __getstate__(self):
+        if hasattr(self, "_fitted"):
+            self._fitted.shared = True  # a copy may hold the same state: the next call copies it first
+        return super().__getstate__()
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn clusters from all rows, in random order and ``n_epochs`` passes; what was learned before is dropped.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; sparse ones for counts only. Counts may be any numbers that are not negative.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: it arrives once, with that mass.
+
+        Returns
+        -------
+        self : StreamingNGGPMixture
+
+        Raises
+        ------
+        ValueError
+            For rows with NaN or infinity, negative counts or weights, and when no document has a word. Clusters that
+            were learned before stay as they were.
+        """
+        fits, started = [], time.perf_counter()
+        with self._all_or_nothing(lambda: self._publish(fits)):
+            X = check_data(self, X, reset=True)
+            rows, kept = weighted_rows(self, X, sample_weight)
+            if self.likelihood == "multinomial" and not rows.has_tokens:
+                raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+            order = seeded(self.random_state).permutation(len(rows)) if self.shuffle else None
+            state, rows = make_state(self, rows)
+            model = self._model(state, record=self.n_epochs > 1)
+            row_state = RowState(rows, 0, ROWS, order)
+            if model.record:
+                row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
+            observer = FitObserver(self, self.n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
+            schedule = Sweeps(has_bound=False, least_laps=2)
+            monitor = Monitor(
+                self.n_epochs, self.tol, schedule, self.verbose, type(self).__name__, observer, None, started
+            )
+            fits.append(monitor)
+            model.numbers = order if kept is None else (kept if order is None else kept[order])
+            run(model, rows, row_state, monitor, state)
+            self._publish(fits)
+            if self.compute_labels:
+                self.labels_ = self._labels(self._read(X))
+            observer.finish()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn from the next rows of a stream, one after the other in the order they have.
+
+        The result is the same bits however the stream is cut into calls. After an interrupt the clusters are those of
+        the rows before it, ``n_samples_seen_`` of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, one or many.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : StreamingNGGPMixture
+
+        Raises
+        ------
+        ValueError
+            As ``fit``; what was learned before stays. A row so extreme that it has no finite density under any cluster
+            ends the call; the rows before it are learned then.
+        """
+        begun = []
+        with self._all_or_nothing(lambda: self._publish_stream(begun)):
+            first = not hasattr(self, "_fitted")
+            if not first:
+                self._check_likelihood()
+            X = check_data(self, X, reset=first)
+            shift = None if first else getattr(self._fitted.state.sums, "shift", None)
+            rows, kept = weighted_rows(self, X, sample_weight, shift)
+            if first:
+                self._check_first(rows)
+                state, rows = make_state(self, rows)
+            else:
+                state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
+            model = self._model(state)
+            model.numbers = kept
+            begun.append((model, state, state.n_rows))
+            for start, stop in spans(len(rows), ROWS):
+                part = slice(start, stop)
+                with interrupts_wait():
+                    model.stream(rows.read(part), rows.weight(part), state, start)
+            self._publish_stream(begun)
+        return self
+
+    @property
+    def expected_n_clusters_(self):
+        """E[K], expected number of clusters of the rows so far under their responsibilities."""
+        return self._attribute("expected_n_clusters_").state.expected_clusters
+
+    @property
+    def u_(self):
+        """Mode of U given the rows so far, in E[K] clusters."""
+        fitted = self._attribute("u_")
+        return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
+
+    # -- inside
+
+    def _model(self, state, record=False):
+        """The model of the parameters, for a state that begins or goes on."""
+        threshold = self.new_cluster_threshold
+        if threshold is None:
+            threshold = max(0.5, self.discount + 0.001)
+        elif threshold < self.discount:
+            raise ValueError(
+                f"new_cluster_threshold is {threshold}; it must be at least discount={self.discount}, or a new cluster "
+                "could win no further row"
+            )
+        moves = None
+        if self.merge_criterion is not None or self.prune_threshold is not None:
+            moves = Moves(self.merge_every, self.merge_criterion, self.merge_threshold, self.prune_threshold)
+            if moves.wants_overlap and state.overlap is None:
+                state.overlap = np.zeros((state.capacity, state.capacity))
+        return StreamingModel(
+            make_prior(self), threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
+            self.expected_clusters == "recursion", moves, record=record,
+        )  # fmt: skip
+
+    def _check_first(self, rows):
+        """Priors that are taken from the data need some."""
+        if self.likelihood != "multinomial" and not prior_is_given(self) and len(rows) < 2:
+            raise ValueError(
+                "the first call of partial_fit has 1 sample (row), from which no prior can be taken; give mean_prior "
+                "and covariance_prior, or a larger first block"
+            )
+
+    def _check_likelihood(self):
+        """A stream goes on as it began."""
+        began = self._fitted.state.sums.likelihood
+        if began != self.likelihood:
+            raise ValueError(
+                f"likelihood is {self.likelihood!r}, but the stream began with {began!r}; set it back, or call fit to "
+                "begin anew"
+            )
+
+    def _readings(self, prior, state):
+        recursion = self.expected_clusters == "recursion"
+        expected = state.expected_clusters if recursion else len(state.live(prior.discount))
+        return FittedClusters(prior, state, self.u_rule, expected)
+
+    def _attributes(self, monitor, copy=False):
+        """Fitted attributes as of the last row."""
+        state = monitor.stats.copy() if copy else monitor.stats
+        return {
+            "_fitted": self._readings(monitor.model.prior, state),
+            "n_iter_": monitor.n_laps,
+            "converged_": monitor.converged,
+            "history_": list(monitor.history),
+        }
+
+    def _publish_stream(self, begun):
+        """Publish the clusters of the rows so far; whether rows have come."""
+        if not begun or begun[0][1].n_rows == begun[0][2]:
+            return False
+        model, state, _ = begun[0]
+        for name in OF_FIT:
+            vars(self).pop(name, None)
+        self._fitted = self._readings(model.prior, state)
+        return True
+
+    def _publish(self, fits):
+        """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""
+        if not fits or fits[0].stats is None:
+            return False
+        for name in OF_FIT:
+            vars(self).pop(name, None)
+        vars(self).update(self._attributes(fits[0]))
+        return True

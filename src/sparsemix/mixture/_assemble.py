@@ -1,0 +1,151 @@
+"""From an estimator's parameters to model, prior, start and schedule, with the checks that need the data's shape."""
+
+from copy import copy
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._estimator.gaussian_prior import check_covariances, check_shape, prior_arguments
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix.mixture._candidates import PATIENCE, CandidateSearch
+from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
+from sparsemix.mixture._start import Start, data_gaussian
+
+# Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
+INIT_ROWS = 20_000
+INIT_ROWS_PER_COMPONENT = 50
+# Minibatches by default: enough rows for every component to have some. A memoized batch is a tenth of the data; an
+# online one replaces much of the statistics, so it should hold as many rows of each component as make a covariance.
+BATCH_ROWS = 1_000
+BATCH_ROWS_PER_COMPONENT = 10
+MEMOIZED_BATCHES = 10
+# Components on a row's list of candidates, and the number of components from which on there are lists.
+CANDIDATES = 4
+CANDIDATES_FROM = 100
+
+
+def assemble(params, rows, workers):
+    """Rows less their shift, a new model for them, and the prior that smooths its start.
+
+    What depends on data (the shift, default priors) is fixed here.
+    """
+    family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
+    if family.has_means:
+        rows = Rows(rows.X, rows.sample_weight, rows.mean())
+    data = data_gaussian(family, rows, workers)
+    smoothing = family.prior(data)
+    sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
+    if params.inference == "em":
+        return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), smoothing
+    prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
+    concentration = params.weight_concentration_prior
+    concentration = 1.0 / params.n_components if concentration is None else concentration
+    stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
+    weights = (StickBreakingWeights if stick_breaking else DirichletWeights)(concentration)
+    return rows, VariationalMixture(family, weights, prior, *sizes), smoothing
+
+
+def make_search(params, rng, step_rows, stored=True, known=False):
+    """How candidates are found by steps of so many rows; None when the weights of all components are made.
+
+    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. Components that
+    are ``known``, from a fit or from the user, are looked at whole first unless the user says otherwise: a few at
+    random would blend them.
+    """
+    n_components, size = params.n_components, params.candidates
+    if size == "auto":
+        size = max(CANDIDATES, kept_entries(params))
+        if not stored or n_components < CANDIDATES_FROM or 4 * size > n_components:
+            return None
+    if size == "all":
+        return None
+    size = max(size, kept_entries(params))
+    if size >= n_components:
+        return None
+    every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
+    seed = int(rng.integers(2**31))
+    first = params.candidates_init or ("all" if known else "random")
+    return CandidateSearch(size, seed, every, all_first=first == "all")
+
+
+def kept_entries(params):
+    """L: ``n_nonzero``, at most K; None is dense."""
+    return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
+
+
+def resume(params, fitted, rows):
+    """Rows, model and initial statistics of a fit that goes on from a fitted mixture."""
+    model, family = copy(fitted.model), GAUSSIANS[params.covariance_type]
+    kind = MaximumLikelihoodMixture if params.inference == "em" else VariationalMixture
+    if (model.n_components, type(model.family), type(model)) != (params.n_components, family, kind):
+        raise ValueError(
+            f"warm_start goes on with n_components={model.n_components} of {type(model.family).__name__} in a "
+            f"{type(model).__name__}, as fitted; keep n_components, covariance_type and inference, or set "
+            "warm_start=False"
+        )
+    model.n_nonzero = kept_entries(params)
+    stats = fitted.stats.copy()
+    stats.scale(rows.mass / float(stats["mass"]))
+    return Rows(rows.X, rows.sample_weight, model.shift, model.dtype), model, stats
+
+
+def make_start(params, model, smoothing, n_rows, kept=None, n_init_iter=0):
+    """The start of a fit.
+
+    ``kept`` selects the rows of a given matrix of responsibilities; ``n_init_iter`` holds where the parameter is None.
+    """
+    family, n_components = model.family, model.n_components
+    weights = means = covariances = None
+    if params.weights_init is not None:
+        weights = check_shape("weights_init", params.weights_init, (n_components,))
+        if (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
+            raise ValueError(f"weights_init must not be negative and sum to one; they sum to {weights.sum()}")
+    if params.means_init is not None and family.has_means:
+        means = check_shape("means_init", params.means_init, (n_components, family.n_features)) - model.shift
+    if params.precisions_init is not None:
+        precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
+        inverse = 1.0 / precisions if family.structure in ("diag", "spherical") else np.linalg.inv(precisions)
+        covariances = family.pack_covariances(inverse)
+    size = params.init_size
+    if size is None:
+        size = max(INIT_ROWS, INIT_ROWS_PER_COMPONENT * n_components)
+    init_params = params.init_params
+    if not isinstance(init_params, str):
+        init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
+    n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
+    return Start(model, smoothing, init_params, n_init_iter, size, weights, means, covariances)
+
+
+def check_responsibilities(resp, n_rows, n_components, kept):
+    """A given (N, K) matrix, dense or sparse, as CSR, without the rows that have no weight."""
+    resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
+    if resp.shape[0] != n_rows:
+        raise ValueError(f"init_params has {resp.shape[0]} rows, expected one for each of the {n_rows} rows of X")
+    if resp.shape[1] != n_components:
+        raise ValueError(f"init_params has {resp.shape[1]} columns, expected one for each of {n_components} components")
+    bad = np.flatnonzero((np.asarray(resp.sum(axis=1)).ravel() <= 0) | (resp.min(axis=1).toarray().ravel() < 0))
+    if len(bad):
+        raise ValueError(f"row {bad[0]} of init_params is not a distribution; give non-negative, not all zero rows")
+    return resp if kept is None else resp[kept]
+
+
+def make_schedule(params, rows, rng):
+    """The schedule of ``learning_method``."""
+    n_rows = len(rows)
+    if params.learning_method == "batch":
+        return Batch(n_rows)
+    size = params.batch_size
+    if size is None:
+        per_component = BATCH_ROWS_PER_COMPONENT
+        if params.learning_method == "online" and params.covariance_type in ("full", "zero_mean"):
+            per_component = max(per_component, rows.X.shape[1])
+        size = max(BATCH_ROWS, per_component * params.n_components)
+        if params.learning_method == "memoized":
+            size = max(size, -(-n_rows // MEMOIZED_BATCHES))
+    if params.learning_method == "memoized":
+        return Memoized(n_rows, size, rng)
+    return Stochastic(n_rows, size, rng, params.learning_decay, params.learning_offset, rows.mass)

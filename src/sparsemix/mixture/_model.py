@@ -1,0 +1,197 @@
+"""Mixtures of Gaussians as the engine sees them: local step, sums, global step, bound."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sparsemix._kernels.gaussians import _accumulate
+from sparsemix._kernels.vectors import _topl
+from sparsemix._stats.families import serial
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix._stats.weights import MaximumLikelihoodWeights
+from sparsemix.mixture._candidates import TILE, TILE_ONCE
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Responsibilities by component: entries ``starts[k]`` to ``starts[k + 1]`` belong to component k."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+    resp: np.ndarray
+
+    @classmethod
+    def of(cls, resp, sample_weight, n_components):
+        """Group the responsibilities of a chunk."""
+        n_entries = resp.indices.size
+        groups = cls(
+            np.empty(n_components + 1, dtype=np.intp), np.empty(n_entries, dtype=np.int32), np.empty(n_entries)
+        )
+        _accumulate.group_by_component(
+            resp.indices, resp.values, sample_weight, groups.starts, groups.rows, groups.resp
+        )
+        return groups
+
+    def shares(self, n_shares):
+        """Ranges of components with about equally many entries."""
+        bounds = np.searchsorted(self.starts, np.linspace(0, self.starts[-1], n_shares + 1)[1:-1])
+        bounds = [0, *bounds, len(self.starts) - 1]
+        return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
+
+
+class MixtureModel:
+    """An additive model: everything it learns is a function of prior + statistics.
+
+    Parameters
+    ----------
+    family : GaussianFamily
+    weights : prior of the mixture weights
+    n_components : int
+        K.
+    n_nonzero : int
+        L, at most K.
+    dtype : dtype
+        Of the rows and of the table that the local step reads; statistics are float64 always.
+    shift : ndarray of shape (D,) or None
+        What ``Rows`` subtracts; kept so that statistics know it.
+    search : CandidateSearch or None
+        How a row finds the components whose weights are made for it; None makes those of all.
+    """
+
+    unit = "row"
+
+    def __init__(self, family, weights, n_components, n_nonzero, dtype, shift=None, search=None):
+        self.family = family
+        self.weights = weights
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.dtype = np.dtype(dtype)
+        self.shift = shift
+        self.search = search
+        self.table = None
+
+    def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
+        """Statistics of no rows."""
+        return self.family.empty_stats(self.n_components, self.shift)
+
+    def blocking(self, rows):
+        """Rows of a tile, and of a chunk."""
+        tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
+        if self.search is None:
+            return tile, chunk
+        tile = TILE_ONCE if rows.memory is None else TILE
+        return tile, max(1, chunk // tile) * tile
+
+    def scratch(self, n_rows):
+        """Room for the weights of a tile."""
+        if self.search is not None:
+            return None
+        return np.empty((n_rows, self.n_components), dtype=self.dtype)
+
+    def prepare(self, x, workers):  # noqa: ARG002
+        """Before the local steps of a chunk; the table is made whole in the global step."""
+        if self.search is not None:
+            self.search.prepare(self.table)
+
+    def empty_responsibilities(self, x, n_rows):  # noqa: ARG002
+        """Room for the responsibilities of a chunk."""
+        return SparseResponsibilities.empty(n_rows, self.n_nonzero)
+
+    def log_weights(self, x, scratch):
+        """Weights W_nk = E[log pi_k] + E[log F(x_n | phi_k)] of a tile, over all components."""
+        return self.table.weights(x, scratch[: len(x)])
+
+    def local_step(self, x, resp, scratch, numbers=None, memory=None):
+        """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` is what errors call the rows."""
+        if self.search is not None:
+            self.search.local_step(x, resp, numbers, memory)
+            return
+        _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
+
+    def accumulate(self, x, resp, sample_weight, stats, workers):
+        """Add a chunk to the statistics, component by component."""
+        groups = Groups.of(resp, sample_weight, self.n_components)
+        _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
+        stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
+        stats["entropy"] += resp.entropy(sample_weight)
+        self.family.accumulate_shared(stats, x, sample_weight)
+        workers.map(
+            lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
+        )
+
+    def _make_table(self, gaussians, stats, split):
+        """Everything that the next local steps read."""
+        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+        if self.search is not None:
+            self.search = self.search.updated(gaussians, self.table)
+
+    def size(self, stats):
+        """What bounds are compared per unit of: rows."""
+        return float(stats["mass"])
+
+    def permute(self, order):
+        """Components change their order; the next global step does the rest."""
+        if self.search is not None:
+            self.search = self.search.permuted(order)
+
+
+class VariationalMixture(MixtureModel):
+    """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics."""
+
+    def __init__(self, family, weights, prior, *args, **kwargs):
+        super().__init__(family, weights, *args, **kwargs)
+        self.prior = prior
+
+    def posterior(self, stats):
+        """q(phi_k) for all components."""
+        return self.family.posterior(self.prior, stats)
+
+    def global_step(self, stats, split=serial):
+        """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
+        self._make_table(self.family.expected(self.posterior(stats)), stats, split)
+
+    def lower_bound(self, stats):
+        """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
+        data = self.family.evidence(self.prior, self.posterior(stats), stats)
+        return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
+
+    def point_estimate(self, stats):
+        """Gaussians with the posterior means of means and covariances."""
+        return self.family.point_estimate(self.posterior(stats))
+
+    def published(self, stats):
+        """Gaussians whose covariances are published: B / nu, as in scikit-learn's BayesianGaussianMixture."""
+        return self.family.expected(self.posterior(stats))
+
+
+class MaximumLikelihoodMixture(MixtureModel):
+    """Expectation maximisation; an empty component keeps its parameters and has weight zero."""
+
+    def __init__(self, family, reg_covar, *args, **kwargs):
+        super().__init__(family, MaximumLikelihoodWeights(), *args, **kwargs)
+        self.reg_covar = reg_covar
+        self.gaussians = None
+
+    def global_step(self, stats, split=serial):
+        """Maximum likelihood given the statistics."""
+        gaussians = self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians)
+        self._make_table(gaussians, stats, split)
+        self.gaussians = gaussians
+
+    def lower_bound(self, stats):
+        """E_r[log p(x, z)] + entropy at the parameters of the last global step ([HS16] Eq. 4); all rows."""
+        data = self.family.expected_log_lik(self.gaussians, stats, self.reg_covar)
+        return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
+
+    def point_estimate(self, stats):  # noqa: ARG002
+        """The parameters themselves."""
+        return self.gaussians
+
+    published = point_estimate
+
+    def permute(self, order):
+        """See MixtureModel."""
+        super().permute(order)
+        moved = self.gaussians.covariances if self.gaussians.structure == "tied" else self.gaussians.covariances[order]
+        self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)

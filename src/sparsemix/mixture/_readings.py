@@ -1,0 +1,288 @@
+"""What a fitted mixture of Gaussians tells: predictions, densities, parameters."""
+
+from copy import copy
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import respond
+from sparsemix._engine.threads import Workers
+from sparsemix._estimator.checks import check_rows, check_weights
+from sparsemix.mixture._model import VariationalMixture
+
+
+class MixtureReadings(DensityMixin):
+    """Methods and attributes that follow from ``_fitted``, a FittedMixture; the class that inherits them makes it."""
+
+    def predict(self, X):
+        """Component of largest responsibility for each row, over all K; the lower one of two equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+        """
+        X, workers = self._ready(X)
+        labels = np.empty(len(X), dtype=np.int64)
+
+        def best(start, stop, weights):
+            labels[start:stop] = weights.argmax(axis=1)
+            check_explained(weights.max(axis=1), start)
+
+        with workers:
+            self._fitted.each_tile("responsibility", X, workers, best)
+        return labels
+
+    def predict_proba(self, X):
+        """Responsibilities of all components, a dense array; see ``predict_sparse_proba`` for many components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_components)
+            In the dtype of ``X``; each row sums to one.
+        """
+        X, workers = self._ready(X)
+        resp = np.empty((len(X), self._fitted.model.n_components), dtype=X.dtype)
+
+        def softmax(start, stop, weights):
+            largest = weights.max(axis=1, keepdims=True)
+            check_explained(largest, start)
+            weights -= largest
+            np.exp(weights, out=resp[start:stop])
+            resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
+
+        with workers:
+            self._fitted.each_tile("responsibility", X, workers, softmax)
+        return resp
+
+    def predict_sparse_proba(self, X):
+        """The responsibilities that training uses: at most ``n_nonzero`` a row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        resp : scipy.sparse.csr_array of shape (n_samples, n_components)
+            ``n_nonzero`` entries in each row, which sum to one.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        model = copy(self._fitted.model)
+        model.search = None  # exact
+        with Workers(self.n_jobs) as workers:
+            resp, _ = respond(model, self._rows(X), slice(0, len(X)), workers)
+        return resp.to_csr(model.n_components)
+
+    def score_samples(self, X):
+        """Log density of each row under the mixture of the point estimates, over all K.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64
+            Natural logarithms.
+
+        Notes
+        -----
+        Hughes and Sudderth 2016, Section 4: weights and means are posterior means, covariances the posterior means
+        B / (nu - n_features - 1); in EM they are the estimates.
+        """
+        X, workers = self._ready(X)
+        out = np.empty(len(X))
+
+        def log_density(start, stop, weights):
+            out[start:stop] = logsumexp(weights, axis=1)
+
+        with workers:
+            self._fitted.each_tile("density", X, workers, log_density)
+        return out
+
+    def score(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Mean of ``score_samples``: comparable between any K, L and classes of mixtures.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, best those that were held out.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in the mean.
+
+        Returns
+        -------
+        log_likelihood : float
+        """
+        log_density = self.score_samples(X)
+        return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
+
+    def sample(self, n_samples=1):
+        """Draw rows from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, grouped by component.
+        y : ndarray of shape (n_samples,), int64
+            Their components.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
+        rng = check_random_state(self.random_state)
+        counts = rng.multinomial(n_samples, self.weights_)
+        labels = np.repeat(np.arange(len(counts)), counts)
+        X = rng.standard_normal((n_samples, self.n_features_in_))
+        for k in np.flatnonzero(counts):
+            X[labels == k] = X[labels == k] @ self._square_root(k).T
+        return X + self.means_[labels], labels
+
+    def aic(self, X):
+        """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        aic : float
+            Lower is better.
+        """
+        return -2.0 * self.score(X) * len(X) + 2.0 * self._n_parameters()
+
+    def bic(self, X):
+        """Bayesian information criterion of rows, -2 log likelihood + log(n_samples) parameters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        bic : float
+            Lower is better.
+        """
+        return -2.0 * self.score(X) * len(X) + np.log(len(X)) * self._n_parameters()
+
+    # -- fitted attributes that follow from the statistics
+
+    @property
+    def weights_(self):
+        """Mixture weights of shape (n_components,); posterior means in VB."""
+        return self._attribute("weights_").weights
+
+    @property
+    def means_(self):
+        """Means of shape (n_components, n_features)."""
+        return self._attribute("means_").means
+
+    @property
+    def covariances_(self):
+        """Covariances in scikit-learn's shapes.
+
+        (n_components, n_features, n_features) for "full" and "zero_mean", (n_features, n_features) for "tied",
+        (n_components, n_features) for "diag", (n_components,) for "spherical". In VB they are B / nu, as in
+        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1).
+        """
+        return self._attribute("covariances_").covariances
+
+    @property
+    def precisions_(self):
+        """Inverses of the covariances, in the same shapes."""
+        fitted = self._attribute("precisions_")
+        square = fitted.model.family.structure in ("full", "tied")
+        return np.linalg.inv(fitted.covariances) if square else 1.0 / fitted.covariances
+
+    @property
+    def weight_concentration_(self):
+        """Parameters of q(weights) (VB): (n_components,), or for the Dirichlet process two such arrays."""
+        fitted = self._attribute("weight_concentration_", variational=True)
+        return fitted.model.weights.posterior(fitted.stats["count"])
+
+    @property
+    def mean_precision_(self):
+        """kappa of each component (VB, not for "zero_mean"), (n_components,)."""
+        kappa = self._posterior("mean_precision_").mean_precision
+        if kappa is None:
+            raise AttributeError("covariance_type='zero_mean' has no means and no attribute 'mean_precision_'")
+        return kappa
+
+    @property
+    def degrees_of_freedom_(self):
+        """nu of each component (VB), (n_components,); one number when tied."""
+        return self._posterior("degrees_of_freedom_").dof
+
+    def __sklearn_is_fitted__(self):
+        """Whether there is a fitted mixture."""
+        return hasattr(self, "_fitted")
+
+    def _attribute(self, name, variational=False):
+        """The fitted mixture, or what Python says of an attribute that is not there."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
+        if variational and not isinstance(self._fitted.model, VariationalMixture):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
+        return self._fitted
+
+    def _posterior(self, name):
+        fitted = self._attribute(name, variational=True)
+        return fitted.model.posterior(fitted.stats)
+
+    def _ready(self, X):
+        check_is_fitted(self)
+        return check_rows(self, X, reset=False), Workers(self.n_jobs)
+
+    def _rows(self, X, sample_weight=None):
+        """Rows as the fitted model reads them."""
+        model = self._fitted.model
+        return Rows(X, sample_weight, model.shift, model.dtype)
+
+    def _square_root(self, k):
+        """A matrix whose product with its transpose is the covariance of component k."""
+        structure, covariances = self._fitted.model.family.structure, self.covariances_
+        if structure == "diag":
+            return np.diag(np.sqrt(covariances[k]))
+        if structure == "spherical":
+            return np.sqrt(covariances[k]) * np.eye(self.n_features_in_)
+        return np.linalg.cholesky(covariances if structure == "tied" else covariances[k])
+
+    def _n_parameters(self):
+        model = self._fitted.model
+        return model.family.n_parameters(model.n_components) + model.n_components - 1
+
+
+def check_explained(largest, start):
+    """Refuse a row that is beyond the reach of every component: it has no responsibilities."""
+    bad = np.flatnonzero(~(largest > -np.inf))
+    if len(bad):
+        raise ValueError(
+            f"every weight of row {start + bad[0]} is -inf; no component explains it, check for extreme values"
+        )

@@ -1,0 +1,499 @@
+"""SparseGaussianMixture: validates, assembles a model, a start and a schedule, and publishes what they give."""
+
+import numbers
+import time
+
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import collect, run
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.moves import sort_by_size
+from sparsemix._engine.threads import Workers, slow_blas
+from sparsemix._estimator.additive import AdditiveEstimator
+from sparsemix._estimator.base import seeded
+from sparsemix._estimator.checks import check_rows, check_weights
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.weights import StickBreakingWeights
+from sparsemix.mixture._assemble import assemble, make_schedule, make_search, make_start, resume
+from sparsemix.mixture._candidates import CandidateLists
+from sparsemix.mixture._fitted import FittedMixture
+from sparsemix.mixture._readings import MixtureReadings
+
+# Hard assignments before learning. On image patches they make the sizes of clusters uneven, and passes do better
+# without; a stream never returns to its first block, and on clustered rows three of them gained most.
+FIT_INIT_ITER = 0
+STREAM_INIT_ITER = 3
+
+
+# The docstring is half of this file: it is the manual of the class.
+class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
+    """Mixture of Gaussians with at most L non-zero responsibilities a row.
+
+    Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
+    ``n_nonzero`` components, rows are read in blocks, and no array of shape (n_samples, n_components) is ever made
+    in training. With ``n_nonzero=None`` it is an ordinary mixture, with the batch, memoized and stochastic learning
+    and the sample weights that scikit-learn's mixtures lack.
+
+    The best responsibilities with L non-zeros are the softmax of the row's L largest weights ([1]_ Section 3); the
+    lower bound never falls in batch and memoized learning, for any L.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K.
+    n_nonzero : int or None, default=4
+        Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
+    covariance_type : {"full", "tied", "diag", "spherical", "zero_mean"}, default="full"
+        Covariance of each component: full, one full covariance for all, diagonal, a multiple of the identity, or
+        full with the mean fixed at zero (image patches, other centred signals).
+    inference : {"vb", "em"}, default="vb"
+        Variational Bayes, or maximum likelihood by expectation maximisation.
+    learning_method : {"memoized", "batch", "online"}, default="memoized"
+        How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each
+        batch contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
+        minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+    candidates : {"auto", "all"} or int, default="all"
+        Components whose weights are computed for a row in learning. "all" is exact. An int keeps a list of so many of
+        the row's best components (at least ``n_nonzero``), whose neighbours are looked at in the next pass, with some
+        at random [5]_: a pass then costs some 30 weights a row, whatever K, and the bound still never falls. In
+        ``partial_fit``, whose rows have no lists, it costs a quarter of all weights. "auto" is max(4, n_nonzero) in
+        ``fit`` with 100 components and more, else "all". Predictions and scores are exact always.
+    candidates_init : {"random", "all"}, default=None
+        What rows without a list look at in ``fit``: a few components at random, or all, which costs a dense pass. On
+        image patches, whose components overlap, random ones keep components of even size and end in far better
+        mixtures; where clusters are well separated they blend them, and all are better. None means "all" for components
+        that are given or that ``warm_start`` goes on with, and else "random".
+    weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
+        Prior of the weights (VB): symmetric Dirichlet, or a Dirichlet process truncated at K (stick-breaking).
+    weight_concentration_prior : float, default=None
+        Dirichlet parameter of each component, or concentration of the process; None means 1 / K.
+    mean_precision_prior : float, default=None
+        kappa_0, how many rows the prior of a mean counts as (VB); None means 1e-4.
+    mean_prior : array-like of shape (n_features,), default=None
+        Prior of the means (VB); None means the mean of the data.
+    degrees_of_freedom_prior : float, default=None
+        nu_0 of the Wishart or Gamma prior (VB), greater than n_features - 1, or than 0 for "diag" and "spherical".
+        None means n_features + 2; for "diag" and "spherical" 3.
+    covariance_prior : array-like or float, default=None
+        B_0 (VB), in scikit-learn's meaning: (n_features, n_features), for "diag" (n_features,), for "spherical" a
+        number. None means the covariance of the data times nu_0 - n_features - 1 (diag, spherical: nu_0 - 2).
+    reg_covar : float, default=1e-6
+        Added to the diagonals of the covariances (EM).
+    init_params : str or matrix of shape (n_samples, n_components), default="auto"
+        Start of the fit: clusters seeded by "bregman" k-means++ [4]_, "random_from_data" (rows drawn at random),
+        "kmeans" (scikit-learn's) or "random" (random labels); "auto" tries the first two, and with means the third,
+        and keeps the one with the highest lower bound after one step on the subset. A matrix, dense or sparse,
+        gives the responsibilities themselves.
+    init_size : int, default=None
+        Rows of the random subset that seeds are chosen from; None means 20,000 or 50 a component if that is more.
+    n_init_iter : int, default=None
+        Hard assignments of the subset under the seeds' Gaussians before learning begins. None means none in ``fit``,
+        whose passes mend a start, and 3 for ``partial_fit``, whose first block does not come again.
+    n_init : int, default=1
+        Number of starts; the one with the highest lower bound is kept.
+    weights_init, means_init, precisions_init : array-like, default=None
+        Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes.
+    max_iter : int, default=100
+        Most passes over the data.
+    tol : float, default=1e-4
+        Convergence: a pass gains less than this per row, in nats.
+    batch_size : int, default=None
+        Rows of a batch. None means for "memoized" a tenth of the data, for "online" n_features rows a component
+        where a component has a covariance matrix of its own, else 10; at least 1,000 and 10 a component.
+    total_samples : float, default=None
+        Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+    learning_decay : float, default=0.6
+        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
+    learning_offset : float, default=10.0
+        Offset of the online step size; larger makes early minibatches count less.
+    warm_start : bool, default=False
+        Start ``fit`` from the last fitted mixture.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For seeds, batches and ``sample``.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixture weights.
+    means_ : ndarray of shape (n_components, n_features)
+        Means.
+    covariances_ : ndarray
+        Covariances, in scikit-learn's shapes.
+    precisions_ : ndarray
+        Inverses of the covariances.
+    weight_concentration_ : ndarray of shape (n_components,)
+        Posterior of the weights (VB).
+    mean_precision_ : ndarray of shape (n_components,)
+        Posterior kappa (VB, with means).
+    degrees_of_freedom_ : ndarray of shape (n_components,)
+        Posterior nu (VB).
+    lower_bound_ : float
+        Evidence lower bound (VB) or expected log likelihood plus entropy (EM) of all rows, in nats. Not for "online".
+    lower_bounds_ : list of float
+        The bound after each pass, for "memoized" from the second one on.
+    converged_ : bool
+        Whether the last pass gained less than ``tol`` per row.
+    n_iter_ : int
+        Passes over the data.
+    history_ : list of dict
+        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+    init_params_ : str
+        How the clusters were seeded; what "auto" chose.
+    n_samples_seen_ : int
+        Rows of positive weight seen by ``fit`` and since by ``partial_fit``; ``update_from_stats`` adds the mass.
+    n_steps_ : int
+        Calls of ``partial_fit`` since the start or the last ``fit``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features, when the rows came with names.
+
+    See Also
+    --------
+    sklearn.mixture.GaussianMixture : Dense EM, all rows in memory several times over.
+    sklearn.mixture.BayesianGaussianMixture : Dense variational Bayes.
+
+    Notes
+    -----
+    With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D), the tables half of that for
+    float32 rows. Memoized learning keeps the statistics once more for each batch. Responsibilities exist for one
+    chunk of rows at a time (16 MB). Lists of C candidates take 4 N C bytes for N rows while ``fit`` lasts. float32 rows
+    are read as they are, and their weights are computed in float32; statistics are float64 always.
+
+    References
+    ----------
+    .. [1] Hughes, M. C. and Sudderth, E. B., "Fast Learning of Clusters and Topics via Sparse Posteriors", 2016,
+       Sections 2 to 4.
+    .. [2] Hughes, M. C. and Sudderth, E. B., "Memoized Online Variational Inference for Dirichlet Process Mixture
+       Models", NIPS 2013, Section 3.
+    .. [3] Hoffman, M. D., Blei, D. M., Wang, C. and Paisley, J., "Stochastic Variational Inference", JMLR 2013,
+       Section 2.
+    .. [4] Ackermann, M. R. and Blömer, J., "Coresets and Approximate Clustering for Bregman Divergences", SODA 2009.
+    .. [5] Forster, D. and Lücke, J., "Can clustering scale sublinearly with its clusters? A variational EM acceleration
+       of GMMs and k-means", AISTATS 2018.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseGaussianMixture
+    >>> from sparsemix.datasets import make_patch_mixture
+    >>> X, _, _ = make_patch_mixture(2000, n_features=8, n_components=10, rank=2, random_state=0)
+    >>> mixture = SparseGaussianMixture(10, n_nonzero=2, covariance_type="zero_mean", random_state=0).fit(X)
+    >>> mixture.predict_sparse_proba(X[:3]).nnz
+    6
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "covariance_type": [StrOptions(set(GAUSSIANS))],
+        "inference": [StrOptions({"vb", "em"})],
+        "learning_method": [StrOptions({"batch", "memoized", "online"})],
+        "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
+        "candidates_init": [StrOptions({"random", "all"}), None],
+        "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
+        "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "mean_precision_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "mean_prior": ["array-like", None],
+        "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "init_params": [
+            StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}),
+            "array-like",
+            "sparse matrix",
+        ],
+        "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
+        "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+        "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
+        "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [numbers.Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    _fitted_class = FittedMixture
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        n_nonzero=4,
+        covariance_type="full",
+        inference="vb",
+        learning_method="memoized",
+        candidates="all",
+        candidates_init=None,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=None,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        reg_covar=1e-6,
+        init_params="auto",
+        init_size=None,
+        n_init_iter=None,
+        n_init=1,
+        weights_init=None,
+        means_init=None,
+        precisions_init=None,
+        max_iter=100,
+        tol=1e-4,
+        batch_size=None,
+        total_samples=None,
+        learning_decay=0.6,
+        learning_offset=10.0,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.covariance_type = covariance_type
+        self.inference = inference
+        self.learning_method = learning_method
+        self.candidates = candidates
+        self.candidates_init = candidates_init
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.init_size = init_size
+        self.n_init_iter = n_init_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # -- learning
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn the mixture from all rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, float32 or float64; neither is copied or cast as a whole.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            For rows with NaN or infinity, negative weights, fewer rows than components, or priors that are not
+            positive definite. A model that was fitted before stays as it was.
+        """
+        trials = []
+        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
+            warm = self.warm_start and hasattr(self, "_fitted")
+            X = check_rows(self, X, reset=not warm)
+            rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
+            if len(rows) < self.n_components:
+                raise ValueError(
+                    f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
+                    "give more rows or lower n_components"
+                )
+            self._say_if_slow()
+            seeds = check_random_state(self.random_state)
+            n_trials = 1 if warm else self.n_init
+            observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
+            for _ in range(n_trials):
+                rng = seeded(seeds)
+                self._trial(rows, kept, rng, workers, trials, warm, observer)
+                if observer.stopped:
+                    break
+            self._publish(trials)
+            observer.finish()
+        self._warn_unless_converged(trials[0].schedule.has_bound)
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn the mixture and return the component of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in learning.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+            As ``fit(X).predict(X)``.
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn from one more block of a stream.
+
+        With ``total_samples=None`` every row counts the same whenever it came: the statistics are the sum over
+        all blocks. With ``total_samples`` given the blocks are minibatches of a data set of that size, and step t
+        moves the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets,
+        and only this makes sense when rows come again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The block. The first one starts the mixture and fixes the priors that depend on data: at least
+            ``n_components`` rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            As ``fit``; a failed call leaves the model as it was.
+        """
+        with self._all_or_nothing(), Workers(self.n_jobs) as workers:
+            first = not hasattr(self, "_fitted")
+            X = check_rows(self, X, reset=first)
+            rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
+            if first:
+                self._start_stream(rows, kept, workers)
+            stats = self._collect(rows, workers)
+            self._absorb(stats, len(rows), workers)
+        return self
+
+    def expected_stats(self, X, sample_weight=None):
+        """Expected sufficient statistics of rows under the fitted model; nothing is changed.
+
+        Statistics of several blocks may be added, in any order and on any machine, and given to
+        ``update_from_stats``: ``partial_fit`` is one of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        stats : SufficientStatistics
+            Sums by component: ``stats["count"]`` (K,), and ``"first"``, ``"second"`` or ``"scatter"`` as the
+            covariance type needs them, of the rows less a shift that the model keeps.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        with Workers(self.n_jobs) as workers:
+            return self._collect(self._weighted(X, check_weights(sample_weight, len(X)))[0], workers)
+
+    # -- inside a fit
+
+    def _weighted(self, X, sample_weight):
+        """Rows of positive weight, and which of the given ones they are (None: all)."""
+        if sample_weight is None or sample_weight.all():
+            return Rows(X, sample_weight), None
+        kept = sample_weight > 0
+        return Rows(X[kept], sample_weight[kept]), kept
+
+    def _trial(self, rows, kept, rng, workers, trials, warm, observer):
+        """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
+        started = time.perf_counter()
+        if warm:
+            rows, model, initial = resume(self, self._fitted, rows)
+            method = "warm"
+        else:
+            rows, model, smoothing = assemble(self, rows, workers)
+            start = make_start(self, model, smoothing, len(rows), kept, n_init_iter=FIT_INIT_ITER)
+            initial = start.stats(rows, rng, workers)
+            method = start.method
+        schedule = make_schedule(self, rows, rng)
+        model.search = make_search(self, rng, schedule.step_rows, known=method in ("warm", "given"))
+        if model.search is not None:
+            rows.memory = CandidateLists(len(rows), model.search.size)
+        if self.n_init > 1 and not schedule.has_bound:
+            raise ValueError(
+                "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"
+            )
+        monitor = Monitor(
+            self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer, started=started
+        )
+        monitor.model, monitor.n_rows, monitor.init_params = model, len(rows), method
+        trials.append(monitor)
+        sticks = self.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
+        monitor.stats = run(model, rows, schedule, monitor, workers, initial, (sort_by_size,) if sticks else ())
+
+    def _attributes(self, monitor):
+        own = {"n_features_in_": monitor.model.family.n_features, "init_params_": monitor.init_params}
+        attributes = super()._attributes(monitor) | own
+        if self.candidates == "auto":
+            attributes["_fitted"].model.search = None  # rows of a stream have no lists
+        return attributes
+
+    # -- inside a stream
+
+    def _start_stream(self, rows, kept, workers):
+        """Model and initial statistics from the first block."""
+        if len(rows) < self.n_components:
+            raise ValueError(
+                f"the first call of partial_fit has {len(rows)} rows with positive weight for "
+                f"n_components={self.n_components}; give it at least n_components rows"
+            )
+        self._say_if_slow()
+        rows, model, smoothing = assemble(self, rows, workers)
+        start = make_start(self, model, smoothing, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
+        rng = seeded(self.random_state)
+        stats = start.stats(rows, rng, workers)
+        model.search = make_search(self, rng, len(rows), stored=False)
+        if self.total_samples is not None:
+            stats.scale(self.total_samples / rows.mass)
+        model.global_step(stats)
+        vars(self).update(_fitted=FittedMixture(model, stats), init_params_=start.method, n_samples_seen_=0, n_steps_=0)
+
+    def _collect(self, rows, workers):
+        rows = self._rows(rows.X, rows.sample_weight)
+        return collect(self._fitted.model, rows, slice(0, len(rows)), workers)
+
+    def _say_if_slow(self):
+        if self.verbose and slow_blas():
+            print(slow_blas())

@@ -1,0 +1,42 @@
+"""The shapes of a mixture's components."""
+
+import numpy as np
+
+
+def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=10, figure=None):
+    """Leading eigenvectors of the covariances of the largest components, as small images.
+
+    Parameters
+    ----------
+    mixture : fitted mixture with full covariances
+        Anything with ``weights_`` and ``covariances_`` of shape (n_components, n_features, n_features).
+    patch_shape : tuple of int
+        Height and width of a patch.
+    n_components : int, default=12
+        How many components, largest first, one a row.
+    n_eigenvectors : int, default=10
+        How many eigenvectors, largest variance first.
+    figure : matplotlib.figure.Figure, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    from matplotlib.figure import Figure
+
+    weights, covariances = mixture.weights_, mixture.covariances_
+    order = np.argsort(-weights, kind="stable")[:n_components]
+    if figure is None:
+        figure = Figure(figsize=(0.6 * n_eigenvectors + 1.4, 0.6 * len(order) + 0.6), layout="compressed")
+    axes = figure.subplots(len(order), n_eigenvectors, squeeze=False)
+    for row, k in zip(axes, order, strict=True):
+        variances, vectors = np.linalg.eigh(covariances[k])
+        for axis, vector in zip(row, vectors.T[::-1], strict=False):
+            limit = np.abs(vector).max()
+            axis.imshow(vector.reshape(patch_shape), cmap="gray", vmin=-limit, vmax=limit)
+            axis.set(xticks=[], yticks=[])
+        label = f"{weights[k]:.1%}\n$\\sigma^2$ {variances.sum():.2g}"
+        row[0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=7)
+    figure.suptitle("Leading eigenvectors of the largest components", fontsize=9)
+    return figure

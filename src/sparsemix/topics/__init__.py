@@ -1,0 +1,7 @@
+"""Topic models for documents as word counts."""
+
+from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
+from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
+from sparsemix.topics._variational.sparse_lda import SparseLDA
+
+__all__ = ["CollapsedLDA", "SparseLDA", "SparseSCVB0LDA"]

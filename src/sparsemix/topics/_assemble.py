@@ -1,0 +1,69 @@
+"""What all topic estimators make of their parameters: priors, starting topics, documents, with checks of shapes."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sparsemix._engine.documents import Documents
+from sparsemix._estimator.checks import check_weights
+from sparsemix.topics import _start
+
+# Of a document's tokens; smaller entries are not remembered from visit to visit.
+REMEMBERED_SHARE = 1e-3
+# Prior mass of a document over all topics by default, where that is less than the largest prior for each.
+PRIOR_MASS = 20.0
+
+
+def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
+    """Documents of positive weight, of which at least one has a token."""
+    sample_weight = check_weights(sample_weight, X.shape[0])
+    if sample_weight is not None and not sample_weight.all():
+        kept = sample_weight > 0
+        X, sample_weight = X[kept], sample_weight[kept]
+    documents = Documents(X, sample_weight, dtype)
+    if not may_be_empty and not documents.has_tokens:
+        raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+    return documents
+
+
+def doc_topic_prior(params, mass=PRIOR_MASS):
+    """alpha, (K,); of a document's topics together it is ``mass`` by default, where no prior would be too large."""
+    prior, n_components = params.doc_topic_prior, params.n_components
+    if prior is None:
+        prior = min(_start.LARGEST_PRIOR, mass / n_components)
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape not in ((), (n_components,)):
+        raise ValueError(
+            f"doc_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
+        )
+    if not (np.isfinite(prior).all() and (prior > 0).all()):
+        raise ValueError("doc_topic_prior must be positive and finite for every topic")
+    return np.full(n_components, prior) if prior.shape == () else prior.copy()
+
+
+def topic_word_prior(params):
+    """lambda_0."""
+    return 0.01 if params.topic_word_prior is None else params.topic_word_prior
+
+
+def start_topics(params, model, documents, totals, rng, workers):
+    """Counts by word and topic, (V, K), of any sum."""
+    method = params.init_params
+    if not isinstance(method, str):
+        return given_topics(method, model)
+    if method == "random":
+        return _start.random_topics(model, totals, rng)
+    if method == "bregman":
+        return _start.bregman_topics(model, documents, totals, rng)
+    size, n_iter, verbose = params.init_size, params.n_init_iter, params.verbose
+    return _start.smoothed_em_topics(model, documents, size, n_iter, rng, workers, verbose)
+
+
+def given_topics(components, model):
+    """Given ``components_`` as counts by word and topic."""
+    components = check_array(components, dtype=np.float64, input_name="init_params")
+    expected = model.n_components, model.n_words
+    if components.shape != expected:
+        raise ValueError(f"init_params has shape {components.shape}, expected {expected}: topics by words")
+    if (components < 0).any() or not components.sum(axis=1).all():
+        raise ValueError("init_params must not be negative, and every topic needs a word")
+    return components.T.copy()  # it is scaled in place

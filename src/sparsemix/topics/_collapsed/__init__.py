@@ -1,0 +1,1 @@
+"""Topics by collapsed inference: in minibatches under frozen counts, or sweeping over documents in order."""

@@ -1,0 +1,107 @@
+"""From the parameters of stochastic collapsed inference to model, start and schedule."""
+
+from functools import partial
+
+import numpy as np
+
+from sparsemix._engine.documents import DocumentMemory
+from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
+from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
+from sparsemix.topics._collapsed.dense_sampler import DenseSampler
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
+from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
+from sparsemix.topics._start import stats_of, trim
+from sparsemix.topics._sums import SMALLEST_COUNT
+
+# Prior mass of a document over all topics by default: a larger one makes topics of short documents alike.
+PRIOR_MASS = 5.0
+# Up to so many topics all responsibilities of a word can be afforded; they teach topics more than samples do.
+DENSE_COMPONENTS = 2000
+# Documents of a memoized batch by default: at least so many, and a 32nd of the corpus.
+MEMOIZED_BATCHES = 32
+LEAST_BATCH = 250
+# Documents of a minibatch by default: so many tokens a topic, within bounds, and so many minibatches a pass at least.
+# The noise of a small one's step is what makes topics coherent; in one too small rare topics drown in it.
+TOKENS_A_TOPIC = 160
+MINIBATCH = 16, 500
+LEAST_STEPS = 64
+# Minibatches that are visited densely in steps by default, until topics differ; and documents times topics, which make
+# them fewer, but not than the first number, for very many topics.
+START_BATCHES = 10, 150
+START_WORK = 2e7
+TABLE_AGE = 10
+
+
+def make_model(params, n_words):
+    """A model with the samplers that ``sampler`` and ``n_start_samples`` name."""
+    n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
+    rates = partial(learning_rates, decay=params.local_decay, offset=params.local_offset)
+    first = DenseSampler(n_sweeps, "none", rates)
+    later_rates = rates if exclude_own == "none" else None
+    kind = params.sampler
+    if kind == "auto":
+        few = "dense" if exclude_own == "both" else "gibbs"
+        kind = few if n_components <= DENSE_COMPONENTS else "mhw"
+    if kind == "mhw":
+        sparsity = 1.0 / n_components if params.sparsity is None else params.sparsity
+        age = TABLE_AGE if params.max_table_age is None else params.max_table_age
+        sampler = WalkerSampler(
+            params.n_samples, params.n_even_samples, n_sweeps, exclude_own, later_rates, sparsity, age
+        )
+    elif kind == "gibbs":
+        if exclude_own == "both":
+            raise ValueError('exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="gibbs"')
+        sampler = DenseSampler(n_sweeps, exclude_own, sampled=True)
+    else:
+        sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
+    return StochasticCollapsedModel(
+        n_words, doc_topic_prior(params, PRIOR_MASS), topic_word_prior(params), sampler, first,
+        params.n_start_samples or 0, dtype=params._table_dtype,
+    )  # fmt: skip
+
+
+def make_start(params, model, documents, rng, workers):
+    """Statistics that learning starts from, in the shape of those of all documents."""
+    model.seed = int(rng.integers(2**63))
+    totals = documents.word_totals()
+    alike = isinstance(params.init_params, str) and params.init_params in ("random", "uniform")
+    if params.n_start_samples is None and alike and params.learning_method == "online":
+        least, most = START_BATCHES
+        size = batch_size(params, documents, totals.sum())
+        model.n_first = int(np.clip(START_WORK / model.n_components, least * size, most * size))
+    if isinstance(params.init_params, str) and params.init_params == "uniform":
+        return model.same_topics(documents.mass, totals.sum())
+    topics = start_topics(params, model, documents, totals, rng, workers)
+    return stats_of(model, topics, documents, totals.sum())
+
+
+def batch_size(params, documents, n_tokens):
+    """Documents of a batch, or of a minibatch."""
+    n = len(documents)
+    if params.batch_size is not None:
+        return params.batch_size
+    if params.learning_method == "memoized":
+        return max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES))
+    wanted = TOKENS_A_TOPIC * params.n_components * documents.mass / n_tokens
+    return int(np.clip(min(wanted, n / LEAST_STEPS), *MINIBATCH))
+
+
+def make_memory():
+    """Where documents are remembered."""
+    return DocumentMemory(REMEMBERED_SHARE)
+
+
+def make_schedule(params, documents, rng, initial):
+    """The schedule of ``learning_method``."""
+    n, n_tokens = len(documents), float(initial["mass"])
+    size = batch_size(params, documents, n_tokens)
+    if params.learning_method == "memoized":
+        trim(initial, SMALLEST_COUNT)
+        initial["count"] += documents.X.shape[1] * initial["offset"]  # the background is not in the table
+        schedule = Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT))
+        schedule.has_bound = False
+        return schedule
+    return MiniEpochs(
+        n, size, rng, params.learning_decay, params.learning_offset, n_tokens, params.mini_epoch_size,
+        params.mini_epoch_passes, documents.memory.forget,
+    )  # fmt: skip

@@ -1,0 +1,62 @@
+"""From the parameters of inference that sweeps over documents to model and state of rows."""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._engine.blocks import spans
+from sparsemix._engine.sweeps import RowState
+from sparsemix.metrics._checks import row_of
+from sparsemix.topics import _start
+from sparsemix.topics._assemble import doc_topic_prior, given_topics, topic_word_prior
+from sparsemix.topics._collapsed.sweep_models import MODELS
+
+# Whole numbers below this are exact in single precision.
+EXACT = 1 << 24
+
+
+
+def check_whole(X):
+    """Counts that are numbers of tokens; the first document with another is named."""
+    for start, stop in spans(X.shape[0], 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])):
+        block = sparse.csr_array(X[start:stop])
+        broken = np.flatnonzero(block.data != np.floor(block.data))
+        if len(broken):
+            raise ValueError(
+                f"row {start + row_of(block, broken[0])} of X has the count {block.data[broken[0]]}, and Gibbs "
+                'sampling needs whole numbers of tokens; round the counts, or use method="cvb0"'
+            )
+
+
+def make_collapsed_model(params, documents, seed):
+    """A model of the chosen method; documents are read in its precision from now on."""
+    dtype = np.dtype(params._table_dtype)
+    if params.method == "gibbs":  # counts stay exact
+        weight = documents.sample_weight
+        whole = weight is None or (weight == np.floor(weight)).all()
+        dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
+    model = MODELS[params.method](
+        documents.X.shape[1], params.n_components, doc_topic_prior(params), topic_word_prior(params), dtype,
+        params.optimize_priors,
+    )  # fmt: skip
+    model.seed = seed
+    documents.dtype = dtype
+    return model
+
+
+def make_row_state(params, model, documents, rng, topics=None, state=None):
+    """What a sweep begins with, state of rows and statistics: from an old state, from topics, or at random."""
+    tokens = documents.word_totals().sum()
+    if topics is None and not isinstance(params.init_params, str):
+        topics = given_topics(params.init_params, model)
+    if state is None and topics is not None:
+        state = RowState(documents, model.n_components)
+        state.fill(documents, model.empty_state)
+        return state, _start.stats_of(model, topics, documents, tokens)
+    if state is None:
+        state = RowState(documents, model.n_components)
+        state.fill(documents, lambda x: model.random_state(x, rng))
+    stats = model.empty_stats()
+    for name, total in model.totals_of(documents.mass, tokens).items():
+        stats[name] += total
+    model.recount(state.visits(documents), stats)
+    return state, stats

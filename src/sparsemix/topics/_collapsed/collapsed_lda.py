@@ -1,0 +1,294 @@
+"""CollapsedLDA: validates, assembles a model and its start, and publishes what the sweeps give."""
+
+import numbers
+import time
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.sweeps import Mean, Sweeps, run
+from sparsemix._estimator.base import SparsemixEstimator
+from sparsemix._estimator.checks import check_counts
+from sparsemix.topics._assemble import weighted_documents
+from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
+from sparsemix.topics._fitted import FittedCollapsedTopics
+from sparsemix.topics._parameters import OF_TOPICS
+from sparsemix.topics._readings import TopicReadings
+
+# Changes of a sweep that count as none.
+TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
+# Attributes that one method has and another has not.
+OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state")
+
+
+class CollapsedLDA(TopicReadings, SparsemixEstimator):
+    """Latent Dirichlet allocation by collapsed inference, sweep by sweep over documents in memory.
+
+    Use it for small and medium corpora: the distributions of documents and topics are integrated out, only the topics
+    of the tokens are inferred, and what mean-field inference loses where counts are small is not lost. "cvb0" is the
+    method to begin with. "gibbs" needs far less memory and more sweeps. "cvb" is the second-order method from which
+    "cvb0" came; take it for its bound, and with priors of 0.1 or so: its correction is wrong where priors are small.
+
+    A token's responsibilities are made from all counts but its own,
+
+    ``(alpha_k + n_jk) (beta + n_kw) / (V beta + n_k)``,
+
+    and all counts follow before the next word is looked at. So documents are visited one after the other in the order
+    of their rows, by one thread, and another order of documents leads to other topics, as another seed does.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K.
+    method : {"cvb0", "cvb", "gibbs"}, default="cvb0"
+        "cvb0" [1]_ keeps the expected counts. "cvb" [2]_ keeps their variances too, for a correction of second order,
+        and four times the work. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
+    topic_word_prior : float, default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01.
+    optimize_priors : bool, default=False
+        Learn both priors from the counts after each sweep but the first ten: alpha for every topic, and one number for
+        the words.
+    init_params : "random" or array-like of shape (n_components, n_features), default="random"
+        Start: responsibilities from a flat Dirichlet distribution ("gibbs": a topic for each token, all alike); or
+        topics, such as ``components_`` of another model, with which the first sweep reads the documents.
+    max_iter : int, default=200
+        Sweeps; for "cvb0" and "cvb" the most of them.
+    tol : float, default=None
+        Convergence. "cvb": a sweep gains less than this per token, in nats; None means 1e-3. "cvb0", which has no
+        bound: in a sweep the responsibilities of a token change by less than this, as the mean over tokens of the sum
+        of absolute changes over topics, which is from 0 to 2; None means 5e-3. Both make twelve sweeps at least, since
+        topics that are nearly alike in the beginning change little. "gibbs" makes all its sweeps.
+    burn_in : int, default=None
+        Sweeps of "gibbs" before samples are taken. None means half of ``max_iter``.
+    thin : int, default=5
+        After the burn-in every so many sweeps of "gibbs" are a sample.
+    max_doc_update_iter : int, default=100
+        Most iterations of one document in ``transform``.
+    warm_start : bool, default=False
+        Keep the responsibilities (the topics of tokens) after ``fit``, and let the next ``fit`` go on where the last
+        one ended; of other documents or by another method, from the last fitted topics.
+    verbose : int, default=0
+        Print a line every so many sweeps.
+    random_state : int, RandomState instance or None, default=None
+        For the start, and for all draws of "gibbs".
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Dirichlet parameters of the topics, prior + expected counts; "gibbs": prior + mean counts over the samples.
+        Divide rows by their sums for word probabilities.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        Prior of the documents, given or learned.
+    topic_word_prior_ : float
+        Prior of the words, given or learned.
+    topic_weights_ : ndarray of shape (n_components,)
+        Share of all tokens in each topic.
+    lower_bound_ : float
+        "cvb" only: E[log p(z, w)] + H(q) after the last sweep in nats, with expectations to second order. It
+        approximates a lower bound of the evidence (with ``optimize_priors`` under the priors that the sweep used), and
+        need not rise with every sweep.
+    lower_bounds_ : list of float
+        "cvb" only: the same after each sweep.
+    n_samples_ : int
+        "gibbs" only: samples that ``components_`` is the mean of. 0: it is the last sweep's.
+    converged_ : bool
+        Whether the last sweep met ``tol``.
+    n_iter_ : int
+        Sweeps.
+    history_ : list of dict
+        For each sweep its number, the seconds so far, and "change" ("cvb0"), "lower_bound" ("cvb") or "log_joint"
+        ("gibbs": log p(z, w)), also per token.
+    n_features_in_ : int
+        Size V of the vocabulary.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The words, when the counts came with names.
+
+    See Also
+    --------
+    SparseLDA : For large corpora and many topics: sparse responsibilities, streams, threads.
+    sparsemix.metrics : Scores and coherence of topics, for any topic model.
+
+    Notes
+    -----
+    With M distinct pairs of a document and a word, "cvb0" and "cvb" keep their responsibilities while they fit: M K
+    float32 numbers, 4 M K bytes. That is 2 GB for 2.5 million pairs and 200 topics. It is the one array of the library
+    that grows with documents times topics. "gibbs" keeps 4 bytes a token. Tables by word and topic are float32, V K
+    numbers each; "cvb" has a second one for variances, and for "gibbs" with 2**24 tokens or more, or weights that are
+    no whole numbers, they are float64.
+
+    ``transform`` takes the posterior means of the topics as they are, and iterates the same update for the
+    document: no randomness, and no variances. ``score`` is the document completion of all topic models of this library,
+    under the normalised ``components_``; averages of products of samples [2]_ (Eq. 20) play no part.
+
+    Copies of a word in a document share their responsibilities; a count below one leaves the counts as a whole when its
+    word is looked at. A document of weight w adds w times to the counts by word, and once to its own. What leaves the
+    counts by word is a copy of weight min(w, 1); for "gibbs" all of it, since all of it moves.
+
+    References
+    ----------
+    .. [1] Asuncion, A., Welling, M., Smyth, P. and Teh, Y. W., "On Smoothing and Inference for Topic Models", UAI 2009,
+       Section 3.4.
+    .. [2] Teh, Y. W., Newman, D. and Welling, M., "A Collapsed Variational Bayesian Inference Algorithm for Latent
+       Dirichlet Allocation", NIPS 2006, Eqs. 17 to 20.
+    .. [3] Griffiths, T. L. and Steyvers, M., "Finding scientific topics", PNAS 2004, Eq. 5.
+
+    Examples
+    --------
+    >>> from sparsemix import CollapsedLDA
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=500, random_state=0)[0]
+    >>> lda = CollapsedLDA(10, random_state=0).fit(X)
+    >>> lda.transform(X[:2]).shape
+    (2, 10)
+    >>> len(lda.topic_table(n_top_words=5)[0]["words"])
+    5
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **OF_TOPICS,
+        "method": [StrOptions({"cvb0", "cvb", "gibbs"})],
+        "optimize_priors": ["boolean"],
+        "init_params": [StrOptions({"random"}), "array-like"],
+        "tol": [Interval(numbers.Real, 0.0, None, closed="left"), None],
+        "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "thin": [Interval(numbers.Integral, 1, None, closed="left")],
+    }
+    # Of responsibilities and tables; the oracles of the tests set float64.
+    _table_dtype = np.float32
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        method="cvb0",
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        optimize_priors=False,
+        init_params="random",
+        max_iter=200,
+        tol=None,
+        burn_in=None,
+        thin=5,
+        max_doc_update_iter=100,
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.method = method
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.optimize_priors = optimize_priors
+        self.init_params = init_params
+        self.max_iter = max_iter
+        self.tol = tol
+        self.burn_in = burn_in
+        self.thin = thin
+        self.max_doc_update_iter = max_doc_update_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn topics from all documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts; for "cvb0" and "cvb" any numbers that are not negative. Documents without tokens change
+            nothing.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each document in the sums over documents.
+
+        Returns
+        -------
+        self : CollapsedLDA
+
+        Raises
+        ------
+        ValueError
+            For negative, NaN or infinite counts, with the document's row; for "gibbs" also for counts that are not
+            whole; and when no document has a token. A model that was fitted before stays as it was.
+        """
+        fits, started = [], time.perf_counter()
+        with self._all_or_nothing(lambda: self._publish(fits)):
+            warm = self.warm_start and hasattr(self, "_fitted")
+            X = check_counts(self, X, reset=not warm)
+            if self.method == "gibbs":
+                check_whole(X)
+            documents = weighted_documents(X, sample_weight, self._table_dtype)
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            observer = FitObserver(self, self.max_iter, self._attributes, X)
+            model = make_collapsed_model(self, documents, seed)
+            state, stats = self._begin(model, documents, np.random.default_rng(seed), warm)
+            name, schedule = type(self).__name__, Sweeps(model.has_bound)
+            tol = TOL[self.method] if self.tol is None else self.tol
+            monitor = Monitor(self.max_iter, tol, schedule, self.verbose, name, observer, None, started)
+            burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
+            monitor.mean = Mean(burn_in, self.thin) if self.method == "gibbs" else None
+            monitor.state = state
+            fits.append(monitor)
+            run(model, documents, state, monitor, stats, monitor.mean)
+            if self.max_iter == 0:
+                monitor.step(stats, model)  # the start is the result
+            self._publish(fits)
+            observer.finish()
+        if self.method != "gibbs" and tol > 0 and not self.converged_ and 0 < self.max_iter == self.n_iter_:
+            warnings.warn(
+                f"the fit did not converge in max_iter={self.max_iter} sweeps; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _begin(self, model, documents, rng, warm):
+        """State of rows and statistics before the first sweep."""
+        if not warm:
+            return make_row_state(self, model, documents, rng)
+        old, state = self._fitted.model, vars(self).get("_row_state")
+        if (old.n_components, old.n_words) != (model.n_components, model.n_words):
+            raise ValueError(
+                f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
+                "warm_start=False"
+            )
+        if self.optimize_priors:
+            model.doc_topic_prior, model.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
+            model.learn_after = 0
+        if state is not None and not state.fits(documents, model):
+            state = None
+        return make_row_state(self, model, documents, rng, self._fitted.word_topic.copy(), state)
+
+    def _attributes(self, monitor):
+        """Fitted attributes as of a monitor's last step."""
+        attributes = {
+            "_fitted": FittedCollapsedTopics(monitor.model, monitor.stats),
+            "n_iter_": monitor.n_laps,
+            "converged_": monitor.converged,
+            "history_": list(monitor.history),
+        }
+        if monitor.lower_bounds:
+            attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
+        if monitor.mean is not None:
+            attributes["n_samples_"] = monitor.mean.n_samples
+        if self.warm_start:
+            attributes["_row_state"] = monitor.state
+        return attributes
+
+    def _publish(self, fits):
+        """Publish the last completed sweep; whether there is one."""
+        if not fits or fits[0].stats is None:
+            return False
+        for name in OF_FIT:
+            vars(self).pop(name, None)
+        vars(self).update(self._attributes(fits[0]))
+        return True

@@ -1,0 +1,145 @@
+"""Documents visited with responsibilities for all topics: clumped CVB0 and SCVB0."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsemix._kernels.collapsed import _scvb
+from sparsemix._kernels.documents import _words
+from sparsemix._kernels.vectors._simd import aligned_empty
+from sparsemix._stats.word_rows import WordRows
+from sparsemix.topics._sums import Scratch, group
+
+# Numbers of the responsibilities of a chunk, which are kept in full until they are summed by word: 16 MB.
+CHUNK_NUMBERS = 1 << 22
+# Tiles of a chunk, which threads share out.
+TILES = 8
+
+
+@dataclass(frozen=True)
+class DenseGamma:
+    """gamma of the last sweep for each entry of a chunk.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Entries of each document.
+    values : ndarray of shape (nnz, K padded)
+    total : ndarray of shape (n, K)
+        Sums of count times gamma over the entries of each document.
+    """
+
+    indptr: np.ndarray
+    values: np.ndarray
+    total: np.ndarray
+
+    def rows(self, start, stop):
+        """View of the documents of a tile."""
+        first, last = self.indptr[start], self.indptr[stop]
+        return DenseGamma(self.indptr[start : stop + 1] - first, self.values[first:last], self.total[start:stop])
+
+
+class DenseSampler:
+    """Sweeps over a document's words with the whole conditional of each.
+
+    Parameters
+    ----------
+    n_sweeps : int
+        At each visit; the last one leaves the responsibilities that are summed.
+    exclude_own : {"none", "document", "both"}
+        Counts that a token's own responsibility is left out of.
+    local_rate : callable or None
+        Of n: steps rho, at least n of them, by which N_j follows the tokens of a visit ([IF19] Eq. 9). None: N_j is an
+        exact sum; own tokens can be left out of that alone.
+    sampled : bool
+        N_j is the sum of one sample for each token, and not of the responsibilities themselves.
+    """
+
+    def __init__(self, n_sweeps, exclude_own, local_rate=None, sampled=False):
+        self.n_sweeps = n_sweeps
+        self.exclude_own = exclude_own
+        self.local_rate = local_rate
+        self.sampled = sampled
+        self._room = None
+
+    @property
+    def name(self):
+        """As in ``sampler``."""
+        return "gibbs" if self.sampled else "dense"
+
+    def __getstate__(self):
+        return {**vars(self), "_room": None}
+
+    def sums(self, model, rows, selection):
+        """Zeros for each word of the chosen documents."""
+        words = rows.words(selection)
+        return WordRows(words, np.zeros((len(words), model.n_components), dtype=model.dtype), model.n_words)
+
+    def blocking(self, model, rows):
+        """Documents of a tile, and of a chunk."""
+        n_documents = CHUNK_NUMBERS / (rows.entries * model.n_components)
+        tile = int(np.clip(n_documents / TILES, 1, 64))
+        return tile, TILES * tile
+
+    def forget(self):
+        """Give the room of the responsibilities back."""
+        self._room = None
+
+    def begin(self, model):
+        """Nothing: counts are read as they are."""
+
+    def prepare(self, model, x, workers):
+        """Nothing: counts are read as they are."""
+
+    def empty_responsibilities(self, model, x, n_rows):
+        """Room for gamma."""
+        width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
+        size = len(x.indices) * width
+        if self._room is None or len(self._room) < size or self._room.dtype != model.dtype:
+            self._room = aligned_empty(size, model.dtype)  # kept: fresh pages cost as much as what is written to them
+        total = np.empty((n_rows, model.n_components), dtype=model.dtype)
+        return DenseGamma(x.indptr, self._room[:size].reshape(-1, width), total)
+
+    def scratch(self, model, n_rows):
+        """Room of one thread for a tile."""
+        return Scratch(n_rows, model.n_components, model.dtype)
+
+    def visit(self, model, x, resp, scratch, numbers, memory):
+        """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics."""
+        doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
+        known = memory is not None and memory.recall(numbers, doc_topic)
+        states = self._states(x, numbers, memory)
+        if not known and states is None:
+            doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
+        elif not known:
+            doc_topic[...] = 0.0
+        rates = None
+        if self.local_rate is not None:
+            rates = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0)))
+        inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
+        _scvb.local_step(
+            x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
+            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, numbers + model.first_row, model.seed,
+            model.n_steps, states, doc_topic, resp.values, resp.total, scratch.room,
+        )  # fmt: skip
+        if memory is not None:
+            memory.remember(numbers, doc_topic, states)
+
+    def _states(self, x, numbers, memory):
+        """Samples of the tile's tokens: those of the last visit, none yet (-1), or None where nothing is sampled."""
+        if not self.sampled:
+            return None
+        states = None if memory is None else memory.states(numbers)
+        return np.full(_scvb.n_samples(x.counts), -1, dtype=np.int32) if states is None else states.astype(np.int32)
+
+    def accumulate(self, model, x, resp, weight, stats, workers):
+        """Add the responsibilities of a chunk to the rows of their words."""
+        starts, entries = group(x, model.n_words)
+        counts = x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
+        out = stats["word_topic"]
+        words = out.words
+        workers.split(
+            lambda first, last: _words.sum_rows(starts, entries, counts, resp.values, words, first, last, out.rows),
+            len(words),
+        )
+        stats["count"] += weight @ resp.total

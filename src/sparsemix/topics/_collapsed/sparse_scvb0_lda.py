@@ -1,0 +1,288 @@
+"""SparseSCVB0LDA: what stochastic collapsed inference is learned with; fits and streams are AdditiveTopics'."""
+
+import numbers
+
+from sparsemix._compat import Interval, StrOptions
+from sparsemix._engine.loop import collect
+from sparsemix.topics._additive_topics import AdditiveTopics
+from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._fitted import FittedCounts
+from sparsemix.topics._parameters import OF_STEPS
+
+
+# The docstring is half of this file: it is the manual of the class.
+class SparseSCVB0LDA(AdditiveTopics):
+    """Latent Dirichlet allocation by stochastic collapsed inference, dense or with sampled topics.
+
+    Use it where likelihood and coherence of the topics count most, and for thousands of topics. Collapsed inference
+    integrates topics and proportions out and keeps expected counts alone, which makes it more accurate than
+    variational inference of their distributions ([1]_). Documents are visited in minibatches, and each minibatch moves
+    the topics' counts by a step. While a document is visited, its words' topics are chosen one after the other: as
+    responsibilities for all topics, as one sampled topic for each token, or, where topics are many, as a few samples
+    of Metropolis-Hastings chains whose proposals come from alias tables ([2]_), at a cost that hardly follows the
+    number of topics.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
+    topic_word_prior : float, default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01.
+    sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
+        What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
+        each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
+        of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
+        ``n_even_samples`` for the topics' counts. "auto" is "gibbs" up to 2,000 topics ("dense" where ``exclude_own``
+        is "both"), and "mhw" beyond.
+    n_samples : int, default=2
+        Samples S of a word in a sweep that the document's counts are summed from, for "mhw": about as many as a word
+        has tokens in a document. More of them make the counts of short documents too smooth.
+    n_even_samples : int, default=16
+        Topics of a word that the topics' counts get, for "mhw": each stands for an equal part of the word's
+        responsibilities, so that these counts are nearly the expected ones. 0 gives them the ``n_samples`` samples as
+        well, as in [2]_.
+    burn_in : int, default=1
+        Sweeps over a document's words before the one that adds to the topics, at every visit.
+    exclude_own : {"document", "none", "both"}, default="document"
+        What a token's own responsibility is left out of when its topic is chosen anew: the document's counts, nothing
+        (as in SCVB0, where counts follow the words in steps), or also the topics' counts (as in CVB0).
+    sparsity : float, default=None
+        Counts of a document that are smaller than this share of what its last token added become zero after the
+        burn-in, for "mhw" without exclusion. None means 1 / K.
+    learning_method : {"online", "memoized"}, default="online"
+        "online" takes steps of decreasing size on random minibatches; "memoized" remembers what each batch
+        contributed and replaces it at the next visit.
+    init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
+            default="random"
+        Start: the corpus' word frequencies with noise; topics that are all the same, where documents begin with random
+        counts; a few passes of dense smoothed EM over a random subset; documents chosen by Bregman k-means++; or
+        topics, such as ``components_`` of another model. Memoized learning needs "em" or better.
+    init_size : int, default=None
+        Documents of the subset for "em". None means what a few passes can afford.
+    n_init_iter : int, default=None
+        Passes of "em". None means 5, or 6 where the subset is not the whole corpus.
+    n_start_samples : int, default=None
+        The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
+        come apart soonest so. None means, when online learning starts at "random" or "uniform", those of 150
+        minibatches, fewer for more than some hundred topics but not fewer than 10; else 0.
+    max_table_age : int, default=None
+        Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
+        first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
+    max_iter : int, default=20
+        Passes over the documents.
+    max_doc_update_iter : int, default=100
+        Most iterations of one document in ``transform``.
+    batch_size : int, default=None
+        Documents of a batch. None means for "memoized" a 32nd of the corpus and at least 250; for "online" 160 tokens
+        a topic, within 16 and 500 documents, and at least 64 minibatches a pass. Smaller ones learn sooner and give
+        more coherent topics, until their noise hides rare topics.
+    mini_epoch_size : int, default=None
+        For "online": documents that are visited ``mini_epoch_passes`` times in a row, each time going on from the last,
+        before they are forgotten. None means that all documents are remembered from pass to pass.
+    mini_epoch_passes : int, default=5
+        Visits of a document in a mini-epoch, in one pass.
+    total_samples : float, default=None
+        Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+    learning_decay : float, default=0.6
+        Exponent of the step size (learning_offset + t) ** -learning_decay, t = 1, 2, ... minibatches.
+    learning_offset : float, default=1.0
+        Offset of the step size; larger makes early minibatches count less.
+    local_decay : float, default=0.9
+        Exponent of the steps (local_offset + t) ** -local_decay by which a document's counts follow its tokens t = 1,
+        2, ... of a visit, without exclusion.
+    local_offset : float, default=10.0
+        Offset of those steps.
+    warm_start : bool, default=False
+        Start ``fit`` from the last fitted topics.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For the start, the batches and the samples.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        Prior of the documents.
+    topic_word_prior_ : float
+        Prior of the words.
+    topic_weights_ : ndarray of shape (n_components,)
+        Share of all tokens in each topic.
+    sampler_ : str
+        "dense", "gibbs" or "mhw": what "auto" chose.
+    batch_size_ : int or None
+        Documents of a batch of the last ``fit``; None where there was none.
+    acceptance_rate_ : float
+        Share of proposals accepted in the last pass, or in the stream; NaN without any.
+    n_iter_ : int
+        Passes over the documents.
+    history_ : list of dict
+        For each pass its number and the seconds so far.
+    n_samples_seen_ : int
+        Documents of positive weight seen by ``fit`` and since by ``partial_fit``.
+    n_steps_ : int
+        Calls of ``partial_fit`` since the start or the last ``fit``.
+    n_features_in_ : int
+        Size V of the vocabulary.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The words, when the counts came with names.
+
+    See Also
+    --------
+    SparseLDA : Variational inference with sparse responsibilities, which has a bound.
+    CollapsedLDA : Batch collapsed inference: CVB0, CVB, Gibbs sampling.
+
+    Notes
+    -----
+    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count of the
+    words in use that is above a tenth of the prior. Memoized learning keeps the sums of every batch sparse, and both
+    methods the topics of every document that hold more than a thousandth of it; "gibbs" adds 2 bytes a token. "dense"
+    and "gibbs" need 16 MB for the responsibilities at hand.
+
+    References
+    ----------
+    .. [1] Foulds, J., Boyles, L., DuBois, C., Smyth, P. and Welling, M., "Stochastic Collapsed Variational Bayesian
+       Inference for Latent Dirichlet Allocation", KDD 2013, Section 4.
+    .. [2] Islam, R. and Foulds, J., "Scalable Collapsed Inference for High-Dimensional Topic Models", NAACL 2019,
+       Sections 3 and 4, Algorithm 1.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=500, random_state=0)[0]
+    >>> lda = SparseSCVB0LDA(10, random_state=0).fit(X)
+    >>> lda.transform(X[:2]).shape
+    (2, 10)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **OF_STEPS,
+        "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
+        "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
+        "burn_in": [Interval(numbers.Integral, 0, None, closed="left")],
+        "exclude_own": [StrOptions({"none", "document", "both"})],
+        "sparsity": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
+        "learning_method": [StrOptions({"online", "memoized"})],
+        "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
+        "n_start_samples": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "mini_epoch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
+        "local_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
+        "local_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+    }
+    tol = 0.0  # there is no bound to converge: a fit makes max_iter passes
+    _fitted_class = FittedCounts
+    _rows_statistic = "documents"  # mass is of tokens
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        sampler="auto",
+        n_samples=2,
+        n_even_samples=16,
+        burn_in=1,
+        exclude_own="document",
+        sparsity=None,
+        learning_method="online",
+        init_params="random",
+        init_size=None,
+        n_init_iter=None,
+        n_start_samples=None,
+        max_table_age=None,
+        max_iter=20,
+        max_doc_update_iter=100,
+        batch_size=None,
+        mini_epoch_size=None,
+        mini_epoch_passes=5,
+        total_samples=None,
+        learning_decay=0.6,
+        learning_offset=1.0,
+        local_decay=0.9,
+        local_offset=10.0,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.sampler = sampler
+        self.n_samples = n_samples
+        self.n_even_samples = n_even_samples
+        self.burn_in = burn_in
+        self.exclude_own = exclude_own
+        self.sparsity = sparsity
+        self.learning_method = learning_method
+        self.init_params = init_params
+        self.init_size = init_size
+        self.n_init_iter = n_init_iter
+        self.n_start_samples = n_start_samples
+        self.max_table_age = max_table_age
+        self.max_iter = max_iter
+        self.max_doc_update_iter = max_doc_update_iter
+        self.batch_size = batch_size
+        self.mini_epoch_size = mini_epoch_size
+        self.mini_epoch_passes = mini_epoch_passes
+        self.total_samples = total_samples
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.local_decay = local_decay
+        self.local_offset = local_offset
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def sampler_(self):
+        """What "auto" chose."""
+        return self._fitted_part("model").later_sampler.name
+
+    @property
+    def batch_size_(self):
+        """What the last fit took."""
+        return self._fitted_part("model").batch_size
+
+    @property
+    def acceptance_rate_(self):
+        """Share of proposals accepted in the last pass or block; NaN without any."""
+        proposed, accepted = self._fitted_part("stats")["proposals"]
+        return float(accepted / proposed) if proposed else float("nan")
+
+    # -- what it learns with
+
+    def _make_model(self, n_words):
+        return assemble_stochastic.make_model(self, n_words)
+
+    def _make_start(self, model, documents, rng, workers):
+        return assemble_stochastic.make_start(self, model, documents, rng, workers)
+
+    def _make_memory(self):
+        return assemble_stochastic.make_memory()
+
+    def _make_schedule(self, documents, rng, initial):
+        return assemble_stochastic.make_schedule(self, documents, rng, initial)
+
+    def _begin(self, documents, rng, workers, warm):
+        model, initial = super()._begin(documents, rng, workers, warm)
+        model.batch_size = assemble_stochastic.batch_size(self, documents, model.size(initial))
+        return model, initial
+
+    # -- inside a stream
+
+    def _collect(self, documents, workers):
+        """Statistics of documents under the fitted topics; their numbers go on from those of documents seen."""
+        model = self._fitted.model.renewed(self.n_samples_seen_)
+        return collect(model, documents, slice(0, len(documents)), workers)

@@ -1,0 +1,183 @@
+"""Collapsed inference as the engine sees it: documents under frozen counts by word and topic, sums, global steps."""
+
+from copy import copy
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.word_rows import WordRows
+
+
+class StochasticCollapsedModel:
+    """An additive model whose statistics are all it knows: SCVB0 (Foulds et al. 2013), dense or sampled.
+
+    A token's topic has the conditional (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) of collapsed inference. The
+    counts by word are those of the last global step while documents are visited; each document's own N_j moves from
+    word to word. How it moves, and what it leaves for the sums, is the sampler's.
+
+    Parameters
+    ----------
+    n_words : int
+        V.
+    doc_topic_prior : ndarray of shape (K,)
+        alpha.
+    topic_word_prior : float
+        beta.
+    sampler, first_sampler : DenseSampler or WalkerSampler
+        What visits documents; ``first_sampler`` does it for the first ``n_first`` of them.
+    n_first : float
+        Documents.
+    dtype : dtype
+        Of the counts by word and of all that documents are inferred with.
+    seed : int
+        Of the random numbers.
+    """
+
+    unit = "token"
+
+    def __init__(
+        self, n_words, doc_topic_prior, topic_word_prior, sampler, first_sampler=None, n_first=0, dtype=np.float32,
+        seed=0,
+    ):  # fmt: skip
+        self.n_words = n_words
+        self.n_components = self.n_nonzero = len(doc_topic_prior)
+        self.doc_topic_prior = np.asarray(doc_topic_prior, dtype=np.float64)
+        self.topic_word_prior = float(topic_word_prior)
+        self.later_sampler, self.first_sampler, self.n_first = sampler, first_sampler, n_first
+        self.dtype = np.dtype(dtype)
+        self.seed = seed
+        self.stats = None
+        self.random_documents = False
+        self.first_row = 0  # number of the first row of the data, where calls follow each other
+        self.batch_size = None  # of a fit, for those who ask
+        self.n_visited = self.n_steps = 0
+        self._choose_sampler()
+
+    def _choose_sampler(self):
+        """The one that visits documents until the next step: the sums of a batch are of one kind."""
+        self.sampler = self.first_sampler if self.n_visited < self.n_first else self.later_sampler
+
+    @property
+    def table(self):
+        """Counts by word and topic up to ``factor`` and ``offset``, (V, K)."""
+        return self.stats.unfolded("word_topic")[0]
+
+    @property
+    def factor(self):
+        """What the counts have to be multiplied by."""
+        return self.stats.unfolded("word_topic")[1]
+
+    # -- statistics
+
+    def empty_stats(self, rows=None, selection=None):
+        """Statistics of no documents; with room for the sums of the chosen ones."""
+        shape = self.n_words, self.n_components
+        by_word = (
+            sparse.csr_array(shape, dtype=self.dtype) if rows is None else self.sampler.sums(self, rows, selection)
+        )
+        return SufficientStatistics(
+            {"count": np.zeros(self.n_components)},
+            {name: np.zeros(()) for name in ("mass", "documents", "offset")} | {"proposals": np.zeros(2)},
+            by_word={"word_topic": by_word},
+        )
+
+    def totals_of(self, n_documents, n_tokens):
+        """Shared sums of so many documents and tokens; tokens are what statistics are scaled by."""
+        return {"mass": n_tokens, "documents": n_documents}
+
+    def same_topics(self, n_documents, n_tokens):
+        """Statistics of topics that are all the same, of which nothing is stored: documents then begin at random."""
+        stats = self.empty_stats()
+        stats.replace("word_topic", np.zeros((self.n_words, self.n_components), dtype=self.dtype))
+        for name, total in self.totals_of(n_documents, n_tokens).items():
+            stats[name] += total
+        stats["count"] += n_tokens / self.n_components
+        stats["offset"] += n_tokens / self.n_components / self.n_words
+        self.random_documents = True
+        return stats
+
+    def start_of(self, numbers, n_documents):
+        """Proportions that documents begin with which nothing is remembered of, (n, K) or (1, 1)."""
+        if not self.random_documents:
+            return np.full((1, 1), 1.0 / self.n_components, dtype=self.dtype)
+        rng = np.random.default_rng((self.seed, self.first_row + int(numbers[0])))
+        shares = rng.random((n_documents, self.n_components), dtype=self.dtype)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def size(self, stats):
+        """Tokens."""
+        return float(stats["mass"])
+
+    # -- local step and sums
+
+    def blocking(self, rows):
+        """Documents of a tile and of a chunk."""
+        return self.sampler.blocking(self, rows)
+
+    def prepare(self, x, workers):
+        """Make what the sampler reads of the words of a chunk."""
+        self.sampler.prepare(self, x, workers)
+
+    def empty_responsibilities(self, x, n_rows):
+        """Room for what the local steps of a chunk leave."""
+        return self.sampler.empty_responsibilities(self, x, n_rows)
+
+    def scratch(self, n_rows):
+        """Room of one thread for a tile."""
+        return self.sampler.scratch(self, n_rows)
+
+    def local_step(self, x, resp, scratch, numbers=None, memory=None):
+        """Visit a tile of documents."""
+        self.sampler.visit(self, x, resp, scratch, numbers, memory)
+
+    def accumulate(self, x, resp, sample_weight, stats, workers):
+        """Add a chunk to the statistics, word by word."""
+        weight = np.ones(len(x)) if sample_weight is None else sample_weight
+        stats["mass"] += weight @ x.lengths()
+        stats["documents"] += weight.sum()
+        self.n_visited += len(x)
+        self.sampler.accumulate(self, x, resp, weight, stats, workers)
+
+    # -- global step
+
+    def global_step(self, stats, split=None):  # noqa: ARG002
+        """Documents meet the counts of ``stats`` from now on."""
+        self.stats = stats
+        self.n_steps += 1
+        self.offset = float(stats["offset"])
+        self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
+        self._choose_sampler()
+        self.sampler.begin(self)
+
+    def renewed(self, n_samples_seen):
+        """A model for documents that come after so many: it knows the same and leaves this one as it is."""
+        out = copy(self)
+        out.first_row = out.n_visited = n_samples_seen
+        out.later_sampler = copy(self.later_sampler)
+        out.later_sampler.forget()
+        out._choose_sampler()
+        return out
+
+    def lower_bound(self, stats):  # noqa: ARG002
+        """There is none."""
+        return np.nan
+
+    def continued(self, old, stats, documents):
+        """Statistics that go on from another model's, as of these documents; so do the random numbers."""
+        self.seed, self.n_steps, self.random_documents = old.seed, old.n_steps, old.random_documents
+        tokens, stats = documents.word_totals().sum(), stats.copy()
+        stats.scale(tokens / self.size(stats))
+        stats["documents"] = documents.mass
+        stats["proposals"] = 0.0
+        return stats
+
+
+def compressed(stats, smallest):
+    """Statistics of a batch as they are remembered: sums below ``smallest`` go to their word's other topics."""
+    rows = stats["word_topic"]
+    if isinstance(rows, WordRows):
+        rows = rows.compressed(smallest)
+        stats.replace("word_topic", rows)
+        stats["count"] = np.bincount(rows.indices, rows.data, minlength=stats.n_components)
+    return stats

@@ -1,0 +1,246 @@
+"""Collapsed inference as the engine sees it: sweeps over documents that change responsibilities, or topics, in place.
+
+The distributions of documents and topics are integrated out ([TNW07] Section 2). What is left are the topics of the
+tokens: CVB and CVB0 keep a distribution for those of each word type of a document, Gibbs sampling keeps one draw.
+"""
+
+import numpy as np
+from scipy.special import psi
+
+from sparsemix._kernels.collapsed import _cvb, _gibbs
+from sparsemix._kernels.documents import _special
+from sparsemix._stats.dirichlet import maximize_prior
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
+
+# Sweeps before priors are learned: from a random start all topics are alike, and priors would keep them so.
+LEARN_AFTER = 10
+
+
+class SweepModel:
+    """What the methods share: priors, and statistics by word that contain every document.
+
+    Parameters
+    ----------
+    n_words, n_components : int
+        V, K.
+    doc_topic_prior : ndarray of shape (K,)
+        alpha.
+    topic_word_prior : float
+        beta, the Dirichlet parameter of every word.
+    dtype : dtype
+        Of responsibilities, counts and statistics by word.
+    learn_priors : bool
+        Both follow from the statistics after each sweep, but the first ``learn_after``.
+
+    Notes
+    -----
+    A row's weight multiplies what it contributes to sums over documents, never its own counts.
+    """
+
+    unit = "token"
+    learn_after = LEARN_AFTER
+    by_word = ("word_topic",)
+    by_component = ("count",)
+
+    def __init__(self, n_words, n_components, doc_topic_prior, topic_word_prior, dtype=np.float32, learn_priors=False):
+        self.n_words = n_words
+        self.n_components = n_components
+        self.doc_topic_prior = np.asarray(doc_topic_prior, dtype=np.float64)
+        self.topic_word_prior = float(topic_word_prior)
+        self.dtype = np.dtype(dtype)
+        self.learn_priors = learn_priors
+
+    # -- statistics
+
+    def empty_stats(self):
+        """Statistics of no documents."""
+        shape = self.n_words, self.n_components
+        shared = ("mass", "tokens", "change", "entropy", "alloc", "objective")
+        return SufficientStatistics(
+            {name: np.zeros(self.n_components) for name in ("log_pi", *self.by_component)},
+            {name: np.zeros(()) for name in shared},
+            by_word={name: np.zeros(shape, dtype=self.dtype) for name in self.by_word},
+        )
+
+    def totals_of(self, n_documents, n_tokens):
+        """Shared sums of so many documents and tokens."""
+        return {"mass": n_documents, "tokens": n_tokens}
+
+    def size(self, stats):
+        """What the objective is told per unit of: tokens."""
+        return float(stats["tokens"])
+
+    def summary(self, stats):
+        """A copy of what the topics follow from."""
+        return SufficientStatistics(
+            {"count": stats["count"].copy()},
+            {name: stats[name].copy() for name in ("mass", "tokens")},
+            by_word={"word_topic": stats["word_topic"].copy()},
+        )
+
+    # -- a sweep
+
+    def begin(self, stats):
+        """Forget the sums that every sweep makes anew."""
+        for name in ("log_pi", "change", "entropy", "alloc"):
+            stats[name] *= 0.0
+
+    def _doc_topic(self, x):
+        """Room for N_jk of a block, when priors are learned from it."""
+        return np.empty((len(x), self.n_components), dtype=self.dtype) if self.learn_priors else None
+
+    def _sum_log_pi(self, x, weight, doc_topic, stats):
+        """Add the documents' E[log pi], what alpha is learned from."""
+        if doc_topic is None:
+            return
+        alpha, weight = self.doc_topic_prior, np.ones(len(x)) if weight is None else weight
+        expected = np.empty(doc_topic.shape)
+        _special.expected_log(doc_topic, alpha.astype(self.dtype), expected)
+        stats["log_pi"] += weight @ expected + weight.sum() * psi(alpha) - weight @ psi(alpha.sum() + x.lengths())
+
+    def _replace_counts(self, stats, word_topic):
+        """Statistics by word, and their totals, from sums in double precision."""
+        stats.replace("word_topic", word_topic.astype(self.dtype))
+        stats["count"] = word_topic.sum(axis=0)
+
+    def global_step(self, stats, lap):
+        """The sweep's objective under the priors that it used; then the next priors."""
+        stats["objective"] = self._objective(stats)
+        if self.learn_priors and lap > self.learn_after:
+            self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
+            self.topic_word_prior = maximize_topic_word_prior(self.topic_word_prior, stats)
+
+
+class ZeroOrderModel(SweepModel):
+    """CVB0 (Asuncion et al. 2009): responsibilities from the means of the counts."""
+
+    objective = "change"
+    has_bound = False
+
+    @property
+    def state_dtype(self):
+        """Of the responsibilities."""
+        return self.dtype
+
+    def random_state(self, x, rng):
+        """Responsibilities (nnz, K) drawn from a flat Dirichlet distribution."""
+        gamma = rng.standard_exponential((len(x.indices), self.n_components), dtype=self.dtype)
+        gamma /= gamma.sum(axis=1, keepdims=True)
+        return gamma
+
+    def empty_state(self, x):
+        """No responsibilities yet: the first sweep reads every document from its beginning."""
+        return np.zeros((len(x.indices), self.n_components), dtype=self.dtype)
+
+    def sweep(self, x, weight, gamma, stats, first_row, number):  # noqa: ARG002
+        """New responsibilities of all documents of a block, in order; all sums follow."""
+        doc_topic, sums = self._doc_topic(x), np.zeros(3)
+        _cvb.sweep(
+            x.indptr, x.indices, x.counts, weight, self.doc_topic_prior.astype(self.dtype), self.topic_word_prior,
+            gamma, stats["word_topic"], stats["count"], *self._variances(stats), doc_topic, sums,
+        )  # fmt: skip
+        for name, value in zip(("change", "entropy", "alloc"), sums, strict=True):
+            stats[name] += value
+        self._sum_log_pi(x, weight, doc_topic, stats)
+
+    def _variances(self, stats):  # noqa: ARG002
+        return None, None
+
+    def recount(self, visits, stats):
+        """Statistics by word from the responsibilities themselves."""
+        word_topic = np.zeros((self.n_words, self.n_components))
+        for x, weight, gamma, _ in visits:
+            _cvb.add_up(x.indptr, x.indices, x.counts, weight, gamma, word_topic, None)
+        self._replace_counts(stats, word_topic)
+
+    def _objective(self, stats):
+        return stats["change"]
+
+    def change(self, stats):
+        """Sum over tokens and topics of the change of responsibilities."""
+        return float(stats["change"])
+
+
+class SecondOrderModel(ZeroOrderModel):
+    """CVB ([TNW07]): responsibilities from means and variances of the counts, and a bound to second order."""
+
+    objective = "lower_bound"
+    has_bound = True
+    by_word = ("word_topic", "word_variance")
+    by_component = ("count", "count_variance")
+
+    def _variances(self, stats):
+        return stats["word_variance"], stats["count_variance"]
+
+    def recount(self, visits, stats):
+        """Means and variances by word from the responsibilities themselves."""
+        means, variances = np.zeros((2, self.n_words, self.n_components))
+        for x, weight, gamma, _ in visits:
+            _cvb.add_up(x.indptr, x.indices, x.counts, weight, gamma, means, variances)
+        self._replace_counts(stats, means)
+        stats.replace("word_variance", variances.astype(self.dtype))
+        stats["count_variance"] = variances.sum(axis=0)
+
+    def _objective(self, stats):
+        """E_q[log p(z, w)] + H(q) to second order ([TNW07] Section 3.2)."""
+        beta, total = self.topic_word_prior, self.n_words * self.topic_word_prior
+        words = stats["word_topic"], stats["word_variance"]
+        topics = sum(
+            _cvb.expected_log_gamma_sum(words[0][a : a + WORDS], words[1][a : a + WORDS], beta)
+            for a in range(0, self.n_words, WORDS)
+        )
+        topics -= _cvb.expected_log_gamma_sum(stats["count"][None], stats["count_variance"][None], total)
+        return float(stats["entropy"]) + float(stats["alloc"]) + topics
+
+    def lower_bound(self, stats):
+        """The bound after the last sweep, in nats."""
+        return float(stats["objective"])
+
+
+class GibbsModel(SweepModel):
+    """Collapsed Gibbs sampling (Griffiths & Steyvers 2004): one topic for each token.
+
+    ``seed`` keys the random numbers, with a row's number, the sweep and the token.
+    """
+
+    objective = "log_joint"
+    has_bound = False
+    state_dtype = np.dtype(np.int32)
+    seed = 0
+
+    def random_state(self, x, rng):
+        """A topic for each token, all alike."""
+        return rng.integers(self.n_components, size=int(x.counts.sum(dtype=np.float64)), dtype=np.int32)
+
+    def empty_state(self, x):
+        """No topics yet: the first sweep reads every document from its beginning."""
+        return np.full(int(x.counts.sum(dtype=np.float64)), -1, dtype=np.int32)
+
+    def sweep(self, x, weight, topics, stats, first_row, number):
+        """Draw the topics of all tokens of a block, in order; all counts follow."""
+        doc_topic, sums = self._doc_topic(x), np.zeros(2)
+        _gibbs.sweep(
+            x.indptr, x.indices, x.counts, weight, self.doc_topic_prior.astype(self.dtype), self.topic_word_prior,
+            self.seed, first_row, number, topics, stats["word_topic"], stats["count"], doc_topic, sums,
+        )  # fmt: skip
+        stats["change"] += sums[0]
+        stats["alloc"] += sums[1]
+        self._sum_log_pi(x, weight, doc_topic, stats)
+
+    def recount(self, visits, stats):
+        """Counts by word from the topics themselves."""
+        word_topic = np.zeros((self.n_words, self.n_components))
+        for x, weight, topics, _ in visits:
+            _gibbs.add_up(x.indptr, x.indices, x.counts, weight, topics, word_topic)
+        self._replace_counts(stats, word_topic)
+
+    def _objective(self, stats):
+        return float(stats["alloc"]) + log_evidence_of_words(stats, self.topic_word_prior)
+
+    def log_joint(self, stats):
+        """log p(z, w) of the last sweep's topics."""
+        return float(stats["objective"])
+
+
+MODELS = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsModel}

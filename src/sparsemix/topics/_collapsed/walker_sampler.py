@@ -1,0 +1,164 @@
+"""Documents visited with a few sampled topics for each word: Metropolis-Hastings-Walker chains."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._kernels.collapsed import _mhw
+from sparsemix.topics._sums import sum_by_word
+
+# Samples of a chunk, and the tiles of it that threads share out.
+CHUNK_SAMPLES = 1 << 22
+TILES = 16
+# Of a document's tokens; smaller counts are not handed from visit to visit.
+SHARE = 1e-3
+# Tables are made anew after each of the first steps, which change most, and when fewer proposals are accepted.
+EARLY_STEPS = 10
+LEAST_ACCEPTANCE = 0.8
+# Counts below this share of the prior have no place in a word's table: what all words share proposes them well enough.
+NEGLIGIBLE = 0.1
+
+
+@dataclass(frozen=True)
+class SampledGamma:
+    """Samples of the last sweep for each entry of a chunk.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Entries of each document.
+    topics : ndarray of shape (nnz, M), int32
+        What the sums by word get.
+    values : ndarray of shape (nnz, M)
+        Count over M.
+    tally : ndarray of shape (n, 3), int64
+        Draws, proposals from the document's part, accepted.
+    """
+
+    indptr: np.ndarray
+    topics: np.ndarray
+    values: np.ndarray
+    tally: np.ndarray
+
+    def rows(self, start, stop):
+        """View of the documents of a tile."""
+        first, last = self.indptr[start], self.indptr[stop]
+        indptr = self.indptr[start : stop + 1] - first
+        return SampledGamma(indptr, self.topics[first:last], self.values[first:last], self.tally[start:stop])
+
+
+class WalkerSampler:
+    """Sweeps over a document's words with S samples of each ([IF19] Section 3).
+
+    Parameters
+    ----------
+    n_samples : int
+        S, for the document's counts.
+    n_even : int
+        M topics for the sums by word, each for an equal part of the conditional; 0 means the samples.
+    n_sweeps, exclude_own, local_rate
+        As DenseSampler's.
+    sparsity : float
+        Share of the last token's step below which a document's counts become zero after the burn-in.
+    max_age : int
+        Global steps that tables of the words live.
+    """
+
+    name = "mhw"
+
+    def __init__(self, n_samples, n_even, n_sweeps, exclude_own, local_rate, sparsity, max_age):
+        self.n_samples = n_samples
+        self.n_even = n_even
+        self.n_sweeps = n_sweeps
+        self.exclude_own = exclude_own
+        self.local_rate = local_rate
+        self.sparsity = sparsity
+        self.max_age = max_age
+        self.forget()
+
+    def forget(self):
+        """No word has a table."""
+        self._tables, self._age = None, self.max_age
+        self._draws = self._accepted = 0
+
+    def __getstate__(self):
+        return {**vars(self), "_tables": None, "_age": self.max_age}
+
+    def sums(self, model, rows, selection):  # noqa: ARG002
+        """Sums are sparse."""
+        return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
+
+    def blocking(self, model, rows):  # noqa: ARG002
+        """Documents of a tile, and of a chunk."""
+        n_samples = max(self.n_samples, self.n_even)
+        tile = int(np.clip(CHUNK_SAMPLES / TILES / (n_samples * rows.entries), 1, 1 << 12))
+        return tile, TILES * tile
+
+    def begin(self, model):
+        """After a global step tables are older, by a step or by as much as they may be at most."""
+        if model.n_steps <= EARLY_STEPS or self._accepted < LEAST_ACCEPTANCE * self._draws:
+            self._age = self.max_age
+        self._age += 1
+
+    def prepare(self, model, x, workers):
+        """Tables of the words of a chunk."""
+        if self._tables is None:
+            self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
+            self._age = self.max_age
+        if self._age >= self.max_age:
+            self._tables.clear(model.doc_topic_prior, model.inverse, model.offset + model.topic_word_prior)
+            self._age = self._draws = self._accepted = 0
+        smallest = NEGLIGIBLE * model.topic_word_prior
+        self._tables.build(np.unique(x.indices), model.table, model.factor, workers, smallest)
+
+    def empty_responsibilities(self, model, x, n_rows):
+        """Room for the samples."""
+        shape = len(x.indices), self.n_even or self.n_samples
+        topics, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=model.dtype)
+        return SampledGamma(x.indptr, topics, values, np.zeros((n_rows, 3), dtype=np.int64))
+
+    def scratch(self, model, n_rows):  # noqa: ARG002
+        """Room of one thread."""
+        return _mhw.ChainRoom(model.n_components, self.n_samples)
+
+    def visit(self, model, x, resp, scratch, numbers, memory):
+        """Sweep over each document of a tile, from what is remembered of it or from nothing."""
+        kept = None if memory is None else memory.recall_sparse(numbers)
+        start, states = (None, None, None), None
+        if kept is not None:
+            indptr, topics, values, states = kept
+            start = indptr, topics, values
+        states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
+        room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
+        indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(room, dtype=np.int32)
+        values = np.empty(room, dtype=model.dtype)
+        rates = None
+        if self.local_rate is not None:
+            longest = self.n_sweeps * x.lengths().max(initial=0.0)
+            rates = self.local_rate(int(longest))
+        samples, shares, even = resp.topics, resp.values, None
+        if self.n_even:
+            samples = np.empty((len(x.indices), self.n_samples), dtype=np.int32)
+            shares, even = np.empty(samples.shape, dtype=model.dtype), resp.topics
+            resp.values[...] = x.counts[:, None] / self.n_even
+        fresh = self._age == 0 and NEGLIGIBLE == 0.0
+        _mhw.sample_documents(
+            x.indptr, x.indices, x.counts, numbers + model.first_row, *start, model.table, model.factor, model.offset,
+            model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, fresh, model.seed,
+            model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, self.exclude_own, SHARE, states,
+            samples, shares, indptr, topics, values, resp.tally, scratch, even,
+        )  # fmt: skip
+        if memory is not None:
+            memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
+
+    def accumulate(self, model, x, resp, weight, stats, workers):
+        """Add the samples of a chunk, word by word."""
+        if (weight != 1.0).any():
+            resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
+        sums, _ = sum_by_word(x, resp, model.n_words, model.n_components, workers)
+        draws, _, accepted = resp.tally.sum(axis=0)
+        self._draws, self._accepted = self._draws + draws, self._accepted + accepted
+        stats["proposals"] += draws, accepted
+        stats["count"] += np.bincount(sums.indices, sums.data, minlength=model.n_components)
+        stats.replace("word_topic", stats["word_topic"] + sums)

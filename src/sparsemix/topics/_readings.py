@@ -1,0 +1,177 @@
+"""What a fitted topic model says of documents and of its topics."""
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._engine.blocks import spans
+from sparsemix._engine.documents import canonical
+from sparsemix._engine.inference import infer_doc_topic
+from sparsemix._engine.threads import Workers
+from sparsemix._estimator.checks import check_counts
+from sparsemix.metrics import document_completion, top_words
+
+# Documents read at once by ``transform``.
+DOCUMENTS = 1 << 13
+
+
+class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
+
+    n_jobs = None  # of estimators that have no such parameter
+
+    # -- documents
+
+    def transform(self, X):
+        """Topic proportions of documents, by dense inference from a fixed start with the topics held fixed.
+
+        A document's row depends on that document alone: not on the other rows, their order, or chance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components), float64
+            Posterior means of the proportions, rows sum to one; a document without tokens gets those of the prior.
+
+        Raises
+        ------
+        ValueError
+            For negative, NaN or infinite counts, with the document's row.
+        """
+        check_is_fitted(self)
+        X = check_counts(self, X, reset=False)
+        theta = np.empty((X.shape[0], self._n_features_out))
+        table, linear = self._fitted.table, self._fitted.linear
+        with Workers(self.n_jobs) as workers:
+            for start, stop in spans(X.shape[0], DOCUMENTS):
+                block = canonical(X[start:stop])
+                theta[start:stop] = infer_doc_topic(
+                    block, table, self.doc_topic_prior_, max_iter=self.max_doc_update_iter, tol=TRANSFORM_TOL,
+                    linear=linear, workers=workers,
+                )  # fmt: skip
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+    def score(self, X, y=None):  # noqa: ARG002
+        """Held-out log likelihood a token, by document completion.
+
+        A fifth of each document's word types is hidden; proportions come from the others, and the hidden tokens are
+        scored. It means the same for every number of topics and every topic model, so it is what ``GridSearchCV``
+        should choose by.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts of documents that were not learned from. Documents of one word type are skipped.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Natural logarithm, mean over hidden tokens.
+
+        See Also
+        --------
+        sparsemix.metrics.document_completion : The same for any topic model, with its options.
+        """
+        check_is_fitted(self)
+        return document_completion(self, check_counts(self, X, reset=False), n_jobs=self.n_jobs)
+
+    def perplexity(self, X):
+        """exp(-score(X)): how many equally likely words the model hesitates between; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts of held-out documents.
+
+        Returns
+        -------
+        perplexity : float
+        """
+        return float(np.exp(-self.score(X)))
+
+    # -- topics
+
+    @property
+    def components_(self):
+        """Posterior Dirichlet parameters of the topics, (n_components, n_features); a view."""
+        return self._fitted_part("word_topic").T
+
+    @property
+    def doc_topic_prior_(self):
+        """Dirichlet prior of the documents, (n_components,); learned with ``optimize_priors``."""
+        return self._fitted_part("model").doc_topic_prior
+
+    @property
+    def topic_word_prior_(self):
+        """Dirichlet prior of the topics' words; learned with ``optimize_priors``."""
+        return self._fitted_part("model").topic_word_prior
+
+    @property
+    def topic_weights_(self):
+        """Share of all tokens in each topic, (n_components,)."""
+        counts = self._fitted_part("stats")["count"]
+        return counts / counts.sum()
+
+    def topic_table(self, feature_names=None, n_top_words=10):
+        """The topics as rows of a table, the one with the most tokens first.
+
+        Parameters
+        ----------
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None means the names that the data came with, or else the columns' numbers.
+        n_top_words : int, default=10
+            Most probable words of each topic.
+
+        Returns
+        -------
+        rows : list of dict
+            With "topic" (its index), "weight" (its share of all tokens) and "words" (a list, most probable first);
+            ``pandas.DataFrame(rows)`` is the table.
+        """
+        check_is_fitted(self)
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        if feature_names is None:
+            feature_names = [str(v) for v in range(self.n_features_in_)]
+        feature_names = np.asarray(feature_names, dtype=object)
+        if feature_names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"feature_names has shape {feature_names.shape}, expected ({self.n_features_in_},): one name for each "
+                "column of the data"
+            )
+        words = top_words(self, min(n_top_words, self.n_features_in_))
+        weights = self.topic_weights_
+        return [
+            {"topic": int(k), "weight": float(weights[k]), "words": list(feature_names[words[k]])}
+            for k in np.argsort(-weights, kind="stable")
+        ]
+
+    def _fitted_part(self, name):
+        if "_fitted" not in vars(self):  # so that hasattr() is False before a fit
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first")
+        return getattr(self._fitted, name)
+
+    def __sklearn_is_fitted__(self):
+        return "_fitted" in vars(self)
+
+    @property
+    def _n_features_out(self):
+        return self._fitted.model.n_components
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+# Tokens; proportions of papers and abstracts are then right to 2e-3 in total variation, on average.
+TRANSFORM_TOL = 2e-2

@@ -1,0 +1,142 @@
+"""The statistics that topics are learned from."""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._engine import initialize
+from sparsemix._engine.blocks import spans
+from sparsemix._engine.documents import DocumentMemory, Documents
+from sparsemix._engine.loop import run
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.schedules import Memoized
+from sparsemix.topics._variational.model import TopicModel
+from sparsemix.topics._word_prior import WORDS
+
+# Spread of the random start about the corpus' own word frequencies, as the shape of a Gamma distribution.
+NOISE_SHAPE = 30.0
+# Documents that Bregman k-means++ chooses among.
+SEED_DOCUMENTS = 5_000
+
+
+def stats_of(model, word_topic, documents, tokens):
+    """Statistics as of all documents, from counts by word and topic of any total."""
+    word_topic = np.ascontiguousarray(word_topic, dtype=model.dtype)  # all callers made it for this
+    word_topic *= model.dtype.type(tokens / word_topic.sum(dtype=np.float64))
+    stats = model.empty_stats()
+    stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
+    stats.replace("word_topic", word_topic)
+    for name, total in model.totals_of(documents.mass, tokens).items():
+        stats[name] += total
+    return stats
+
+
+def trim(stats, smallest):
+    """Tiny counts by word become zero, in place."""
+    counts, totals = stats["word_topic"], 0.0
+    for first, last in spans(len(counts), WORDS):
+        piece = counts[first:last]
+        piece[piece < smallest] = 0.0
+        totals += piece.sum(axis=0, dtype=np.float64)
+    stats["count"] = totals
+
+
+def random_topics(model, word_totals, rng):
+    """The word frequencies of the corpus, each topic with noise of its own."""
+    noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
+    noise *= word_totals[:, None].astype(np.float32)
+    return noise
+
+
+def bregman_topics(model, documents, word_totals, rng):
+    """Documents chosen by Bregman k-means++ for Dirichlet-multinomial clusters ([HS16] Section 6).
+
+    A cluster's counts are those of the documents nearest to its seed, over the word frequencies of the corpus.
+    """
+    size = min(len(documents), max(SEED_DOCUMENTS, 2 * model.n_components))
+    chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
+    X = sparse.csr_array(documents.X[chosen], dtype=np.float64)
+    X.sum_duplicates()
+    prior = model.topic_word_prior
+    lengths = np.asarray(X.sum(axis=1)).ravel() + prior * model.n_words
+    own = X.copy()
+    own.data = (own.data + prior) * np.log(own.data + prior) - prior * np.log(prior)
+    own = np.asarray(own.sum(axis=1)).ravel() + model.n_words * prior * np.log(prior) - lengths * np.log(lengths)
+
+    def from_document(n):
+        centre = (X[[n]].toarray().ravel() + prior) / lengths[n]
+        log_centre = np.log(centre)
+        return np.maximum(own - X @ log_centre - prior * log_centre.sum(), 0.0)
+
+    labels = initialize.plus_plus(from_document, size, model.n_components, rng, documents.weight(chosen))
+    member = sparse.csr_array((np.ones(size), (labels, np.arange(size))), shape=(model.n_components, size))
+    counts = sparse.csr_array((member @ X).T, dtype=np.float32).toarray()
+    counts += (word_totals / word_totals.sum()).astype(np.float32)[:, None]
+    return counts
+
+
+def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbose=0):
+    """Counts by word and topic after some passes of dense smoothed EM over a random subset, from a random start.
+
+    EM with posterior means is soft where few tokens meet many topics: there exp E[log p] lets the first topics that
+    are ahead by chance take all, and most others are left with words that have nothing to do with each other. Its
+    cost grows with K, so beyond ``EM_COMPONENTS`` every topic is split in parts that differ by noise.
+    """
+    n_components = min(model.n_components, EM_COMPONENTS)
+    size = min(len(documents), em_documents(documents, n_components) if init_size is None else init_size)
+    chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
+    memory = DocumentMemory(EM_SHARE)
+    subset = Documents(documents.X[chosen], documents.weight(chosen), documents.dtype, memory)
+    prior = np.full(n_components, min(model.doc_topic_prior.sum() / n_components, LARGEST_PRIOR))
+    em = TopicModel(
+        model.n_words, n_components, n_components, prior, model.topic_word_prior, model.dtype, EM_DOC_ITER, EM_DOC_TOL,
+        posterior_means=True,
+    )  # fmt: skip
+    totals = subset.word_totals()
+    initial = stats_of(em, random_topics(em, totals, rng), subset, totals.sum())
+    schedule = Memoized(size, -(-size // EM_BATCHES), rng)
+    if n_iter is None:
+        n_iter = EM_PASSES if size == len(documents) else EM_PASSES_OF_SUBSET
+    monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
+    stats = run(em, subset, schedule, monitor, workers, initial)
+    del schedule, subset, memory, em, monitor, initial  # what they remember is not needed where memory peaks
+    return split_topics(stats, model.n_components, rng)
+
+
+def em_documents(documents, n_components):
+    """Documents of the subset by default: as many as the passes of EM can afford."""
+    return max(EM_LEAST_DOCUMENTS, int(EM_SIZE / (documents.entries * n_components)))
+
+
+def split_topics(stats, n_components, rng):
+    """Counts for more topics: the old ones, largest first, divided in equal parts with noise."""
+    topics, n_old = stats["word_topic"], stats.n_components
+    if n_old == n_components:
+        return topics
+    parents = np.argsort(-stats["count"], kind="stable")[np.arange(n_components) % n_old]
+    parts = np.bincount(parents, minlength=n_old)[parents]
+    shares = 1.0 / parts.astype(np.float32)
+    split = np.empty((len(topics), n_components), dtype=np.float32)
+    for first, last in spans(len(topics), WORDS):
+        piece = split[first:last]
+        rng.standard_gamma(SPLIT_SHAPE, dtype=np.float32, out=piece)
+        piece *= topics[first:last, parents]
+        piece *= shares
+    return split
+
+
+# Passes of the smoothed EM by default: topics form in five or so, and a subset is soon fitted too closely.
+EM_PASSES = 5
+EM_PASSES_OF_SUBSET = 6
+# Of the smoothed EM: iterations of a document, their tolerance in tokens, batches, and the share of a document's
+# tokens below which a topic is not remembered.
+EM_DOC_ITER = 8
+EM_DOC_TOL = 0.05
+EM_BATCHES = 4
+EM_SHARE = 1e-3
+# Entries of the subset times topics by default, half a minute on one core, and the fewest documents.
+EM_SIZE = 9e8
+EM_LEAST_DOCUMENTS = 2_000
+# The most topics of the EM, the most prior mass of one of them, and the spread of the parts that they are split in.
+EM_COMPONENTS = 200
+LARGEST_PRIOR = 0.1
+SPLIT_SHAPE = 10.0

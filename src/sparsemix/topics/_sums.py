@@ -1,0 +1,68 @@
+"""What all additive topic models need for documents: room of a thread, sums of responsibilities by word and topic."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._kernels.documents import _docstep, _words
+
+# Smaller sums of a word and topic in a chunk leave the statistics, and their mass goes to the word's other topics.
+SMALLEST_COUNT = 1e-2
+
+
+class Scratch:
+    """Room of one thread."""
+
+    def __init__(self, n_documents, n_components, dtype):
+        self.room = _docstep.Room(dtype)
+        self.doc_topic = np.empty((n_documents, n_components), dtype=dtype)
+
+
+def group(x, n_words):
+    """Entries of a block by word: where each word's begin (V + 1,), and the entries (nnz,)."""
+    starts, entries = np.empty(n_words + 1, dtype=np.int64), np.empty(len(x.indices), dtype=np.int32)
+    _words.group_by_word(x.indices, starts, entries)
+    return starts, entries
+
+
+def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
+    """S_vk of a block of documents as a sparse table, and sum_vk S_vk log table_vk.
+
+    Parameters
+    ----------
+    x : DocumentBlock
+    resp : object
+        With ``topics`` and ``values`` (nnz, L): count times responsibility.
+    n_words, n_components : int
+    workers : Workers
+    table, packed : ndarray of shape (V, K), or None
+        What documents were inferred with, whole or packed; without any the second result is zero.
+    smallest : float
+        Smaller sums are dropped, their mass goes to the word's others.
+
+    Returns
+    -------
+    sums : csr_array of shape (V, K)
+    log_phi : float
+    """
+    starts, entries = group(x, n_words)
+    lengths, energies = np.zeros(n_words, dtype=np.int64), np.zeros(n_words)
+    bounds = np.searchsorted(starts, np.linspace(0, starts[-1], workers.n_jobs + 1)[1:-1])
+    bounds = [0, *(int(b) for b in bounds), n_words]
+    parts = {}
+
+    def share(first, last):
+        room = int(min((starts[last] - starts[first]) * resp.values.shape[1], (last - first) * n_components))
+        topics, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=resp.values.dtype)
+        n = _words.sum_sparse(
+            starts, entries, resp.topics, resp.values, table, smallest, n_components, first, last, lengths, topics,
+            values, energies, packed,
+        )  # fmt: skip
+        parts[first] = topics[:n].copy(), values[:n].copy()
+
+    workers.map(share, [(first, last) for first, last in pairwise(bounds) if last > first])
+    topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indptr = indptr.astype(np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)  # so are the indices
+    return sparse.csr_array((values, topics, indptr), shape=(n_words, n_components)), energies.sum()

@@ -1,0 +1,1 @@
+"""Topics by variational Bayes, with sparse or dense responsibilities."""

@@ -1,0 +1,64 @@
+"""From the parameters of variational inference to model, start and schedule."""
+
+import numpy as np
+
+from sparsemix._engine.documents import DocumentMemory
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._kernels.documents._docstep import MAX_SELECT
+from sparsemix.topics import _start
+from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
+from sparsemix.topics._variational.model import TopicModel
+
+# Documents of a batch by default: a memoized one is a tenth of the data, and both need some of every topic.
+BATCH_DOCUMENTS = 1_000
+MEMOIZED_BATCHES = 10
+
+
+def make_model(params, n_words):
+    """A model with given or default priors."""
+    n_components = params.n_components
+    n_nonzero = n_components if params.n_nonzero is None else min(params.n_nonzero, n_components)
+    if MAX_SELECT < n_nonzero < n_components:
+        raise ValueError(
+            f"n_nonzero={n_nonzero} is larger than {MAX_SELECT} and smaller than n_components={n_components}; give at "
+            f"most {MAX_SELECT}, or None for dense responsibilities"
+        )
+    return TopicModel(
+        n_words, n_components, n_nonzero, doc_topic_prior(params), topic_word_prior(params), params._table_dtype,
+        params.max_doc_update_iter, params.doc_update_tol, params.n_restarts, params.optimize_priors,
+    )  # fmt: skip
+
+
+def make_start(params, model, documents, rng, workers):
+    """Statistics that learning starts from, in the shape of those of all documents."""
+    totals = documents.word_totals()
+    topics = start_topics(params, model, documents, totals, rng, workers)
+    return _start.stats_of(model, topics, documents, totals.sum())
+
+
+def make_memory(params):
+    """Where documents are remembered, or None."""
+    cold = params.warm_documents
+    if not cold or params.learning_method == "online":
+        return None
+    return DocumentMemory(REMEMBERED_SHARE, cold_visits=max(1, int(cold)))
+
+
+def make_schedule(params, documents, rng, initial):
+    """The schedule of ``learning_method``."""
+    n = len(documents)
+    if params.learning_method == "batch":
+        return Batch(n)
+    size = params.batch_size
+    if size is None:
+        memoized = params.learning_method == "memoized"
+        size = max(BATCH_DOCUMENTS, -(-n // MEMOIZED_BATCHES)) if memoized else online_size(n)
+    if params.learning_method == "memoized":
+        _start.trim(initial, TopicModel.smallest_count)
+        return Memoized(n, size, rng)
+    return Stochastic(n, size, rng, params.learning_decay, params.learning_offset, documents.mass)
+
+
+def online_size(n_documents):
+    """Documents of an online minibatch: hundreds of steps a pass where there are enough documents."""
+    return int(np.clip(n_documents // 100, 256, 4096))

@@ -1,0 +1,234 @@
+"""SparseLDA: its manual, its parameters, and what it learns with."""
+
+import numbers
+
+from sparsemix._compat import Interval, StrOptions
+from sparsemix.topics._additive_topics import AdditiveTopics
+from sparsemix.topics._parameters import OF_STEPS
+from sparsemix.topics._variational.assemble import make_memory, make_model, make_schedule, make_start
+
+
+# The docstring is most of this file: it is the manual of the class.
+class SparseLDA(AdditiveTopics):
+    """Latent Dirichlet allocation with at most L topics for each word of a document.
+
+    Use it for topics of a large corpus, hundreds or thousands of them. A word of a document keeps responsibilities for
+    only ``n_nonzero`` topics, topics without mass leave a document early, and what is left fits the registers of the
+    processor, so the time of a pass hardly follows the number of topics. With ``n_nonzero=None`` it is ordinary
+    variational LDA, with the bound of scikit-learn's LatentDirichletAllocation and its fixed points.
+
+    The responsibilities of a word with at most L non-zeros are the softmax of its L largest weights, and documents are
+    inferred by coordinate ascent on the same bound as without that limit ([1]_ Section 5).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K.
+    n_nonzero : int or None, default=8
+        Most topics L of one word in one document, at most 64. None, or K and more, is dense.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
+    topic_word_prior : float, default=None
+        Dirichlet prior of each word in a topic. None means 0.01.
+    optimize_priors : bool, default=False
+        Learn both priors from the statistics in each step: alpha for every topic, and one number for the words.
+    learning_method : {"memoized", "batch", "online"}, default="memoized"
+        How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each batch
+        contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
+        minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+    init_params : {"em", "random", "bregman"} or array-like of shape (n_components, n_features), default="em"
+        Start: a few passes of dense smoothed EM over a random subset; the corpus' word frequencies with noise;
+        documents chosen by Bregman k-means++; or topics, such as ``components_`` of another model.
+    init_size : int, default=None
+        Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
+    n_init_iter : int, default=None
+        Passes of "em". None means 5, or 6 where the subset is not the whole corpus: topics form in the first ones,
+        and many more would fit a subset too closely.
+    n_restarts : int, default=0
+        Restart proposals a document and visit: a topic is emptied, and what follows is kept if the bound has risen
+        [4]_. Better optima, for about a third more time with 2.
+    warm_documents : bool or int, default=True
+        Start a document where its last visit ended: the bound then never falls, and later passes are cheap. An integer
+        n makes the first n visits cold (True is 1), False or 0 makes all cold. Not for "online".
+    max_iter : int, default=50
+        Most passes over the documents.
+    tol : float, default=1e-3
+        Convergence: a pass gains less than this per token, in nats.
+    max_doc_update_iter : int, default=100
+        Most iterations of one document.
+    doc_update_tol : float, default=0.5
+        A document has converged when the tokens of no topic change by this much.
+    batch_size : int, default=None
+        Documents of a batch. None means for "memoized" a tenth of the corpus and at least 1,000; for "online" a
+        hundredth, between 256 and 4,096.
+    total_samples : float, default=None
+        Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+    learning_decay : float, default=0.7
+        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
+    learning_offset : float, default=10.0
+        Offset of the online step size; larger makes early minibatches count less.
+    warm_start : bool, default=False
+        Start ``fit`` from the last fitted topics.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For the start and the batches.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Posterior Dirichlet parameters of the topics; divide rows by their sums for word probabilities.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        exp E[log phi], up to a factor for each word.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        Prior of the documents, given or learned.
+    topic_word_prior_ : float
+        Prior of the words, given or learned.
+    topic_weights_ : ndarray of shape (n_components,)
+        Share of all tokens in each topic.
+    lower_bound_ : float
+        Evidence lower bound of all documents, in nats. Not for "online".
+    lower_bounds_ : list of float
+        The bound after each pass, for "memoized" from the second one on.
+    restart_acceptance_ : float
+        Share of restart proposals accepted in the last pass.
+    converged_ : bool
+        Whether the last pass gained less than ``tol`` per token.
+    n_iter_ : int
+        Passes over the documents.
+    history_ : list of dict
+        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+    n_samples_seen_ : int
+        Documents of positive weight seen by ``fit`` and since by ``partial_fit``.
+    n_steps_ : int
+        Calls of ``partial_fit`` since the start or the last ``fit``.
+    n_features_in_ : int
+        Size V of the vocabulary.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The words, when the counts came with names.
+
+    See Also
+    --------
+    sklearn.decomposition.LatentDirichletAllocation : Dense variational LDA.
+    sparsemix.metrics : Scores and coherence of topics, for any topic model.
+
+    Notes
+    -----
+    Tables and counts by word are float32. With V words the counts take 4 V K bytes, and steps change them in place.
+    exp E[log phi] takes as much up to 400 topics; with more only what belongs to counts above zero is kept, which is
+    all of it in the first pass from a "random" start and some hundredths later. "em" takes up to ten tables of at most
+    200 topics before. Memoized learning keeps the counts of each batch sparse, and with ``warm_documents`` the topics
+    of every document that hold more than a thousandth of it. Documents are read in chunks of 32 MB of entries and
+    responsibilities; counts in float32 CSR are not copied.
+
+    References
+    ----------
+    .. [1] Hughes, M. C. and Sudderth, E. B., "Fast Learning of Clusters and Topics via Sparse Posteriors", 2016,
+       Sections 5 and 6, Algorithm 2.
+    .. [2] Hughes, M. C. and Sudderth, E. B., "Memoized Online Variational Inference for Dirichlet Process Mixture
+       Models", NIPS 2013, Section 3.
+    .. [3] Hoffman, M. D., Blei, D. M. and Bach, F., "Online Learning for Latent Dirichlet Allocation", NIPS 2010.
+    .. [4] Hughes, M. C., Kim, D. I. and Sudderth, E. B., "Reliable and Scalable Variational Inference for the
+       Hierarchical Dirichlet Process", AISTATS 2015, Section 4.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseLDA
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=500, random_state=0)[0]
+    >>> lda = SparseLDA(10, n_nonzero=2, random_state=0).fit(X)
+    >>> lda.transform(X[:2]).shape
+    (2, 10)
+    >>> len(lda.topic_table(n_top_words=5)[0]["words"])
+    5
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **OF_STEPS,
+        "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "optimize_priors": ["boolean"],
+        "learning_method": [StrOptions({"batch", "memoized", "online"})],
+        "init_params": [StrOptions({"em", "random", "bregman"}), "array-like"],
+        "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
+        "warm_documents": ["boolean", Interval(numbers.Integral, 0, None, closed="left")],
+        "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        n_nonzero=8,
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        optimize_priors=False,
+        learning_method="memoized",
+        init_params="em",
+        init_size=None,
+        n_init_iter=None,
+        n_restarts=0,
+        warm_documents=True,
+        max_iter=50,
+        tol=1e-3,
+        max_doc_update_iter=100,
+        doc_update_tol=0.5,
+        batch_size=None,
+        total_samples=None,
+        learning_decay=0.7,
+        learning_offset=10.0,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.optimize_priors = optimize_priors
+        self.learning_method = learning_method
+        self.init_params = init_params
+        self.init_size = init_size
+        self.n_init_iter = n_init_iter
+        self.n_restarts = n_restarts
+        self.warm_documents = warm_documents
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.doc_update_tol = doc_update_tol
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def exp_dirichlet_component_(self):
+        """exp E[log phi] up to one factor a word, (n_components, n_features); a view."""
+        return self._fitted_part("exp_log_word").T
+
+    @property
+    def restart_acceptance_(self):
+        """Share of restart proposals accepted in the last pass; NaN without any."""
+        proposed, accepted = self._fitted_part("stats")["restarts"]
+        return float(accepted / proposed) if proposed else float("nan")
+
+    # -- what it learns with
+
+    def _make_model(self, n_words):
+        return make_model(self, n_words)
+
+    def _make_start(self, model, documents, rng, workers):
+        return make_start(self, model, documents, rng, workers)
+
+    def _make_memory(self):
+        return make_memory(self)
+
+    def _make_schedule(self, documents, rng, initial):
+        return make_schedule(self, documents, rng, initial)

@@ -1,0 +1,36 @@
+"""Sums over the table of counts by word and topic that the prior of the words is learned and judged by."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln, psi
+
+from sparsemix._kernels.documents import _special
+from sparsemix._stats.dirichlet import maximize_symmetric_prior
+
+# Words of one piece of a sum over the table: pieces are added in order, so threads do not change the sum.
+WORDS = 1024
+
+
+def over_words(function, stats, prior):
+    """Sum of a function over the table of counts by word and topic, piece by piece in order."""
+    counts, factor = stats.unfolded("word_topic")
+    counts = counts.toarray() if sparse.issparse(counts) else counts
+    bounds = [*range(0, len(counts), WORDS), len(counts)]
+    return sum(function(counts, factor, prior, a, b) for a, b in pairwise(bounds))
+
+
+def maximize_topic_word_prior(prior, stats):
+    """The next prior of the words, given the expected counts under the old one."""
+    n_words, n_components = stats.unfolded("word_topic")[0].shape
+    totals = psi(n_words * prior + stats["count"])
+    expected_log = over_words(_special.digamma_sum, stats, prior) + n_words * (n_components * psi(prior) - totals.sum())
+    return maximize_symmetric_prior(prior, n_words, expected_log, n_components)
+
+
+def log_evidence_of_words(stats, prior):
+    """Log probability of the words given their topics, with the topics' distributions integrated out."""
+    total = stats.unfolded("word_topic")[0].shape[0] * prior
+    totals = float(np.sum(gammaln(total) - gammaln(total + stats["count"])))
+    return totals + over_words(_special.log_gamma_sum, stats, prior)
