@@ -33,7 +33,7 @@ bounds: $(VENV)/.test
 	cp -r pyproject.toml setup.py README.md LICENSE src $(BOUNDS)
 	find $(BOUNDS)/src -name '*.so' -delete
 	cd $(BOUNDS) && SPARSEMIX_BOUNDSCHECK=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
-	PYTHONPATH=$(BOUNDS)/src SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels
+	PYTHONPATH=$(BOUNDS)/src SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels tests/stats/test_nggp.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

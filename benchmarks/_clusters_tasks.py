@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.metrics import homogeneity_completeness_v_measure, normalized_mutual_info_score
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix.datasets import load_bag_of_words, make_bars_mixture, make_pitman_yor_mixture
 from sparsemix.clusters import select_nggp_hyperparameters
+from sparsemix.datasets import load_bag_of_words, make_bars_mixture, make_pitman_yor_mixture
 
 TEST_SHARE = 0.1
 PREFIX = 1_000  # documents that hyperparameters are chosen on

@@ -349,7 +349,7 @@ def test_weights_of_any_scale_and_type_are_the_same_topics():
     assert document_completion(topics * np.array([[1e-3], [1.0], [7.0], [1e6]]), X) == pytest.approx(expected, rel=1e-6)
     assert document_completion(topics.astype(np.float32), X) == pytest.approx(expected, rel=1e-5)
     # sums over words follow the order in memory
-        assert document_completion(np.asfortranarray(topics), X) == pytest.approx(expected, rel=1e-14)
+    assert document_completion(np.asfortranarray(topics), X) == pytest.approx(expected, rel=1e-14)
     integers = np.random.default_rng(0).integers(1, 9, size=(4, 12))
     assert document_completion(integers, X) == document_completion(integers.astype(float), X)
 
