@@ -23,8 +23,8 @@ KERNELS = Path("src/sparsemix/_kernels")
 NAMES = re.compile(r'(?:#include|#define LOOPS|cdef extern from) "(\S+\.h)"|from sparsemix\._kernels\.(\S+) cimport')
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"
 # -g0: what Python was built with may ask for debug symbols, which cost a quarter of the time and most of the wheel.
-# Loops are included once for each type and instruction set, and a kernel need not use them all.
-COMPILE_ARGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-Wno-unused-function"]
+# -w: warnings of generated code are for those who change the generator.
+COMPILE_ARGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-w"]
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 REMEDY = (
     "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "
