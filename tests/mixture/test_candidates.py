@@ -14,7 +14,6 @@ from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
 from sparsemix.mixture import _assemble, _candidates, _model
-from sparsemix.mixture import _sparse_gaussian_mixture as sparse_gaussian_mixture
 from sparsemix.mixture._candidates import CandidateLists, CandidateSearch, nearest
 
 # Most fits here make a fixed number of passes, so that two of them compare: none of them is meant to converge.
@@ -580,9 +579,8 @@ def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stre
     monkeypatch.setattr(
         CandidateSearch, "_round", lambda self, *a, **k: looks.append(k.get("least")) or search_round(self, *a, **k)
     )
-    monkeypatch.setattr(
-        sparse_gaussian_mixture, "make_search", lambda *args, **_: _assemble.make_search(*args)
-    )  # as if the components had not been given
+    original = _assemble.make_search  # which is not told that the components were given
+    monkeypatch.setattr(_assemble, "make_search", lambda *args, **_: original(*args))
     for est in (lists, dense):
         if stream:
             est.partial_fit(X).partial_fit(X)

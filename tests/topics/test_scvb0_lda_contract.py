@@ -289,7 +289,7 @@ def test_default_start_is_so_many_minibatches(n_components, params, n_first):
     documents = Documents(sparse.csr_array(documents_of(3200, 40)))
     documents.memory = est._make_memory()
     with Workers(1) as workers:
-        model, _ = est._begin(documents, np.random.default_rng(0), workers, warm=False)
+        model = est._begin_fit(documents, np.random.default_rng(0), workers, warm=False).model
     assert model.n_first == n_first
 
 

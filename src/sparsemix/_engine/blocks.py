@@ -27,6 +27,8 @@ class Rows:
     """
 
     memory = None  # nothing is kept of a row from visit to visit
+    informative = True  # whether there is anything to learn from
+    kept = None  # which of the rows that a caller gave these are; None: all
 
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X

@@ -91,8 +91,8 @@ class Documents:
         return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
 
     @property
-    def has_tokens(self):
-        """Whether a document has any."""
+    def informative(self):
+        """Whether a document has a token."""
         return bool((self.X.data if sparse.issparse(self.X) else self.X).any())
 
     @property

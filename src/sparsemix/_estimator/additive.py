@@ -1,34 +1,141 @@
-"""Estimators whose whole knowledge is prior + statistics: steps from statistics, wherever those were summed."""
+"""Estimators whose whole knowledge is prior + statistics: fits, streams, and steps from statistics summed elsewhere."""
 
+import time
 import warnings
 from copy import copy
+from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sparsemix._compat import FitObserver
 from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.loop import collect, run
+from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.base import SparsemixEstimator
+from sparsemix._estimator.base import SparsemixEstimator, seeded
 
 # Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 
 
-class AdditiveEstimator(SparsemixEstimator):
-    """``_fitted`` holds model and statistics; ``total_samples`` and the learning rate's two numbers are parameters.
+@dataclass
+class Beginning:
+    """What a fit or a stream begins with: rows as the model reads them, the model, and statistics as of all rows."""
 
-    A fit leaves monitors with their ``model`` and ``n_rows``, one a start; ``_fitted_class`` is made of the best.
+    rows: object
+    model: object
+    stats: object
+    schedule: object = None  # a stream has none
+    moves: tuple = ()  # what may change the statistics between steps
+    about: dict = field(default_factory=dict)  # attributes of the estimator that tell of the start
+
+
+class AdditiveEstimator(SparsemixEstimator):
+    """Learns by steps from statistics; ``_fitted`` holds a model and its statistics.
+
+    An estimator has the parameters ``max_iter``, ``total_samples``, ``learning_decay``, ``learning_offset``,
+    ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol`` and ``n_init``, and defines
+
+    - ``_fitted_class``: of model and statistics, what is published;
+    - ``_read(X, sample_weight, reset, may_be_empty)``: X as it was checked, and its rows of positive weight;
+    - ``_begin_fit(rows, rng, workers, warm)`` and ``_begin_stream(rows, rng, workers)``: a ``Beginning``;
+    - ``_view(rows)``, where the fitted model does not read rows as they are: the model and rows that it reads.
+
+    Its public methods are its own, with their documentation, and call those of this class.
     """
 
+    # Of estimators that have no such parameters.
+    tol, n_init = 0.0, 1
     # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
     _rows_statistic = "mass"
+    # Passes over the first block of a stream before it is counted: it does not come again.
+    _stream_first_passes = 0
+    # Whether a fit that ends by ``max_iter`` is told of, where there is a bound.
+    _expects_convergence = True
+    # Seconds after which the pass at hand is the last one; for the command line.
+    _stop_after = None
 
     def __getstate__(self):
         if hasattr(self, "_fitted"):
             self._fitted.shared = True  # a copy may hold the same statistics: the next step copies them first
         return super().__getstate__()
+
+    # -- learning
+
+    def _fit(self, X, sample_weight):
+        """Learn from all rows, from one start or several."""
+        trials, started = [], time.perf_counter()
+        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
+            warm = self.warm_start and hasattr(self, "_fitted")
+            X, rows = self._read(X, sample_weight, reset=not warm)
+            seeds, n_trials = check_random_state(self.random_state), 1 if warm else self.n_init
+            observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
+            for _ in range(n_trials):
+                self._trial(trials, rows, seeded(seeds), workers, warm, observer, started)
+                started = None
+                if observer.stopped:
+                    break
+            self._publish(trials)
+            observer.finish()
+        self._warn_unless_converged(trials[0].schedule.has_bound and self._expects_convergence)
+        return self
+
+    def _trial(self, trials, rows, rng, workers, warm, observer, started):
+        """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
+        started = time.perf_counter() if started is None else started
+        begin = self._begin_fit(rows, rng, workers, warm)
+        name = type(self).__name__
+        monitor = Monitor(
+            self.max_iter, self.tol, begin.schedule, self.verbose, name, observer, self._stop_after, started
+        )  # fmt: skip
+        monitor.model, monitor.n_rows, monitor.about = begin.model, len(begin.rows), begin.about
+        trials.append(monitor)
+        monitor.stats = run(begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves)
+
+    def _partial_fit(self, X, sample_weight):
+        """Learn from one more block of a stream."""
+        with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
+            first = not hasattr(self, "_fitted")
+            _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first)
+            if first:
+                self._start_stream(rows, workers)
+            if rows.informative:  # rows that teach nothing should not make others forgotten
+                self._absorb(self._collect(rows, workers), len(rows), workers)
+        return self
+
+    def _expected_stats(self, X, sample_weight):
+        """Statistics of rows under the fitted model."""
+        check_is_fitted(self)
+        _, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
+        with Workers(self.n_jobs) as workers:
+            return self._collect(rows, workers)
+
+    def _start_stream(self, rows, workers):
+        """Model and initial statistics from the first block."""
+        begin = self._begin_stream(rows, seeded(self.random_state), workers)
+        model, stats = begin.model, begin.stats
+        if self.total_samples is not None:
+            stats.scale(self.total_samples / rows.mass)
+        model.global_step(stats)
+        if self.total_samples is None:
+            for _ in range(self._stream_first_passes):
+                new = collect(model, begin.rows, slice(0, len(rows)), workers)
+                model.global_step(stats.clear().add(new))
+        vars(self).update(_fitted=self._fitted_class(model, stats), n_samples_seen_=0, n_steps_=0, **begin.about)
+
+    def _collect(self, rows, workers):
+        """Statistics of rows under the fitted model."""
+        model, rows = self._view(rows)
+        return collect(model, rows, slice(0, len(rows)), workers)
+
+    def _view(self, rows):
+        return self._fitted.model, rows
+
+    # -- what a fit leaves
 
     def _attributes(self, monitor):
         """Fitted attributes as of a monitor's last step."""
@@ -39,6 +146,7 @@ class AdditiveEstimator(SparsemixEstimator):
             "n_steps_": 0,
             "converged_": monitor.converged,
             "history_": list(monitor.history),
+            **monitor.about,
         }
         if monitor.lower_bounds:
             attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
@@ -60,8 +168,10 @@ class AdditiveEstimator(SparsemixEstimator):
             warnings.warn(
                 f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
+
+    # -- steps from statistics
 
     def update_from_stats(self, stats, learning_rate=None):
         """One global step from statistics that ``expected_stats`` gave.
@@ -81,9 +191,14 @@ class AdditiveEstimator(SparsemixEstimator):
         check_is_fitted(self)
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
-        with self._all_or_nothing(), Workers(self.n_jobs) as workers:
+        with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
             self._absorb(stats, round(float(stats[self._rows_statistic])), workers, learning_rate)
         return self
+
+    def _step_was_made(self):
+        """Says later on whether a step has been completed since: Ctrl-C waits for that, and then it is to stay."""
+        before = getattr(self, "n_steps_", 0)
+        return lambda: getattr(self, "n_steps_", 0) > before
 
     def _absorb(self, new, n_rows, workers, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""

@@ -177,7 +177,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         with self._all_or_nothing(lambda: self._publish(fits)):
             X = check_data(self, X, reset=True)
             rows, kept = weighted_rows(self, X, sample_weight)
-            if self.likelihood == "multinomial" and not rows.has_tokens:
+            if self.likelihood == "multinomial" and not rows.informative:
                 raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
             self._check_concentration_prior()
             self._check_smallest_weight(rows, kept)

@@ -1,31 +1,15 @@
 """SparseGaussianMixture: validates, assembles a model, a start and a schedule, and publishes what they give."""
 
 import numbers
-import time
 
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
-
-from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect, run
-from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.moves import sort_by_size
-from sparsemix._engine.threads import Workers, slow_blas
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.additive import AdditiveEstimator
-from sparsemix._estimator.base import seeded
-from sparsemix._estimator.checks import check_rows, check_weights
+from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix._stats.weights import StickBreakingWeights
-from sparsemix.mixture._assemble import assemble, make_schedule, make_search, make_start, resume
-from sparsemix.mixture._candidates import CandidateLists
+from sparsemix.mixture._assemble import begin_fit, begin_stream, weighted_rows
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
-
-# Hard assignments before learning. On image patches they make the sizes of clusters uneven, and passes do better
-# without; a stream never returns to its first block, and on clustered rows three of them gained most.
-FIT_INIT_ITER = 0
-STREAM_INIT_ITER = 3
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -322,29 +306,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             For rows with NaN or infinity, negative weights, fewer rows than components, or priors that are not
             positive definite. A model that was fitted before stays as it was.
         """
-        trials = []
-        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
-            warm = self.warm_start and hasattr(self, "_fitted")
-            X = check_rows(self, X, reset=not warm)
-            rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
-            if len(rows) < self.n_components:
-                raise ValueError(
-                    f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
-                    "give more rows or lower n_components"
-                )
-            self._say_if_slow()
-            seeds = check_random_state(self.random_state)
-            n_trials = 1 if warm else self.n_init
-            observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
-            for _ in range(n_trials):
-                rng = seeded(seeds)
-                self._trial(rows, kept, rng, workers, trials, warm, observer)
-                if observer.stopped:
-                    break
-            self._publish(trials)
-            observer.finish()
-        self._warn_unless_converged(trials[0].schedule.has_bound)
-        return self
+        return self._fit(X, sample_weight)
 
     def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn the mixture and return the component of each row.
@@ -393,15 +355,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         ValueError
             As ``fit``; a failed call leaves the model as it was.
         """
-        with self._all_or_nothing(), Workers(self.n_jobs) as workers:
-            first = not hasattr(self, "_fitted")
-            X = check_rows(self, X, reset=first)
-            rows, kept = self._weighted(X, check_weights(sample_weight, len(X)))
-            if first:
-                self._start_stream(rows, kept, workers)
-            stats = self._collect(rows, workers)
-            self._absorb(stats, len(rows), workers)
-        return self
+        return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None):
         """Expected sufficient statistics of rows under the fitted model; nothing is changed.
@@ -422,78 +376,36 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             Sums by component: ``stats["count"]`` (K,), and ``"first"``, ``"second"`` or ``"scatter"`` as the
             covariance type needs them, of the rows less a shift that the model keeps.
         """
-        check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
-        with Workers(self.n_jobs) as workers:
-            return self._collect(self._weighted(X, check_weights(sample_weight, len(X)))[0], workers)
+        return self._expected_stats(X, sample_weight)
 
-    # -- inside a fit
+    # -- inside a fit or a stream
 
-    def _weighted(self, X, sample_weight):
-        """Rows of positive weight, and which of the given ones they are (None: all)."""
-        if sample_weight is None or sample_weight.all():
-            return Rows(X, sample_weight), None
-        kept = sample_weight > 0
-        return Rows(X[kept], sample_weight[kept]), kept
+    def _read(self, X, sample_weight, reset, may_be_empty=False):  # noqa: ARG002
+        X = check_rows(self, X, reset=reset)
+        return X, weighted_rows(X, sample_weight)
 
-    def _trial(self, rows, kept, rng, workers, trials, warm, observer):
-        """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
-        started = time.perf_counter()
-        if warm:
-            rows, model, initial = resume(self, self._fitted, rows)
-            method = "warm"
-        else:
-            rows, model, smoothing = assemble(self, rows, workers)
-            start = make_start(self, model, smoothing, len(rows), kept, n_init_iter=FIT_INIT_ITER)
-            initial = start.stats(rows, rng, workers)
-            method = start.method
-        schedule = make_schedule(self, rows, rng)
-        model.search = make_search(self, rng, schedule.step_rows, known=method in ("warm", "given"))
-        if model.search is not None:
-            rows.memory = CandidateLists(len(rows), model.search.size)
-        if self.n_init > 1 and not schedule.has_bound:
+    def _begin_fit(self, rows, rng, workers, warm):
+        self._check_enough(rows, "give more rows or lower n_components")
+        return begin_fit(self, rows, rng, workers, self._fitted if warm else None)
+
+    def _begin_stream(self, rows, rng, workers):
+        self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
+        return begin_stream(self, rows, rng, workers)
+
+    def _check_enough(self, rows, remedy):
+        if len(rows) < self.n_components:
             raise ValueError(
-                "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"
+                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
+                + remedy
             )
-        monitor = Monitor(
-            self.max_iter, self.tol, schedule, self.verbose, type(self).__name__, observer, started=started
-        )
-        monitor.model, monitor.n_rows, monitor.init_params = model, len(rows), method
-        trials.append(monitor)
-        sticks = self.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
-        monitor.stats = run(model, rows, schedule, monitor, workers, initial, (sort_by_size,) if sticks else ())
+        if self.verbose and slow_blas():
+            print(slow_blas())
 
     def _attributes(self, monitor):
-        own = {"n_features_in_": monitor.model.family.n_features, "init_params_": monitor.init_params}
-        attributes = super()._attributes(monitor) | own
+        attributes = super()._attributes(monitor) | {"n_features_in_": monitor.model.family.n_features}
         if self.candidates == "auto":
             attributes["_fitted"].model.search = None  # rows of a stream have no lists
         return attributes
 
-    # -- inside a stream
-
-    def _start_stream(self, rows, kept, workers):
-        """Model and initial statistics from the first block."""
-        if len(rows) < self.n_components:
-            raise ValueError(
-                f"the first call of partial_fit has {len(rows)} rows with positive weight for "
-                f"n_components={self.n_components}; give it at least n_components rows"
-            )
-        self._say_if_slow()
-        rows, model, smoothing = assemble(self, rows, workers)
-        start = make_start(self, model, smoothing, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
-        rng = seeded(self.random_state)
-        stats = start.stats(rows, rng, workers)
-        model.search = make_search(self, rng, len(rows), stored=False)
-        if self.total_samples is not None:
-            stats.scale(self.total_samples / rows.mass)
-        model.global_step(stats)
-        vars(self).update(_fitted=FittedMixture(model, stats), init_params_=start.method, n_samples_seen_=0, n_steps_=0)
-
-    def _collect(self, rows, workers):
-        rows = self._rows(rows.X, rows.sample_weight)
-        return collect(self._fitted.model, rows, slice(0, len(rows)), workers)
-
-    def _say_if_slow(self):
-        if self.verbose and slow_blas():
-            print(slow_blas())
+    def _view(self, rows):
+        return self._fitted.model, self._rows(rows.X, rows.sample_weight)

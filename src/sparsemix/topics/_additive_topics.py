@@ -1,16 +1,9 @@
 """What topic estimators that learn by prior + statistics have in common: fits, streams, statistics of documents."""
 
-import time
-
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._compat import FitObserver, _fit_context, with_callbacks
-from sparsemix._engine.loop import collect, run
-from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.threads import Workers
-from sparsemix._estimator.additive import AdditiveEstimator
-from sparsemix._estimator.base import seeded
+from sparsemix._compat import _fit_context, with_callbacks
+from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.checks import check_counts
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._fitted import FittedTopics
@@ -20,9 +13,8 @@ from sparsemix.topics._readings import TopicReadings
 class AdditiveTopics(TopicReadings, AdditiveEstimator):
     """Learns topics by steps from statistics; what it learns with is the estimator's.
 
-    An estimator has the parameters ``n_components``, ``max_iter``, ``tol``, ``total_samples``, ``learning_decay``,
-    ``learning_offset``, ``max_doc_update_iter``, ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, and
-    defines
+    An estimator has the parameters ``n_components`` and ``max_doc_update_iter`` beside those of ``AdditiveEstimator``,
+    and defines
 
     - ``_make_model(n_words)``: a model, whose ``continued`` makes a start of what was learned before;
     - ``_make_start(model, documents, rng, workers)``: statistics to start from, as of all documents;
@@ -32,10 +24,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
 
     # Of the tables that documents are inferred from; the oracles of the tests set float64.
     _table_dtype = np.float32
-    # Passes over the first block of a stream before it is counted: it does not come again.
     _stream_first_passes = 5
-    # Seconds after which the pass at hand is the last one; for the command line.
-    _stop_after = None
     _fitted_class = FittedTopics
 
     # -- learning
@@ -65,25 +54,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
             For negative, NaN or infinite counts, with the document's row, and when no document has a token. A model
             that was fitted before stays as it was.
         """
-        trials, started = [], time.perf_counter()
-        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
-            warm = self.warm_start and hasattr(self, "_fitted")
-            X = check_counts(self, X, reset=not warm)
-            documents = weighted_documents(X, sample_weight, self._table_dtype)
-            documents.memory = self._make_memory()
-            rng = seeded(self.random_state)
-            observer = FitObserver(self, self.max_iter, self._attributes, X)
-            model, initial = self._begin(documents, rng, workers, warm)
-            schedule = self._make_schedule(documents, rng, initial)
-            name, seconds = type(self).__name__, self._stop_after
-            monitor = Monitor(self.max_iter, self.tol, schedule, self.verbose, name, observer, seconds, started)
-            monitor.model, monitor.n_rows = model, len(documents)
-            trials.append(monitor)
-            monitor.stats = run(model, documents, schedule, monitor, workers, initial)
-            self._publish(trials)
-            observer.finish()
-        self._warn_unless_converged(schedule.has_bound and self.tol > 0)
-        return self
+        return self._fit(X, sample_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
@@ -112,15 +83,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         ValueError
             As ``fit``; a failed call leaves the model as it was.
         """
-        with self._all_or_nothing(), Workers(self.n_jobs) as workers:
-            first = not hasattr(self, "_fitted")
-            X = check_counts(self, X, reset=first)
-            documents = weighted_documents(X, sample_weight, self._table_dtype, may_be_empty=not first)
-            if first:
-                self._start_stream(documents, workers)
-            if documents.has_tokens:  # documents without any teach nothing, and should not make others forgotten
-                self._absorb(self._collect(documents, workers), len(documents), workers)
-        return self
+        return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None):
         """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
@@ -142,41 +105,34 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
             ``toarray``; ``"count"`` (K,), their sums by topic; ``"mass"``, what statistics are scaled by (documents, or
             tokens in collapsed inference); and what a bound needs.
         """
-        check_is_fitted(self)
-        X = check_counts(self, X, reset=False)
-        with Workers(self.n_jobs) as workers:
-            return self._collect(weighted_documents(X, sample_weight, self._table_dtype, may_be_empty=True), workers)
+        return self._expected_stats(X, sample_weight)
 
-    # -- inside a fit
+    # -- inside a fit or a stream
 
-    def _begin(self, documents, rng, workers, warm):
-        """Model and initial statistics."""
+    @property
+    def _expects_convergence(self):
+        return self.tol > 0
+
+    def _read(self, X, sample_weight, reset, may_be_empty=False):
+        X = check_counts(self, X, reset=reset)
+        return X, weighted_documents(X, sample_weight, self._table_dtype, may_be_empty)
+
+    def _begin_fit(self, documents, rng, workers, warm):
+        documents.memory = self._make_memory()
         model = self._make_model(documents.X.shape[1])
-        if not warm:
-            return model, self._make_start(model, documents, rng, workers)
+        stats = self._continued(model, documents) if warm else self._make_start(model, documents, rng, workers)
+        return Beginning(documents, model, stats, self._make_schedule(documents, rng, stats))
+
+    def _continued(self, model, documents):
+        """Statistics that ``warm_start`` goes on from."""
         old = self._fitted.model
         if (old.n_components, old.n_words) != (model.n_components, model.n_words):
             raise ValueError(
                 f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
                 "warm_start=False"
             )
-        return model, model.continued(old, self._fitted.stats, documents)
+        return model.continued(old, self._fitted.stats, documents)
 
-    # -- inside a stream
-
-    def _start_stream(self, documents, workers):
-        """Model and initial statistics from the first block."""
+    def _begin_stream(self, documents, rng, workers):
         model = self._make_model(documents.X.shape[1])
-        stats = self._make_start(model, documents, seeded(self.random_state), workers)
-        if self.total_samples is not None:
-            stats.scale(self.total_samples / documents.mass)
-        model.global_step(stats)
-        if self.total_samples is None:
-            for _ in range(self._stream_first_passes):
-                new = collect(model, documents, slice(0, len(documents)), workers)
-                model.global_step(stats.clear().add(new))
-        vars(self).update(_fitted=self._fitted_class(model, stats), n_samples_seen_=0, n_steps_=0)
-
-    def _collect(self, documents, workers):
-        """Statistics of documents under the fitted topics."""
-        return collect(self._fitted.model, documents, slice(0, len(documents)), workers)
+        return Beginning(documents, model, self._make_start(model, documents, rng, workers))

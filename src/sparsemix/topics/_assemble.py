@@ -20,7 +20,7 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
         kept = sample_weight > 0
         X, sample_weight = X[kept], sample_weight[kept]
     documents = Documents(X, sample_weight, dtype)
-    if not may_be_empty and not documents.has_tokens:
+    if not may_be_empty and not documents.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
     return documents
 

@@ -3,7 +3,6 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix._engine.loop import collect
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._fitted import FittedCounts
@@ -178,7 +177,6 @@ class SparseSCVB0LDA(AdditiveTopics):
         "local_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "local_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
-    tol = 0.0  # there is no bound to converge: a fit makes max_iter passes
     _fitted_class = FittedCounts
     _rows_statistic = "documents"  # mass is of tokens
 
@@ -275,14 +273,11 @@ class SparseSCVB0LDA(AdditiveTopics):
     def _make_schedule(self, documents, rng, initial):
         return assemble_stochastic.make_schedule(self, documents, rng, initial)
 
-    def _begin(self, documents, rng, workers, warm):
-        model, initial = super()._begin(documents, rng, workers, warm)
-        model.batch_size = assemble_stochastic.batch_size(self, documents, model.size(initial))
-        return model, initial
+    def _begin_fit(self, documents, rng, workers, warm):
+        begin = super()._begin_fit(documents, rng, workers, warm)
+        begin.model.batch_size = assemble_stochastic.batch_size(self, documents, begin.model.size(begin.stats))
+        return begin
 
-    # -- inside a stream
-
-    def _collect(self, documents, workers):
-        """Statistics of documents under the fitted topics; their numbers go on from those of documents seen."""
-        model = self._fitted.model.renewed(self.n_samples_seen_)
-        return collect(model, documents, slice(0, len(documents)), workers)
+    def _view(self, documents):
+        """The numbers of documents go on from those of documents seen."""
+        return self._fitted.model.renewed(self.n_samples_seen_), documents
