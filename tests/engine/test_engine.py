@@ -266,7 +266,7 @@ class Constant:
     def __init__(self, *bounds):
         self.bounds = list(bounds)
 
-    unit = "row"
+    unit, objective, change = "row", "lower_bound", None
 
     def size(self, stats):
         return stats["mass"]

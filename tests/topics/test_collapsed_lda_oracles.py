@@ -337,7 +337,7 @@ def test_round_off_does_not_add_up(monkeypatch):
     X = corpus(n_samples=200) * 1000.3
     drift = {}
     for every in (10, 10_000):
-        monkeypatch.setattr(sweeps, "RECOUNT_EVERY", every)
+        monkeypatch.setattr(SweepModel, "recount_every", every)
         est = CollapsedLDA(K, max_iter=200, tol=0.0, random_state=0, warm_start=True).fit(X)
         want = exact.fields(parts_of(X), state_of(est).astype(float), 30)[0]
         drift[every] = np.abs(est.components_.T - 0.01 - want).sum() / want.sum()

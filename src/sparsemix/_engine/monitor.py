@@ -16,8 +16,8 @@ class Monitor:
     tol : float
         The fit has converged when a lap gains less than this per row, or per token (and loses nothing); without a
         bound, when what a model tells as its change is less than this per token, and not growing.
-    schedule : object
-        Says whether there is a bound, and from which lap on laps compare.
+    schedule : Schedule or Sweeps
+        Says whether there is a bound, from which lap on laps compare, and before which no fit converges.
     verbose : int
         Print a line every ``verbose`` laps; 0 is silent.
     name : str
@@ -82,8 +82,8 @@ class Monitor:
 
     def lap(self, lap, model, stats):
         """Record a lap; returns whether the fit ends."""
-        size, name = model.size(stats), getattr(model, "objective", "lower_bound")
-        change = model.change(stats) if hasattr(model, "change") and not self.schedule.has_bound else None
+        size, name = model.size(stats), model.objective
+        change = None if model.change is None or self.schedule.has_bound else model.change(stats)
         value = change if name == "change" else getattr(model, name)(stats)
         self.history.append(
             {
@@ -95,7 +95,7 @@ class Monitor:
             | ({} if change is None else {"change": change})
         )
         bounds = self.lower_bounds
-        if lap < getattr(self.schedule, "least_laps", 2):
+        if lap < self.schedule.least_laps:
             self.converged = False
         elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)

@@ -70,6 +70,7 @@ class Batch:
 
     has_bound = True
     first_comparable_lap = 1
+    least_laps = 2
 
     def __init__(self, n_rows):
         self.n_rows = self.step_rows = n_rows
@@ -93,11 +94,12 @@ class Memoized:
     global steps forget no component. The memo takes n_batches times the statistics' memory.
     """
 
-    has_bound = True
+    least_laps = 2
     first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
 
-    def __init__(self, n_rows, batch_size, rng, compress=None):
+    def __init__(self, n_rows, batch_size, rng, compress=None, has_bound=True):
         self._compress = compress
+        self.has_bound = has_bound
         order = rng.permutation(n_rows)
         self._selections = [np.sort(part) for part in np.array_split(order, max(1, -(-n_rows // batch_size)))]
         self._memo = [None] * len(self._selections)
@@ -160,6 +162,7 @@ class Stochastic:
 
     has_bound = False
     first_comparable_lap = None
+    least_laps = 2
 
     def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
         self.n_rows = n_rows

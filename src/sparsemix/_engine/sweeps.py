@@ -1,7 +1,7 @@
 """The loop of sequential models: documents one after the other, and sums that follow each of them at once.
 
-Beside the additive protocol of ``loop.py`` this is the other one: ``sweep`` changes the state of rows and the
-statistics in place, in the order of rows, so there is one thread, and the order of documents is part of the result.
+Beside the additive models of ``loop.py`` these are the others: ``sweep`` changes the state of rows and the statistics
+in place, in the order of rows, so there is one thread, and the order of documents is part of the result.
 """
 
 import zlib
@@ -13,9 +13,6 @@ import numpy as np
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.interrupts import interrupts_wait
 
-# Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up, unless a
-# model says otherwise.
-RECOUNT_EVERY = 10
 # No fit converges before: from a random start all topics are nearly alike, and change little until they part.
 LEAST_SWEEPS = 12
 
@@ -140,11 +137,11 @@ def run(model, rows, state, monitor, stats, mean=None):
         model.begin(stats)
         state.whole = False
         for x, weight, part, start in state.visits(rows):
-            with interrupts_wait() if getattr(model, "whole_blocks", False) else nullcontext():
+            with interrupts_wait() if model.whole_blocks else nullcontext():
                 model.sweep(x, weight, part, stats, start, state.n_sweeps)
         state.whole = True
         state.n_sweeps += 1
-        if lap == 1 or lap % getattr(model, "recount_every", RECOUNT_EVERY) == 0:
+        if lap == 1 or lap % model.recount_every == 0:
             with interrupts_wait():
                 model.recount(state.visits(rows), stats)
         model.global_step(stats, lap)

@@ -31,6 +31,8 @@ class NGGPModel:
     """
 
     unit = "row"
+    change = None
+    recount_every = 10  # sweeps
     whole_blocks = True  # an interrupt between two blocks leaves a state of whole rows, one within a block would not
     numbers = None  # of the rows as the caller knows them, if they are not visited in his order
 

@@ -60,6 +60,8 @@ class MixtureModel:
     """
 
     unit = "row"
+    objective = "lower_bound"
+    change = None
 
     def __init__(self, family, weights, n_components, n_nonzero, dtype, shift=None, search=None):
         self.family = family

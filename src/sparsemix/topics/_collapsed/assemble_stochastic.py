@@ -98,9 +98,7 @@ def make_schedule(params, documents, rng, initial):
     if params.learning_method == "memoized":
         trim(initial, SMALLEST_COUNT)
         initial["count"] += documents.X.shape[1] * initial["offset"]  # the background is not in the table
-        schedule = Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT))
-        schedule.has_bound = False
-        return schedule
+        return Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT), has_bound=False)
     return MiniEpochs(
         n, size, rng, params.learning_decay, params.learning_offset, n_tokens, params.mini_epoch_size,
         params.mini_epoch_passes, documents.memory.forget,

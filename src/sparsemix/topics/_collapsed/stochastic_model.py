@@ -35,6 +35,8 @@ class StochasticCollapsedModel:
     """
 
     unit = "token"
+    objective = "lower_bound"
+    change = None
 
     def __init__(
         self, n_words, doc_topic_prior, topic_word_prior, sampler, first_sampler=None, n_first=0, dtype=np.float32,

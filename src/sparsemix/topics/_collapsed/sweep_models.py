@@ -15,6 +15,8 @@ from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_
 
 # Sweeps before priors are learned: from a random start all topics are alike, and priors would keep them so.
 LEARN_AFTER = 10
+# Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up.
+RECOUNT_EVERY = 10
 
 
 class SweepModel:
@@ -39,6 +41,9 @@ class SweepModel:
     """
 
     unit = "token"
+    change = None
+    whole_blocks = False
+    recount_every = RECOUNT_EVERY
     learn_after = LEARN_AFTER
     by_word = ("word_topic",)
     by_component = ("count",)

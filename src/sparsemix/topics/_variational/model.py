@@ -108,6 +108,8 @@ class TopicModel:
     """
 
     unit = "token"
+    objective = "lower_bound"
+    change = None
     active, enter, smallest_count = ACTIVE, ENTER, SMALLEST_COUNT
 
     def __init__(
