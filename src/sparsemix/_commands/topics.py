@@ -1,4 +1,4 @@
-"""The command ``python -m sparsemix topics PATH``: topics of a corpus, a model to keep, a table and a report."""
+"""The command ``sparsemix topics PATH``: topics of a corpus, a model to keep, a table and a report."""
 
 import argparse
 import csv
