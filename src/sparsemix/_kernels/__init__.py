@@ -41,10 +41,10 @@ Rows and tables are float or double, sums over rows are double, counts by word a
 Callers allocate; outputs come last.
 """
 
-try:
-    from sparsemix._kernels.vectors import _simd  # noqa: F401
-except ImportError as error:
+from importlib.util import find_spec
+
+if find_spec("sparsemix._kernels.vectors._simd") is None:
     raise ImportError(
-        f"the compiled kernels of sparsemix cannot be loaded ({str(error).partition(' (')[0]}); install the package "
-        "with 'pip install .' or 'make demo', which need a C compiler"
-    ) from None
+        f"the kernels in {__path__[0]} are not compiled; install the package with 'make demo' or 'pip install .', which "
+        "need a C compiler"
+    )
