@@ -45,6 +45,6 @@ from importlib.util import find_spec
 
 if find_spec("sparsemix._kernels.vectors._simd") is None:
     raise ImportError(
-        f"the kernels in {__path__[0]} are not compiled; install the package with 'make demo' or 'pip install .', which "
-        "need a C compiler"
+        f"the kernels in {__path__[0]} are not compiled; install the package with 'make demo' or 'pip install .', "
+        "which need a C compiler"
     )
