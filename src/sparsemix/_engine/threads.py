@@ -3,17 +3,47 @@
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from sparsemix._kernels.vectors import _simd
 
+# More threads than this cost more to start than they can bring.
+MOST_THREADS = 256
+
 
 @cache
 def _controller():
     # The kernels are imported by now, and with them every BLAS they call.
     return ThreadpoolController()
+
+
+class OneThreadOfBlas:
+    """BLAS and OpenMP on one thread while anybody is inside; who leaves last gives back what the first one found."""
+
+    def __init__(self):
+        self._lock = Lock()
+        self._users = 0
+        self._limit = None
+
+    def __enter__(self):
+        with self._lock:
+            if self._users == 0:
+                self._limit = _controller().limit(limits=1)
+                self._limit.__enter__()
+            self._users += 1
+
+    def __exit__(self, *exception):
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.__exit__(*exception)
+                self._limit = None
+
+
+_one_thread_of_blas = OneThreadOfBlas()  # the libraries are of the process, and so is their limit
 
 
 class Workers:
@@ -27,22 +57,22 @@ class Workers:
     """
 
     def __init__(self, n_jobs=None):
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = min(effective_n_jobs(n_jobs), MOST_THREADS)
         self._pool = None
-        self._limit = None
 
     def __enter__(self):
-        self._limit = _controller().limit(limits=1)
-        self._limit.__enter__()
+        _one_thread_of_blas.__enter__()
         if self.n_jobs > 1:
             self._pool = ThreadPoolExecutor(self.n_jobs)
         return self
 
     def __exit__(self, *exception):
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+        finally:  # Ctrl-C while threads end
             self._pool = None
-        self._limit.__exit__(*exception)
+            _one_thread_of_blas.__exit__(*exception)
 
     def map(self, function, spans):
         """Call ``function(start, stop)`` for every span, in threads where there are several."""

@@ -17,6 +17,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix._stats.suffstats import SufficientStatistics
 
 # Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
@@ -187,10 +188,18 @@ class AdditiveEstimator(SparsemixEstimator):
         Returns
         -------
         self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            For anything but statistics of this model's shapes.
         """
         check_is_fitted(self)
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
+        if not isinstance(stats, SufficientStatistics):
+            raise TypeError(f"stats is a {type(stats).__name__}; give what expected_stats returns, or a sum of such")
+        self._fitted.stats.check_alike(stats)
         with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
             self._absorb(stats, round(float(stats[self._rows_statistic])), workers, learning_rate)
         return self

@@ -26,13 +26,50 @@ def check_rows(estimator, X, reset):
     return X
 
 
+def check_structure(X, name="X"):
+    """Row and column numbers within a sparse matrix: SciPy takes them on trust, and compiled loops would read there."""
+    if X.format == "coo":
+        for numbers, n, kind in zip((X.row, X.col), X.shape, ("row", "column"), strict=True):
+            bad = np.flatnonzero((numbers < 0) | (numbers >= n)) if len(numbers) else ()
+            if len(bad):
+                number = numbers[bad[0]]
+                raise ValueError(f"entry {bad[0]} of {name} has the {kind} number {number}; " + within(kind, n))
+    elif X.format in ("csr", "csc"):
+        by_row = X.format == "csr"
+        (n_lines, n), (line, kind) = (X.shape, ("row", "column")) if by_row else (X.shape[::-1], ("column", "row"))
+        starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
+        if len(starts) != n_lines + 1 or starts[0] != 0 or starts[-1] > n_stored or (starts[1:] < starts[:-1]).any():
+            raise ValueError(
+                f"{name} is a sparse matrix whose indptr does not rise from 0 to the {n_stored} entries that it holds; "
+                "build it anew, for instance with scipy.sparse.csr_array((data, (rows, columns)))"
+            )
+        numbers = X.indices[: starts[-1]]
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < n):
+            bad = np.flatnonzero((numbers < 0) | (numbers >= n))[0]
+            place = np.searchsorted(starts, bad, side="right") - 1
+            raise ValueError(f"{line} {place} of {name} has the {kind} number {numbers[bad]}; " + within(kind, n))
+    elif X.format == "bsr":
+        X.check_format(full_check=True)
+
+
+def within(kind, n):
+    """The remedy for a number beyond the shape."""
+    return (
+        f"the matrix has {n} {kind}s, which count from 0 to {n - 1}: subtract 1 from numbers that count from 1, or "
+        "build the matrix anew with a larger shape"
+    )
+
+
 def check_counts(estimator, X, reset):
     """Word counts as CSR or a dense array of any numeric type, not copied; the first bad document is named."""
+    if sparse.issparse(X):
+        check_structure(X)
     X = validate_data(
         estimator, X, reset=reset, dtype=[np.float64, np.float32, np.int64, np.int32], accept_sparse="csr",
         accept_large_sparse=True, ensure_all_finite=False,
     )  # fmt: skip
-    X = sparse.csr_array(X) if sparse.issparse(X) else X
+    if sparse.issparse(X):  # a new object: what the caller's has noted of its order is not trusted
+        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     n_rows = 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])
     for start, stop in spans(X.shape[0], n_rows):
         block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]

@@ -148,6 +148,17 @@ class SufficientStatistics:
         self._factor = self._word_factor = 1.0
         return self
 
+    def check_alike(self, other):
+        """Refuse statistics of another model: other names, other shapes or another shift."""
+        ours, theirs = ({name: value.shape for name, value in stats._arrays()} for stats in (self, other))
+        for name in ours:
+            if ours[name] != theirs.get(name):
+                raise ValueError(
+                    f"stats has {name!r} of shape {theirs.get(name)}, and the model {ours[name]}; give statistics that "
+                    "expected_stats of this model, or of a copy of it, has made"
+                )
+        self._check_shift(other)
+
     def _check_shift(self, other):
         if (self.shift is None) != (other.shift is None) or (
             self.shift is not None and not np.array_equal(self.shift, other.shift)

@@ -7,8 +7,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
+from sparsemix._estimator.checks import check_structure
+
 # What counts and weights are read as; everything else is cast.
 COUNT_TYPES = (np.int32, np.int64, np.float32, np.float64)
+# Of one word in one document, where tokens are listed: 600 MB.
+MOST_TOKENS = 10_000_000
 
 
 def read_topics(topics, name="topics"):
@@ -37,6 +41,8 @@ def read_topics(topics, name="topics"):
 
 def read_counts(X, n_words=None):
     """Counts as CSR with sorted, distinct, non-zero entries; what the caller passed stays as it is."""
+    if sparse.issparse(X):
+        check_structure(X)
     X = check_array(X, accept_sparse="csr", ensure_all_finite=False, input_name="X")
     X = X if sparse.issparse(X) else sparse.csr_array(X)
     if n_words is not None and X.shape[1] != n_words:
@@ -58,6 +64,16 @@ def read_counts(X, n_words=None):
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
+
+
+def check_token_list(X, first_row, remedy):
+    """Refuse counts for which a list of tokens would fill the memory; no text has them."""
+    if len(X.data) and X.data.max() > MOST_TOKENS:
+        entry = int(np.argmax(X.data))
+        raise ValueError(
+            f"X has the count {X.data[entry]} in row {first_row + row_of(X, entry)}, and a list of more than "
+            f"{MOST_TOKENS:,} tokens of one word would be needed; divide the counts, or {remedy}"
+        )
 
 
 def row_of(X, entry):

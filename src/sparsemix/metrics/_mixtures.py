@@ -41,6 +41,8 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
     """
     X, means = np.asarray(X, dtype=np.float64), np.asarray(means, dtype=np.float64)
     covariances = np.asarray(covariances, dtype=np.float64)
+    if X.ndim != 2 or not len(X):
+        raise ValueError(f"X has shape {X.shape}; give at least one row, as an array of shape (n_samples, n_features)")
     if basis is not None:
         X, means, covariances = X @ basis, means @ basis, basis.T @ covariances @ basis
     live = np.flatnonzero(np.asarray(weights) > 0)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sparsemix.metrics._checks import check_share, read_counts, row_of
+from sparsemix.metrics._checks import check_share, check_token_list, read_counts, row_of
 
 # Entries (types or tokens) whose keys are made at once: some 50 MB of scratch.
 BLOCK_ENTRIES = 1 << 20
@@ -135,6 +135,7 @@ def check_whole(X):
             f"X has the count {X.data[broken[0]]} in row {row_of(X, broken[0])}, which cannot be divided into tokens; "
             "round the counts or divide documents by type"
         )
+    check_token_list(X, 0, "divide documents by type")
 
 
 def row_blocks(sizes, max_rows):

@@ -10,7 +10,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.additive import Beginning
-from sparsemix._estimator.checks import check_weights
+from sparsemix._estimator.checks import check_structure, check_weights
 from sparsemix._estimator.gaussian_prior import check_covariances, check_shape, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
@@ -174,6 +174,8 @@ def make_start(params, model, smoothing, n_rows, kept=None, n_init_iter=0):
 
 def check_responsibilities(resp, n_rows, n_components, kept):
     """A given (N, K) matrix, dense or sparse, as CSR, without the rows that have no weight."""
+    if sparse.issparse(resp):
+        check_structure(resp, "init_params")
     resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
     if resp.shape[0] != n_rows:
         raise ValueError(f"init_params has {resp.shape[0]} rows, expected one for each of the {n_rows} rows of X")

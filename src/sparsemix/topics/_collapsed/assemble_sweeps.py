@@ -5,14 +5,13 @@ from scipy import sparse
 
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.sweeps import RowState
-from sparsemix.metrics._checks import row_of
+from sparsemix.metrics._checks import check_token_list, row_of
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import doc_topic_prior, given_topics, topic_word_prior
 from sparsemix.topics._collapsed.sweep_models import MODELS
 
 # Whole numbers below this are exact in single precision.
 EXACT = 1 << 24
-
 
 
 def check_whole(X):
@@ -25,6 +24,7 @@ def check_whole(X):
                 f"row {start + row_of(block, broken[0])} of X has the count {block.data[broken[0]]}, and Gibbs "
                 'sampling needs whole numbers of tokens; round the counts, or use method="cvb0"'
             )
+        check_token_list(block, start, 'use method="cvb0", which needs none')
 
 
 def make_collapsed_model(params, documents, seed):

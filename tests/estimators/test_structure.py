@@ -1,0 +1,206 @@
+"""Sparse matrices whose numbers lie, statistics of other models, limits of threads: one sentence, nothing touched."""
+
+import threading
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import sparse
+from threadpoolctl import threadpool_info
+
+from sparsemix import CollapsedLDA, GibbsNGGPMixture, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
+from sparsemix import StreamingNGGPMixture as Streaming
+from sparsemix._engine import threads
+from sparsemix._engine.threads import Workers
+from sparsemix._estimator.checks import check_structure
+from sparsemix.metrics import (
+    document_completion,
+    mixture_log_likelihood,
+    perplexity,
+    split_by_token,
+    split_by_type,
+    topic_coherence,
+)
+
+V = 8
+RNG = np.random.default_rng(0)
+X = RNG.poisson(1.0, (20, V)) + np.eye(V, dtype=int)[np.arange(20) % V]
+TOPICS = RNG.random((3, V)) + 0.1
+
+
+def corrupted(form, number, entry=5):
+    """The counts with one number out of the shape, in a form that SciPy takes as it is."""
+    number = beyond(form, number)
+    good = sparse.coo_array(X) if form == "coo" else sparse.csr_array(X) if form == "csr" else sparse.csc_array(X)
+    if form == "coo":
+        columns = good.col.copy()
+        columns[entry] = number
+        out = good.copy()
+        out.coords = (good.row, columns)
+        return out
+    indices = good.indices.copy()
+    indices[entry] = number
+    out = good.copy()
+    out.indices = indices
+    return out
+
+
+def beyond(form, number):
+    """A number, or the first one that is too large for the form."""
+    return number if number != "first beyond" else len(X) if form == "csc" else V
+
+
+FITTED = {
+    "SparseLDA": lambda: SparseLDA(3, n_init_iter=1, random_state=0, max_iter=2, tol=0.0),
+    "SparseSCVB0LDA": lambda: SparseSCVB0LDA(3, random_state=0, max_iter=2),
+    "CollapsedLDA": lambda: CollapsedLDA(3, random_state=0, max_iter=2, tol=0.0),
+    "StreamingNGGPMixture": lambda: Streaming(random_state=0, likelihood="multinomial"),
+    "GibbsNGGPMixture": lambda: GibbsNGGPMixture(random_state=0, max_iter=2, likelihood="multinomial"),
+}
+METRICS = {
+    "topic_coherence": lambda X: topic_coherence(TOPICS, X, n_top_words=2),
+    "document_completion": lambda X: document_completion(TOPICS, X),
+    "perplexity": lambda X: perplexity(TOPICS, X),
+    "split_by_type": split_by_type,
+    "split_by_token": split_by_token,
+}
+
+
+@pytest.mark.parametrize("number", ["first beyond", -1, 50_000_000])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("name", FITTED)
+def test_numbers_beyond_the_shape_are_told_before_anything_reads_there(name, form, number):
+    bad, number = corrupted(form, number), beyond(form, number)
+    with pytest.raises(ValueError, match=rf"number {number}; the matrix has .* count from 0 to"):
+        FITTED[name]().fit(bad)
+    est = FITTED[name]().fit(X)
+    for call in ("transform", "predict", "score", "partial_fit", "expected_stats"):
+        if hasattr(est, call):
+            with pytest.raises(ValueError, match=rf"number {number}; the matrix has"):
+                getattr(est, call)(bad)
+
+
+@pytest.mark.parametrize("number", ["first beyond", -1, 50_000_000])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_tell_too(name, form, number):
+    with pytest.raises(ValueError, match=rf"number {beyond(form, number)}; the matrix has"):
+        METRICS[name](corrupted(form, number))
+
+
+def test_the_row_and_the_number_are_named():
+    with pytest.raises(ValueError, match=r"row 1 of X has the column number 9; .* 8 columns, .* from 0 to 7"):
+        check_structure(corrupted("csr", 9, entry=sparse.csr_array(X).indptr[1]))
+    with pytest.raises(ValueError, match="column 0 of X has the row number 20"):
+        check_structure(corrupted("csc", 20, entry=0))
+
+
+@pytest.mark.parametrize("indptr", [[0, 2, 1, 3], [1, 1, 2, 3], [0, 1, 2, 9]])
+def test_starts_of_rows_that_do_not_rise(indptr):
+    good = sparse.csr_array(np.eye(3))
+    good.indptr = np.array(indptr, dtype=good.indptr.dtype)
+    with pytest.raises(ValueError, match="indptr does not rise from 0 to the 3 entries"):
+        SparseLDA(2).fit(good)
+
+
+def test_notes_of_a_matrix_on_its_order_are_not_trusted():
+    """Duplicates and unsorted entries in a matrix that says it has none give what the right matrix gives."""
+    data, indices, indptr = [1.0, 2.0, 1.0, 3.0], [3, 0, 3, 1], [0, 3, 4]
+    lying = sparse.csr_array((data, indices, indptr), shape=(2, 4))
+    lying.has_sorted_indices = lying.has_canonical_format = True
+    honest = sparse.csr_array(np.array([[2.0, 0, 0, 2.0], [0, 3.0, 0, 0]]))
+    est = SparseLDA(2, n_init_iter=1, max_iter=2, tol=0.0, random_state=0)
+    np.testing.assert_array_equal(est.fit(lying).components_, est.fit(honest).components_)
+
+
+def test_good_matrices_of_every_form_pass():
+    for make in (sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.bsr_array, sparse.lil_array,
+                 sparse.csr_matrix):  # fmt: skip
+        check_structure(make(X))
+    check_structure(sparse.csr_array((0, 3)))
+
+
+def test_responsibilities_given_with_numbers_beyond_the_shape():
+    given = sparse.csr_array(np.eye(3)[np.arange(12) % 3])
+    given.indices = given.indices + 1
+    rows = RNG.standard_normal((12, 2))
+    with pytest.raises(ValueError, match="row 2 of init_params has the column number 3"):
+        SparseGaussianMixture(3, init_params=given).fit(rows)
+
+
+# -- statistics of other models
+
+
+@pytest.mark.parametrize(
+    ("make", "data"),
+    [
+        (lambda k: SparseLDA(k, n_init_iter=1, random_state=0), X),
+        (lambda k: SparseSCVB0LDA(k, random_state=0), X),
+        (lambda k: SparseGaussianMixture(k, random_state=0), X.astype(float)),
+    ],
+    ids=["SparseLDA", "SparseSCVB0LDA", "SparseGaussianMixture"],
+)
+def test_statistics_of_another_model_are_refused(make, data):
+    est, other = make(3).partial_fit(data), make(4).partial_fit(data)
+    before = est.n_samples_seen_, est._fitted.stats["count"].copy()
+    with pytest.raises(ValueError, match=r"of shape .* give statistics that"):
+        est.update_from_stats(other.expected_stats(data))
+    with pytest.raises(TypeError, match="stats is a dict"):
+        est.update_from_stats({})
+    assert est.n_samples_seen_ == before[0]
+    np.testing.assert_array_equal(est._fitted.stats["count"], before[1])
+    est.update_from_stats(est.expected_stats(data))  # its own pass
+
+
+def test_no_rows_have_no_mean():
+    with pytest.raises(ValueError, match="give at least one row"):
+        mixture_log_likelihood(np.empty((0, 2)), np.ones(1), np.zeros((1, 2)), np.eye(2)[None])
+
+
+# -- threads
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+@pytest.fixture
+def several():
+    """BLAS on two threads, whatever the machine has."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=2):
+        if not any(n == 2 for n in blas_threads()):
+            pytest.skip("no BLAS here has more than one thread")
+        yield blas_threads()
+
+
+def test_overlapping_fits_limit_blas_and_give_it_back(several):
+    a, b = Workers(1), Workers(1)
+    a.__enter__()
+    b.__enter__()
+    assert set(blas_threads()) == {1}
+    a.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}  # b is still inside
+    b.__exit__(None, None, None)
+    assert blas_threads() == several
+
+
+def test_an_interrupt_while_threads_end_gives_blas_back(several):
+    workers = Workers(2)
+    workers.__enter__()
+    with (
+        mock.patch.object(workers._pool, "shutdown", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        workers.__exit__(None, None, None)
+    assert blas_threads() == several
+
+
+def test_many_threads_are_bounded():
+    with Workers(1_000_000) as workers:
+        assert workers.n_jobs == threads.MOST_THREADS
+        seen = []
+        workers.split(lambda a, b: seen.append((a, b)), 10)
+    assert sorted(seen) == [(i, i + 1) for i in range(10)]
+    assert threading.active_count() < threads.MOST_THREADS

@@ -1,0 +1,71 @@
+"""Numbers at the ends of what single precision holds: finite results, or one sentence that names the row."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+from sparsemix.metrics import document_completion, split_by_token
+
+pytestmark = pytest.mark.filterwarnings("ignore:the fit did not converge")
+
+X = np.random.default_rng(0).poisson(1.0, (40, 12)) + 1.0
+ESTIMATORS = [SparseLDA, SparseSCVB0LDA, CollapsedLDA]
+
+
+def with_count(count, row=7):
+    out = X.copy()
+    out[row, 5] = count
+    return out
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_counts_beyond_single_precision_are_refused(estimator, form):
+    with pytest.raises(ValueError, match=r"count 1e\+38 in row 7; .* 1e\+25 at most: divide"):
+        estimator(3).fit(form(with_count(1e38)))
+    weights = np.ones(40)
+    weights[3] = 1e149
+    with pytest.raises(ValueError, match=r"sample_weight of row 3 is 1e\+149; .* divide"):
+        estimator(3).fit(form(X), sample_weight=weights)
+
+
+@pytest.mark.parametrize("weight", [1e24, 1e-30])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_extreme_weights_give_finite_results(estimator, weight):
+    est = estimator(3, max_iter=3, random_state=0).fit(X, sample_weight=np.full(40, weight))
+    assert np.isfinite(est.components_).all()
+    assert np.isfinite(est.transform(X)).all()
+    assert np.isfinite(est.score(X))
+
+
+@pytest.mark.parametrize("prior", [{"topic_word_prior": 1e-30}, {"doc_topic_prior": 1e-30}])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_small_priors_give_finite_results(estimator, prior):
+    est = estimator(3, max_iter=3, random_state=0, **prior).fit(X)
+    assert np.isfinite(est.components_).all()
+    assert np.isfinite(est.transform(X)).all()
+
+
+@pytest.mark.parametrize("name", ["topic_word_prior", "doc_topic_prior"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_priors_below_single_precision_are_refused(estimator, name):
+    with pytest.raises(ValueError, match=rf"{name} .* at least 1e-37"):
+        estimator(3, **{name: 1e-45}).fit(X)
+
+
+@pytest.mark.parametrize("settings", [(SparseLDA, {}), (CollapsedLDA, {}), (CollapsedLDA, {"method": "cvb"})])
+def test_priors_are_learned_beside_one_huge_count(settings):
+    estimator, method = settings
+    est = estimator(3, optimize_priors=True, max_iter=30, random_state=0, **method).fit(with_count(1e9))
+    assert np.isfinite(est.doc_topic_prior_).all()
+    assert np.isfinite(est.topic_word_prior_)
+    assert np.isfinite(est.components_).all()
+
+
+def test_lists_of_tokens_are_bounded():
+    with pytest.raises(ValueError, match=r"count 1000000000.0 in row 7.*cvb0"):
+        CollapsedLDA(3, method="gibbs").fit(with_count(1e9))
+    for call in (split_by_token, lambda data: document_completion(np.ones((2, 12)), data, split="token")):
+        with pytest.raises(ValueError, match=r"count 100000000.0 in row 7.*by type"):
+            call(with_count(1e8))
