@@ -56,6 +56,14 @@ VARIANTS = {
     "gibbs after steps": {
         "sampler": "gibbs", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
     },
+    "sparse memoized": {"sampler": "sparse", "learning_method": "memoized", "exclude_own": "document"},
+    "sparse online": {"sampler": "sparse", "learning_method": "online", "exclude_own": "none"},
+    "sparse after steps": {
+        "sampler": "sparse", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
+    },
+    "sparse mini-epochs": {
+        "sampler": "sparse", "learning_method": "online", "mini_epoch_size": 40, "mini_epoch_passes": 2,
+    },
     "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
     "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
     "mhw even": {"sampler": "mhw", "learning_method": "memoized", "n_even_samples": 8},
@@ -146,6 +154,8 @@ SETTINGS = [
     ),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", exclude_own="none", max_iter=4),
+    SparseSCVB0LDA(4, sampler="sparse", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
+    SparseSCVB0LDA(4, sampler="sparse", learning_method="memoized", exclude_own="none", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
 ]  # fmt: skip
 
@@ -480,7 +490,7 @@ def wanted():
     return {variant: all_results(X, variant) for variant in VARIANTS}
 
 
-@pytest.mark.parametrize("variant", ["dense online", "gibbs memoized", "mhw memoized", "mini-epochs"])
+@pytest.mark.parametrize("variant", ["dense online", "sparse memoized", "mhw memoized", "mini-epochs"])
 @pytest.mark.parametrize("name", FORMS)
 def test_form_of_the_counts_changes_neither_result_nor_data(name, variant, wanted):
     rows = FORMS[name]
@@ -970,7 +980,7 @@ def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["absorb", "global step", "end"])
-@pytest.mark.parametrize("variant", ["dense memoized", "gibbs online", "mhw memoized", "mhw online"])
+@pytest.mark.parametrize("variant", ["dense memoized", "gibbs online", "sparse online", "mhw memoized", "mhw online"])
 def test_error_within_a_step_restores_the_model(variant, where, error, monkeypatch):
     est = lda(variant, warm_start=True).fit(X)
     before = snapshot(est)

@@ -194,7 +194,7 @@ class DocumentMemory:
     def recall(self, numbers, out):
         """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
         kept = self._find(numbers)
-        if kept is None:
+        if kept is None or kept[0] is None:
             return False
         _memory.fill_rows(*kept[:3], out)
         return True
@@ -212,7 +212,7 @@ class DocumentMemory:
     def recall_sparse(self, numbers):
         """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
         kept = self._find(numbers)
-        if kept is None:
+        if kept is None or kept[0] is None:
             return None
         lengths, topics, values, states = kept
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values, states
@@ -222,6 +222,11 @@ class DocumentMemory:
         if not self._cold(numbers):
             topics = topics.astype(topic_dtype(topics.max(initial=0) + 1))
             self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
+
+    def remember_states(self, numbers, states):
+        """Keep states that N_dk follows from."""
+        if not self._cold(numbers):
+            self._keep(numbers, None, None, None, states)
 
     def _cold(self, numbers):
         """Whether the next visit of a tile is to start from nothing."""

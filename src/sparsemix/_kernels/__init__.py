@@ -29,6 +29,9 @@
     tile of documents    _scvb.local_step (all topics of a word, or a sample a token)  -> resp (nnz, K), summed by
                          _words.sum_rows into rows of the words at hand
 
+    words of a chunk, then tiles of documents    _split.sum_blocks (the fixed part of a word's conditional),
+                         _split.local_step -> records (nnz, 3), summed by _split.sum_rows
+
     documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
                          once, in place; add_up makes them anew from the responsibilities or topics
 

@@ -8,6 +8,7 @@ from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
 from sparsemix.topics._collapsed.dense_sampler import DenseSampler
+from sparsemix.topics._collapsed.sparse_sampler import SparseSampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._start import stats_of, trim
@@ -48,10 +49,13 @@ def make_model(params, n_words):
         sampler = WalkerSampler(
             params.n_samples, params.n_even_samples, n_sweeps, exclude_own, later_rates, sparsity, age
         )
-    elif kind == "gibbs":
+    elif kind in ("gibbs", "sparse"):
         if exclude_own == "both":
-            raise ValueError('exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="gibbs"')
-        sampler = DenseSampler(n_sweeps, exclude_own, sampled=True)
+            raise ValueError(f'exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="{kind}"')
+        if kind == "gibbs":
+            sampler = DenseSampler(n_sweeps, exclude_own, sampled=True)
+        else:
+            sampler = SparseSampler(n_sweeps, exclude_own)
     else:
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(

@@ -29,10 +29,12 @@ class SparseSCVB0LDA(AdditiveTopics):
         Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
-    sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
+    sampler : {"auto", "dense", "gibbs", "sparse", "mhw"}, default="auto"
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
-        of short documents. "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
+        of short documents. "sparse": the same samples and responsibilities, by a conditional that is split in the
+        document's topics and a part that is fixed for each word, so that a token costs what its document has topics.
+        "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
         ``n_even_samples`` for the topics' counts. "auto" is "gibbs" up to 2,000 topics ("dense" where ``exclude_own``
         is "both"), and "mhw" beyond.
     n_samples : int, default=2
@@ -113,7 +115,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     sampler_ : str
-        "dense", "gibbs" or "mhw": what "auto" chose.
+        "dense", "gibbs", "sparse" or "mhw": what "auto" chose.
     batch_size_ : int or None
         Documents of a batch of the last ``fit``; None where there was none.
     acceptance_rate_ : float
@@ -162,7 +164,7 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
-        "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
+        "sampler": [StrOptions({"auto", "dense", "gibbs", "sparse", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left")],

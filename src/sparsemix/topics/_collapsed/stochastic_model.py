@@ -114,8 +114,13 @@ class StochasticCollapsedModel:
     # -- local step and sums
 
     def blocking(self, rows):
-        """Documents of a tile and of a chunk."""
-        return self.sampler.blocking(self, rows)
+        """Documents of a tile and of a chunk; both samplers have the same tiles, which memory knows documents by."""
+        tile, chunk = self.sampler.blocking(self, rows)
+        if self.n_first > 0:
+            others = (sampler.blocking(self, rows) for sampler in (self.first_sampler, self.later_sampler))
+            (_, least), (tile, _) = others
+            tile = min(tile, least)
+        return tile, max(1, chunk // tile) * tile
 
     def prepare(self, x, workers):
         """Make what the sampler reads of the words of a chunk."""

@@ -1,0 +1,227 @@
+"""Gibbs sampling of a block of documents under frozen topics, at the cost of each document's own topics.
+
+The loops are in split_loops.h.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport malloc
+from libc.string cimport memset
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "collapsed/split.h" nogil:
+    enum:
+        SPARSEMIX_PADDING
+        SPARSEMIX_SPLIT_BLOCK
+    ctypedef struct sparsemix_split_settings:
+        Py_ssize_t n_components, n_blocks
+        int n_sweeps, exclude
+        uint64_t seed
+        int64_t visit
+        double base
+    ctypedef struct sparsemix_split_record:
+        int64_t values, topics, n
+    ctypedef struct sparsemix_split_room:
+        int* slot
+    int sparsemix_split_samples(double)
+    void sparsemix_split_free(sparsemix_split_room*)
+    int sparsemix_split_documents_float(
+        int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*,
+        const float*, const float*, const float*, const float*, const int64_t*, const int*, const float*,
+        sparsemix_split_room*, int*, sparsemix_split_record*, float*)
+    int sparsemix_split_documents_double(
+        int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*,
+        const double*, const double*, const double*, const double*, const int64_t*, const int*, const double*,
+        sparsemix_split_room*, int*, sparsemix_split_record*, double*)
+    void sparsemix_split_blocks_float(
+        int, const float*, Py_ssize_t, Py_ssize_t, float, const float*, const int*, Py_ssize_t, Py_ssize_t, float*)
+    void sparsemix_split_blocks_double(
+        int, const double*, Py_ssize_t, Py_ssize_t, double, const double*, const int*, Py_ssize_t, Py_ssize_t, double*)
+    void sparsemix_split_rows_float(
+        int, const int64_t*, const int*, const sparsemix_split_record*, const float*, const float*, const float*,
+        float, const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, float*, float*, double*)
+    void sparsemix_split_rows_double(
+        int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, const double*,
+        double, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double*, double*, double*)
+
+
+cdef class Room:
+    """Room for a tile of documents; what they leave stays in it until the next tile."""
+
+    cdef sparsemix_split_room room
+    cdef readonly Py_ssize_t n_components
+
+    def __cinit__(self, Py_ssize_t n_components):
+        memset(&self.room, 0, sizeof(self.room))
+        self.n_components = n_components
+        self.room.slot = <int*> malloc(n_components * sizeof(int))
+        if self.room.slot == NULL:
+            raise MemoryError(f"no memory for the slots of {n_components} topics")
+        memset(self.room.slot, 255, n_components * sizeof(int))
+
+    def __dealloc__(self):
+        sparsemix_split_free(&self.room)
+
+
+def n_samples(const real[::1] counts):
+    """Samples of entries with these counts: one for each token, up to a number."""
+    cdef Py_ssize_t e, total = 0
+    with nogil:
+        for e in range(counts.shape[0]):
+            total += sparsemix_split_samples(counts[e])
+    return total
+
+
+def n_blocks(Py_ssize_t n_components):
+    """Blocks of topics."""
+    return (n_components + SPARSEMIX_SPLIT_BLOCK - 1) // SPARSEMIX_SPLIT_BLOCK
+
+
+def padded(values, dtype):
+    """A vector of K numbers in whole registers, with zeros behind."""
+    size = (len(values) + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
+    out = aligned_empty(size, dtype)
+    out[:len(values)] = values
+    out[len(values):] = 0
+    return out
+
+
+def sum_blocks(
+    const real[:, ::1] table,      # IN  (V, K) counts by word and topic
+    double base,                   # IN  added to every count
+    const real[::1] fixed,         # IN  (K padded,) alpha_k / (N_k + V beta), in units of the table
+    const int[::1] words,          # IN  (n,)
+    Py_ssize_t first,              # IN  words first to last only
+    Py_ssize_t last,               # IN
+    real[:, ::1] blocks,           # OUT (V, blocks) sums of (table + base) fixed up to the end of each block of topics
+):
+    """The fixed part of some words' conditionals."""
+    cdef int level = instruction_level()
+    cdef Py_ssize_t n_components = table.shape[1]
+    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+        raise ValueError(f"fixed must be padded, with room for {n_components} topics")
+    if blocks.shape[0] != table.shape[0] or blocks.shape[1] != n_blocks(n_components):
+        raise ValueError(f"blocks must be ({table.shape[0]}, {n_blocks(n_components)})")
+    if first >= last:
+        return
+    with nogil:
+        if real is float:
+            sparsemix_split_blocks_float(level, &table[0, 0], n_components, blocks.shape[1], <float> base, &fixed[0],
+                                         &words[0], first, last, &blocks[0, 0])
+        else:
+            sparsemix_split_blocks_double(level, &table[0, 0], n_components, blocks.shape[1], base, &fixed[0],
+                                          &words[0], first, last, &blocks[0, 0])
+
+
+def local_step(
+    const int64_t[::1] indptr,       # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
+    const int[::1] indices,          # IN  (nnz,) rows of the table
+    const real[::1] counts,          # IN  (nnz,) positive
+    const real[:, ::1] table,        # IN  (V, K) counts by word and topic
+    double base,                     # IN  added to every count
+    const real[::1] inverse,         # IN  (K padded,) 1 / (N_k + V beta), in units of the table
+    const real[::1] fixed,           # IN  (K padded,) alpha_k times that
+    const real[:, ::1] blocks,       # IN  (V, blocks) from sum_blocks, for the words at hand
+    int n_sweeps,                    # IN  over a document's types
+    int exclude,                     # IN  own tokens leave the document's counts
+    const int64_t[::1] numbers,      # IN  (n,) global row numbers, which key the random numbers
+    uint64_t seed,                   # IN
+    int64_t visit,                   # IN  of these documents
+    const int64_t[::1] start_indptr,  # IN  (n + 1,) N_jk to start from where there are no samples, sparse, or None
+    const int[::1] start_topics,     # IN
+    const real[::1] start_values,    # IN
+    int[::1] states,                 # INOUT (n_samples(counts),) sampled topics, -1 in all of a document: not yet
+    int64_t[:, ::1] records,         # OUT (nnz, 3) what entries leave, for sum_rows
+    real[::1] shares,                # OUT (nnz,) and their factor of the fixed part
+    Room room not None,              # OUT holds what the records point to
+):
+    """Sweeps of Gibbs sampling over each document by itself; the last one leaves expected counts."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, e
+    cdef sparsemix_split_settings s
+    cdef int status = 0, level = instruction_level()
+    if n <= 0 or counts.shape[0] == 0:
+        return
+    s.n_components, s.n_blocks = table.shape[1], blocks.shape[1]
+    s.n_sweeps, s.exclude, s.seed, s.visit, s.base = n_sweeps, exclude, seed, visit, base
+    if min(inverse.shape[0], fixed.shape[0]) < s.n_components or room.n_components != s.n_components:
+        raise ValueError(f"inverse, fixed and room must be for {s.n_components} topics")
+    if blocks.shape[0] != table.shape[0] or s.n_blocks != n_blocks(s.n_components):
+        raise ValueError("blocks must be those of the table")
+    if min(indices.shape[0], counts.shape[0], records.shape[0], shares.shape[0]) < indptr[n] or records.shape[1] != 3:
+        raise ValueError("indices, counts, records (nnz, 3) and shares must hold indptr[-1] entries")
+    if states.shape[0] != n_samples(counts[:indptr[n]]) or numbers.shape[0] != n:
+        raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
+    for e in range(states.shape[0]):
+        if not -1 <= states[e] < s.n_components:
+            raise ValueError(f"state {states[e]} is no topic")
+    cdef const int64_t* begin = NULL
+    cdef const int* topics = NULL
+    cdef const real* values = NULL
+    if start_indptr is not None:
+        if start_indptr.shape[0] != n + 1 or min(start_topics.shape[0], start_values.shape[0]) < start_indptr[n]:
+            raise ValueError("start_indptr must be (n + 1,), and start_topics and start_values hold its entries")
+        begin = &start_indptr[0]
+        if start_topics.shape[0]:
+            topics, values = &start_topics[0], &start_values[0]
+    with nogil:
+        if real is float:
+            status = sparsemix_split_documents_float(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], &table[0, 0], &inverse[0], &fixed[0],
+                &blocks[0, 0], begin, topics, values, &room.room, &states[0],
+                <sparsemix_split_record*> &records[0, 0], &shares[0])
+        else:
+            status = sparsemix_split_documents_double(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], &table[0, 0], &inverse[0], &fixed[0],
+                &blocks[0, 0], begin, topics, values, &room.room, &states[0],
+                <sparsemix_split_record*> &records[0, 0], &shares[0])
+    if status:
+        raise MemoryError("no memory for what the documents of a tile leave")
+
+
+def sum_rows(
+    const int64_t[::1] starts,     # IN  (V + 1,) entries by word
+    const int[::1] entries,        # IN  (nnz,)
+    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
+    const real[::1] shares,        # IN  (nnz,)
+    const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
+    const real[:, ::1] table,      # IN  (V, K)
+    double base,                   # IN
+    const real[::1] fixed,         # IN  (K padded,)
+    const int[::1] words,          # IN  (n,) word of each row of the sums
+    Py_ssize_t first,              # IN  rows first to last only
+    Py_ssize_t last,               # IN
+    real[::1] row,                 # TMP (K padded,) aligned
+    real[:, ::1] out,              # INOUT (n, K) += sum of c gamma by word
+    double[::1] totals,            # INOUT (K,) += their sums
+):
+    """Rows of S_vk from what entries left, in the order of documents."""
+    cdef int level = instruction_level()
+    cdef Py_ssize_t n_components = table.shape[1]
+    cdef const real* weight = NULL
+    if out.shape[1] != n_components or words.shape[0] != out.shape[0] or totals.shape[0] != n_components:
+        raise ValueError(f"every row of the sums must have a word and {n_components} columns")
+    if min(fixed.shape[0], row.shape[0]) < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+        raise ValueError(f"fixed and row must be padded, with room for {n_components} topics")
+    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
+        raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
+    if first >= last or entries.shape[0] == 0:
+        return
+    if weights is not None:
+        weight = &weights[0]
+    with nogil:
+        if real is float:
+            sparsemix_split_rows_float(
+                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], <float> base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0],
+                &totals[0])
+        else:
+            sparsemix_split_rows_double(
+                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0], &totals[0])

@@ -1,0 +1,169 @@
+/* Gibbs sampling of documents under frozen topics at the cost of a document's own topics: the loops live in
+ * split_loops.h.
+ *
+ * The conditional of a token is phi_wk (N_jk + alpha_k), phi_wk = (N_wk + beta) / (N_k + V beta). Its first part has as
+ * many terms as the document has topics, and the second is fixed while the topics are: alpha_k phi_wk, whose sums over
+ * blocks of topics are made once for a word. Topics of a document have slots, in the order in which they came. */
+#ifndef SPARSEMIX_SPLIT_H
+#define SPARSEMIX_SPLIT_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "own_token.h"
+#include "random/random.h"
+#include "vectors/simd.h"
+
+/* A type has a sample for each token, but not more than this. */
+#define SPARSEMIX_MOST_SAMPLES 32
+/* Topics whose fixed parts are summed together. */
+#define SPARSEMIX_SPLIT_BLOCK 128
+
+static inline int sparsemix_split_samples(double count)
+{
+    return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)ceil(count);
+}
+
+/* What a block of documents has in common. */
+typedef struct {
+    ptrdiff_t n_components; /* K */
+    ptrdiff_t n_blocks;     /* of topics */
+    int n_sweeps;           /* the last one adds to the statistics */
+    int exclude;            /* own tokens leave the document's counts */
+    uint64_t seed;
+    int64_t visit;
+    double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
+} sparsemix_split_settings;
+
+/* What an entry leaves: count times gamma on the document's topics, and the share of all that the fixed part has. */
+typedef struct {
+    int64_t values, topics, n; /* addresses, and how many there are */
+} sparsemix_split_record;
+
+/* An array that grows, on a cache line. */
+typedef struct {
+    void *raw;
+    char *start;
+    size_t size;
+} sparsemix_array;
+
+/* At least ``size`` bytes, of which the first ``used`` are kept; -1 without memory. */
+static inline int sparsemix_grow(sparsemix_array *array, size_t used, size_t size)
+{
+    if (size > array->size) {
+        const size_t wanted = size + size / 2;
+        void *raw = malloc(wanted + 64);
+        char *start = (char *)raw + (64 - (uintptr_t)raw % 64) % 64;
+        if (!raw)
+            return -1;
+        if (used)
+            memcpy(start, array->start, used);
+        free(array->raw);
+        array->raw = raw;
+        array->start = start;
+        array->size = wanted;
+    }
+    return 0;
+}
+
+enum {
+    SPARSEMIX_SPLIT_VALUES, /* rows of all documents of a tile */
+    SPARSEMIX_SPLIT_LISTS,  /* topics of all documents of a tile */
+    SPARSEMIX_SPLIT_PLACES, /* slots of a document's samples */
+    SPARSEMIX_SPLIT_NOW,
+    SPARSEMIX_SPLIT_START,
+    SPARSEMIX_SPLIT_SUMS,
+    SPARSEMIX_SPLIT_TOPIC,
+    SPARSEMIX_SPLIT_BORN,
+    SPARSEMIX_SPLIT_FREE,
+    SPARSEMIX_SPLIT_ARRAYS
+};
+
+/* Room for a tile of documents, which also holds what they leave. */
+typedef struct {
+    sparsemix_array arrays[SPARSEMIX_SPLIT_ARRAYS];
+    size_t values, lists; /* bytes in use */
+    ptrdiff_t n_slots;    /* that there is room for */
+    int *slot;            /* (K,) slot of each topic of the document at hand; -1 where it has none */
+} sparsemix_split_room;
+
+static inline void sparsemix_split_free(sparsemix_split_room *room)
+{
+    int i;
+    for (i = 0; i < SPARSEMIX_SPLIT_ARRAYS; i++)
+        free(room->arrays[i].raw);
+    free(room->slot);
+    memset(room, 0, sizeof *room);
+}
+
+/* One document, and room for its sweeps. */
+#define SPARSEMIX_SPLIT_STRUCT(REAL)                                                                                   \
+    typedef struct {                                                                                                   \
+        const sparsemix_split_settings *s;                                                                             \
+        const REAL *table;    /* (V, K) counts by word and topic */                                                    \
+        const REAL *inverse;  /* (K padded,) factor / (N_k + V topic_word_prior) */                                    \
+        const REAL *fixed;    /* (K padded,) alpha_k times that */                                                     \
+        const REAL *blocks;   /* (V, blocks) sums of the fixed part up to the end of each block */                     \
+        sparsemix_split_room *room;                                                                                    \
+        REAL *rows;           /* (U, stride) phi of each type in each slot, and in the end what its entry leaves */    \
+        ptrdiff_t stride;     /* slots that a row has room for */                                                      \
+        ptrdiff_t n_slots;    /* in use */                                                                             \
+        ptrdiff_t n_weighed;  /* that the running sums are of */                                                       \
+        ptrdiff_t n_free;     /* of these, without a token when the sweep began */                                     \
+        REAL *now, *start;    /* (stride,) N_jk of samples; what was remembered */                                     \
+        REAL *sums;           /* (stride,) running sums of the weights of a type */                                    \
+        int *topic, *born;    /* (stride,) of each slot: its topic; the type at which it came in this sweep, or -1 */  \
+        int *unused;          /* (n_free,) */                                                                          \
+        int *places;          /* slots of the samples */                                                               \
+        ptrdiff_t n_types;    /* U */                                                                                  \
+        const int *types;     /* (U,) rows of the table */                                                             \
+        const REAL *counts;   /* (U,) c */                                                                             \
+        REAL *shares;         /* (U,) what an entry leaves to the fixed part, up to that */                            \
+        sparsemix_split_record *records; /* (U,) */                                                                    \
+        uint64_t key;         /* of the document's random numbers */                                                   \
+        double length;        /* C_j */                                                                                \
+    } split_##REAL;
+
+SPARSEMIX_SPLIT_STRUCT(float)
+SPARSEMIX_SPLIT_STRUCT(double)
+
+#define LOOPS "collapsed/split_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_SPLIT(REAL)                                                                                          \
+    static int sparsemix_split_documents_##REAL(                                                                       \
+        int isa, const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr,                    \
+        const int *indices, const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse,        \
+        const REAL *fixed, const REAL *blocks, const int64_t *start_indptr, const int *start_topics,                   \
+        const REAL *start_values, sparsemix_split_room *room, int *states, sparsemix_split_record *records,            \
+        REAL *shares)                                                                                                  \
+    {                                                                                                                  \
+        int status = 0;                                                                                                \
+        SPARSEMIX_DISPATCH(isa, split_documents, REAL, settings, n_docs, indptr, indices, counts, numbers, table,      \
+                           inverse, fixed, blocks, start_indptr, start_topics, start_values, room, states, records,    \
+                           shares, &status);                                                                           \
+        return status;                                                                                                 \
+    }                                                                                                                  \
+    static void sparsemix_split_blocks_##REAL(int isa, const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,  \
+                                              REAL base, const REAL *fixed, const int *words, ptrdiff_t first,         \
+                                              ptrdiff_t last, REAL *blocks)                                            \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, split_blocks, REAL, table, n_components, n_blocks, base, fixed, words, first, last,    \
+                           blocks);                                                                                    \
+    }                                                                                                                  \
+    static void sparsemix_split_rows_##REAL(                                                                           \
+        int isa, const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares, \
+        const REAL *weights, const REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components,                  \
+        const int *words, ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)                       \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, split_rows, REAL, starts, entries, records, shares, weights, table, base, fixed,       \
+                           n_components, words, first, last, row, out, totals);                                        \
+    }
+
+SPARSEMIX_SPLIT(float)
+SPARSEMIX_SPLIT(double)
+
+#endif

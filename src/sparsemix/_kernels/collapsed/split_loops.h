@@ -1,0 +1,505 @@
+/* The loops of split.h for one REAL and one instruction set: no include guard, included several times.
+ *
+ * Slots of a document's topics stand in the lanes of the registers. Slots without a topic have no counts, so no weight
+ * falls on them whatever stands in their columns. */
+
+#include "vectors/vector_math.h"
+
+#include "vectors/vector_rows.h"
+#include "vectors/vector_scan.h"
+
+#if defined(REAL_IS_DOUBLE)
+#define SPLIT split_double
+#else
+#define SPLIT split_float
+#endif
+
+#define PADDED(n) (((n) + SPARSEMIX_PADDING - 1) / SPARSEMIX_PADDING * SPARSEMIX_PADDING)
+
+/* -- slots and their columns */
+
+/* Pointers into arrays that may have moved. */
+TARGET static void SPARSEMIX_NAME(point)(SPLIT *d)
+{
+    const sparsemix_array *a = d->room->arrays;
+    d->rows = (REAL *)(a[SPARSEMIX_SPLIT_VALUES].start + d->room->values);
+    d->places = (int *)a[SPARSEMIX_SPLIT_PLACES].start;
+    d->now = (REAL *)a[SPARSEMIX_SPLIT_NOW].start;
+    d->start = (REAL *)a[SPARSEMIX_SPLIT_START].start;
+    d->sums = (REAL *)a[SPARSEMIX_SPLIT_SUMS].start;
+    d->topic = (int *)a[SPARSEMIX_SPLIT_TOPIC].start;
+    d->born = (int *)a[SPARSEMIX_SPLIT_BORN].start;
+    d->unused = (int *)a[SPARSEMIX_SPLIT_FREE].start;
+}
+
+/* Room for so many slots, in vectors that all slots have; 0, or -1 without memory. */
+TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
+{
+    sparsemix_array *a = d->room->arrays;
+    if (n > d->room->n_slots) {
+        const size_t used = d->n_slots, wanted = n;
+        int i;
+        for (i = SPARSEMIX_SPLIT_NOW; i <= SPARSEMIX_SPLIT_SUMS; i++)
+            if (sparsemix_grow(a + i, used * sizeof(REAL), wanted * sizeof(REAL)))
+                return -1;
+        for (i = SPARSEMIX_SPLIT_TOPIC; i <= SPARSEMIX_SPLIT_FREE; i++)
+            if (sparsemix_grow(a + i, used * sizeof(int), wanted * sizeof(int)))
+                return -1;
+        d->room->n_slots = n;
+    }
+    SPARSEMIX_NAME(point)(d);
+    return 0;
+}
+
+/* Rows with room for more slots; columns of the new ones are zero. */
+TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
+{
+    const ptrdiff_t old = d->stride, stride = PADDED(n > old + old / 2 ? n : old + old / 2);
+    sparsemix_array *values = d->room->arrays + SPARSEMIX_SPLIT_VALUES;
+    ptrdiff_t u, j;
+    if (SPARSEMIX_NAME(reserve)(d, stride)
+        || sparsemix_grow(values, d->room->values + d->n_types * old * sizeof(REAL),
+                          d->room->values + d->n_types * stride * sizeof(REAL)))
+        return -1;
+    SPARSEMIX_NAME(point)(d);
+    for (u = d->n_types - 1; u >= 0; u--) {
+        memmove(d->rows + u * stride, d->rows + u * old, old * sizeof(REAL));
+        memset(d->rows + u * stride + old, 0, (stride - old) * sizeof(REAL));
+    }
+    for (j = d->n_slots; j < stride; j++)
+        d->now[j] = d->start[j] = 0;
+    d->stride = stride;
+    return 0;
+}
+
+/* phi of some types in one slot. */
+TARGET static void SPARSEMIX_NAME(fill_column)(SPLIT *d, ptrdiff_t slot, ptrdiff_t first, ptrdiff_t last)
+{
+    const ptrdiff_t n = d->s->n_components;
+    const REAL *column = d->table + d->topic[slot];
+    const REAL base = (REAL)d->s->base, inverse = d->inverse[d->topic[slot]];
+    ptrdiff_t u;
+    for (u = first; u < last; u++)
+        d->rows[u * d->stride + slot] = (column[d->types[u] * n] + base) * inverse;
+}
+
+/* A new slot behind the others; -1 without memory. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(append)(SPLIT *d, int topic)
+{
+    const ptrdiff_t slot = d->n_slots;
+    if (slot == d->room->n_slots && SPARSEMIX_NAME(reserve)(d, 2 * slot + SPARSEMIX_PADDING))
+        return -1;
+    d->now[slot] = d->start[slot] = 0;
+    d->topic[slot] = topic;
+    d->born[slot] = -1;
+    d->room->slot[topic] = (int)slot;
+    d->n_slots++;
+    return slot;
+}
+
+/* The slot of a topic that was drawn for type u; one that came just now is known to the types that follow. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(place)(SPLIT *d, int topic, ptrdiff_t u)
+{
+    ptrdiff_t slot = d->room->slot[topic];
+    if (slot >= 0)
+        return slot;
+    if (d->n_free) {
+        slot = d->unused[--d->n_free];
+        d->topic[slot] = topic;
+        d->room->slot[topic] = (int)slot;
+    } else {
+        if (d->n_slots == d->stride && SPARSEMIX_NAME(widen)(d, d->stride + 1))
+            return -1;
+        slot = SPARSEMIX_NAME(append)(d, topic);
+    }
+    d->born[slot] = (int)u;
+    SPARSEMIX_NAME(fill_column)(d, slot, u + 1, d->n_types);
+    return slot;
+}
+
+/* phi of all types in all slots: loads that do not wait for each other. */
+TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
+{
+    const ptrdiff_t n = d->n_slots;
+    const REAL base = (REAL)d->s->base;
+    ptrdiff_t u, j;
+    d->stride = 0;
+    if (SPARSEMIX_NAME(widen)(d, n + SPARSEMIX_PADDING / 2))
+        return -1;
+    for (j = 0; j < n; j++)
+        d->sums[j] = d->inverse[d->topic[j]];
+    for (u = 0; u < d->n_types; u++) {
+        const REAL *row = d->table + d->types[u] * d->s->n_components;
+        REAL *out = d->rows + u * d->stride;
+        j = 0;
+#if SPARSEMIX_VECTORS
+        if (u + 4 < d->n_types) {
+            const REAL *later = d->table + d->types[u + 4] * d->s->n_components;
+            for (j = 0; j < n; j++)
+                __builtin_prefetch(later + d->topic[j]);
+            j = 0;
+        }
+#endif
+#if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
+        for (; j + LANES <= n; j += LANES) {
+            const VECTOR counts = (VECTOR)_mm512_i32gather_ps(_mm512_loadu_si512(d->topic + j), row, 4);
+            *(VECTOR *)(out + j) = (counts + base) * *(const VECTOR *)(d->sums + j);
+        }
+#endif
+        for (; j < n; j++)
+            out[j] = (row[d->topic[j]] + base) * d->sums[j];
+    }
+    return 0;
+}
+
+/* -- the fixed part of a word */
+
+/* (N_wk + base) fixed_k for one vector of topics. */
+TARGET static inline VECTOR SPARSEMIX_NAME(fixed_vector)(const REAL *row, const REAL *fixed, REAL base, ptrdiff_t n)
+{
+    return (SPARSEMIX_NAME(load)(row, n) + base) * *(const VECTOR *)fixed;
+}
+
+TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,
+                                                REAL base, const REAL *fixed, const int *words, ptrdiff_t first,
+                                                ptrdiff_t last, REAL *blocks)
+{
+    ptrdiff_t i, b, k;
+    for (i = first; i < last; i++) {
+        const REAL *row = table + words[i] * n_components;
+        REAL *out = blocks + words[i] * n_blocks, total = 0;
+        if (i + 2 < last)
+            SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
+        for (b = 0; b < n_blocks; b++) {
+            const ptrdiff_t begin = b * SPARSEMIX_SPLIT_BLOCK, left = n_components - begin;
+            const ptrdiff_t end = left < SPARSEMIX_SPLIT_BLOCK ? n_components : begin + SPARSEMIX_SPLIT_BLOCK;
+            VECTOR sum = FILL(0), other = FILL(0); /* two sums: additions wait for each other */
+            for (k = begin; k + 2 * LANES <= end; k += 2 * LANES) {
+                sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, LANES);
+                other += SPARSEMIX_NAME(fixed_vector)(row + k + LANES, fixed + k + LANES, base, LANES);
+            }
+            for (; k < end; k += LANES)
+                sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, end - k);
+            total += SPARSEMIX_NAME(lane_sum)(sum + other);
+            out[b] = total;
+        }
+    }
+}
+
+/* The topic at ``rest`` of a word's fixed part: its block, its lane there, its place in the lane. */
+TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
+{
+    const REAL *row = d->table + word * d->s->n_components, *blocks = d->blocks + word * d->s->n_blocks;
+    const REAL base = (REAL)d->s->base;
+    REAL weights[SPARSEMIX_SPLIT_BLOCK], lanes[SPARSEMIX_PADDING];
+    ptrdiff_t block = 0, lane = 0, begin, n, k;
+    VECTOR sum = FILL(0);
+    while (block < d->s->n_blocks - 1 && rest >= blocks[block])
+        block++;
+    if (block > 0)
+        rest -= blocks[block - 1];
+    begin = block * SPARSEMIX_SPLIT_BLOCK;
+    n = d->s->n_components - begin;
+    n = n < SPARSEMIX_SPLIT_BLOCK ? n : SPARSEMIX_SPLIT_BLOCK;
+    for (k = 0; k < n; k += LANES) {
+        const VECTOR w = SPARSEMIX_NAME(fixed_vector)(row + begin + k, d->fixed + begin + k, base, n - k);
+        memcpy(weights + k, &w, sizeof w);
+        sum += w;
+    }
+    memcpy(lanes, &sum, sizeof sum);
+    while (lane < LANES - 1 && rest >= lanes[lane])
+        rest -= lanes[lane++];
+    for (k = lane; k < n; k += LANES) {
+        if (rest < weights[k])
+            return (int)(begin + k);
+        rest -= weights[k];
+    }
+    for (k = n - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
+        ;
+    return (int)(begin + k);
+}
+
+/* -- sweeps */
+
+/* Change N_jk in one slot; round-off does not leave less than nothing. A whole vector is written where one number
+ * changes, since a vector is read next, which would have to wait for a number that is stored on its own. */
+TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(shift)(SPLIT *d, ptrdiff_t slot, REAL amount)
+{
+    static const REAL one[2 * SPARSEMIX_PADDING] = {[SPARSEMIX_PADDING] = 1};
+    VECTOR *now = (VECTOR *)(d->now + slot / LANES * LANES);
+    const VECTOR here = *(const SPARSEMIX_NAME(unaligned) *)(one + SPARSEMIX_PADDING - slot % LANES);
+    *now = LARGER(*now + here * amount, FILL(0));
+}
+
+/* Weights of the document's topics for a type and their running sums; returns the sum of all. With ``leave`` the
+ * weights replace phi. */
+TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_slots)(
+    SPLIT *d, REAL *row, REAL remembered, const int soft, const int leave)
+{
+    VECTOR sum = FILL(0);
+    ptrdiff_t j;
+    d->n_weighed = d->n_slots;
+    for (j = 0; j < d->n_slots; j += LANES) {
+        VECTOR now = *(const VECTOR *)(d->now + j);
+        if (soft)
+            now += *(const VECTOR *)(d->start + j) * remembered;
+        now *= *(const VECTOR *)(row + j);
+        if (leave)
+            *(VECTOR *)(row + j) = now;
+        sum += SPARSEMIX_NAME(running_sum)(now);
+        *(VECTOR *)(d->sums + j) = sum;
+        sum = SPARSEMIX_NAME(last_lane)(sum);
+    }
+    return SPARSEMIX_NAME(first_lane)(sum);
+}
+
+/* Slot of a sample at ``y`` of all weights; -1 without memory. */
+TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, REAL y, REAL of_slots)
+{
+    ptrdiff_t slot = 0, j;
+    if (y >= of_slots)
+        return SPARSEMIX_NAME(place)(d, SPARSEMIX_NAME(draw_fixed)(d, d->types[u], y - of_slots), u);
+    for (j = 0; j < d->n_weighed; j += LANES)
+        slot += SPARSEMIX_NAME(passed)(*(const VECTOR *)(d->sums + j), FILL(y));
+    return slot < d->n_weighed ? slot : d->n_weighed - 1;
+}
+
+/* What an entry leaves for the sums by word: c gamma on the slots, and a factor of the word's fixed part. */
+TARGET static void SPARSEMIX_NAME(leave)(SPLIT *d, ptrdiff_t u, REAL *row, REAL scale)
+{
+    ptrdiff_t j;
+    for (j = 0; j < d->n_slots; j += LANES)
+        *(VECTOR *)(row + j) *= scale;
+    d->shares[u] = scale;
+    d->records[u].n = d->n_slots;
+}
+
+/* One sweep: N_j is the sum of samples, a topic for each token. In the first sweep of a document without samples there
+ * are none but those of the types before, and ``soft`` counts that it came with make room for them as it is read. (To
+ * count what was not read yet as spread evenly fits documents sooner, and ends in worse topics.) -1 without memory. */
+TARGET static int SPARSEMIX_NAME(split_sweep)(SPLIT *d, int sweep, const int fresh, const int soft)
+{
+    const int last = sweep == d->s->n_sweeps - 1;
+    double left = d->length;
+    int *places = d->places;
+    ptrdiff_t u;
+    int s;
+    for (u = 0; u < d->n_types; u++) {
+        const REAL c = d->counts[u];
+        const int n_samples = sparsemix_split_samples(c);
+        const REAL share = c / (REAL)n_samples, own = d->s->exclude ? (REAL)sparsemix_own_copy(c) / (REAL)n_samples : 0;
+        const uint64_t key = sparsemix_type_key(d->key, u, sweep);
+        REAL *row = d->rows + u * d->stride, of_slots, total;
+        if (!fresh)
+            for (s = 0; s < n_samples; s++)
+                SPARSEMIX_NAME(shift)(d, places[s], -own);
+        of_slots = soft ? last ? SPARSEMIX_NAME(weigh_slots)(d, row, (REAL)(left / d->length), 1, 1)
+                               : SPARSEMIX_NAME(weigh_slots)(d, row, (REAL)(left / d->length), 1, 0)
+                        : last ? SPARSEMIX_NAME(weigh_slots)(d, row, 0, 0, 1)
+                               : SPARSEMIX_NAME(weigh_slots)(d, row, 0, 0, 0);
+        total = of_slots + d->blocks[(d->types[u] + (ptrdiff_t)1) * d->s->n_blocks - 1];
+        if (last)
+            SPARSEMIX_NAME(leave)(d, u, row, c / total);
+        if (!fresh && own != share)
+            for (s = 0; s < n_samples; s++)
+                SPARSEMIX_NAME(shift)(d, places[s], own - share);
+        for (s = 0; s < n_samples; s++) {
+            const REAL y = (REAL)sparsemix_uniform(sparsemix_bits(key, s)) * total;
+            const ptrdiff_t slot = SPARSEMIX_NAME(draw)(d, u, y, of_slots);
+            if (slot < 0)
+                return -1;
+            places[s] = (int)slot;
+        }
+        for (s = 0; s < n_samples; s++)
+            SPARSEMIX_NAME(shift)(d, places[s], share);
+        places += n_samples;
+        left -= c;
+    }
+    return 0;
+}
+
+/* N_j of the samples. */
+TARGET static void SPARSEMIX_NAME(add_samples)(SPLIT *d)
+{
+    const int *places = d->places;
+    ptrdiff_t u;
+    int s;
+    memset(d->now, 0, d->n_slots * sizeof(REAL));
+    for (u = 0; u < d->n_types; u++) {
+        const int n_samples = sparsemix_split_samples(d->counts[u]);
+        const REAL share = d->counts[u] / (REAL)n_samples;
+        for (s = 0; s < n_samples; s++)
+            d->now[*places++] += share;
+    }
+}
+
+/* Before another sweep: counts without the round-off of differences, all columns complete, slots without a token free. */
+TARGET static void SPARSEMIX_NAME(settle)(SPLIT *d)
+{
+    ptrdiff_t j;
+    SPARSEMIX_NAME(add_samples)(d);
+    d->n_free = 0;
+    for (j = d->n_slots - 1; j >= 0; j--) {
+        d->start[j] = 0;
+        if (d->now[j] == 0) {
+            if (d->room->slot[d->topic[j]] == j) /* it may have come back elsewhere */
+                d->room->slot[d->topic[j]] = -1;
+            d->unused[d->n_free++] = (int)j;
+        } else if (d->born[j] >= 0)
+            SPARSEMIX_NAME(fill_column)(d, j, 0, d->born[j] + 1);
+        d->born[j] = -1;
+    }
+}
+
+/* -- documents */
+
+/* Slots of what is known of a document: its samples, or counts that were remembered. The number of samples, or -1. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, const int *states, const int *topics, const REAL *values,
+                                               int64_t n_remembered)
+{
+    ptrdiff_t u, s, i = 0;
+    int64_t r;
+    for (u = 0; u < d->n_types; u++)
+        i += sparsemix_split_samples(d->counts[u]);
+    if (sparsemix_grow(d->room->arrays + SPARSEMIX_SPLIT_PLACES, 0, (i + 1) * sizeof(int)))
+        return -1;
+    SPARSEMIX_NAME(point)(d);
+    if (i > 0 && states[0] < 0) {
+        for (r = 0; r < n_remembered; r++) {
+            const ptrdiff_t slot = SPARSEMIX_NAME(append)(d, topics[r]);
+            if (slot < 0)
+                return -1;
+            d->start[slot] = values[r];
+        }
+        return i;
+    }
+    for (s = 0; s < i; s++) {
+        ptrdiff_t slot = d->room->slot[states[s]];
+        if (slot < 0)
+            slot = SPARSEMIX_NAME(append)(d, states[s]);
+        if (slot < 0)
+            return -1;
+        d->places[s] = (int)slot;
+    }
+    SPARSEMIX_NAME(add_samples)(d);
+    return i;
+}
+
+TARGET static void SPARSEMIX_NAME(split_documents)(
+    const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
+    const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *fixed,
+    const REAL *blocks, const int64_t *start_indptr, const int *start_topics, const REAL *start_values,
+    sparsemix_split_room *room, int *states, sparsemix_split_record *records, REAL *shares, int *status)
+{
+    sparsemix_array *lists = room->arrays + SPARSEMIX_SPLIT_LISTS;
+    SPLIT d;
+    ptrdiff_t i, j, n_states;
+    int64_t e;
+    int sweep;
+    memset(&d, 0, sizeof d);
+    d.s = settings;
+    d.table = table;
+    d.inverse = inverse;
+    d.fixed = fixed;
+    d.blocks = blocks;
+    d.room = room;
+    room->values = room->lists = 0;
+    *status = -1;
+    for (i = 0; i < n_docs; i++) {
+        const int64_t first = indptr[i], n_remembered = start_indptr ? start_indptr[i + 1] - start_indptr[i] : 0;
+        d.n_types = indptr[i + 1] - first;
+        d.types = indices + first;
+        d.counts = counts + first;
+        d.shares = shares + first;
+        d.records = records + first;
+        d.length = 0.0;
+        for (j = 0; j < d.n_types; j++)
+            d.length += d.counts[j];
+        d.key = sparsemix_document_key(settings->seed, numbers[i], settings->visit);
+        d.n_slots = d.n_free = 0;
+        n_states = SPARSEMIX_NAME(recall)(&d, states, n_remembered ? start_topics + start_indptr[i] : NULL,
+                                          n_remembered ? start_values + start_indptr[i] : NULL, n_remembered);
+        if (n_states < 0 || SPARSEMIX_NAME(fill_rows)(&d))
+            return;
+        for (sweep = 0; sweep < settings->n_sweeps && d.n_types > 0; sweep++) {
+            const int fresh = sweep == 0 && states[0] < 0;
+            if (sweep > 0)
+                SPARSEMIX_NAME(settle)(&d);
+            if (SPARSEMIX_NAME(split_sweep)(&d, sweep, fresh, fresh && n_remembered > 0))
+                return;
+        }
+        for (j = 0; j < n_states; j++)
+            states[j] = d.topic[d.places[j]];
+        states += n_states;
+        if (sparsemix_grow(lists, room->lists, room->lists + d.n_slots * sizeof(int)))
+            return;
+        memcpy(lists->start + room->lists, d.topic, d.n_slots * sizeof(int));
+        for (j = 0; j < d.n_types; j++) {
+            d.records[j].values = (int64_t)(room->values + j * d.stride * sizeof(REAL));
+            d.records[j].topics = (int64_t)room->lists;
+        }
+        for (j = 0; j < d.n_slots; j++)
+            room->slot[d.topic[j]] = -1;
+        room->values += d.n_types * d.stride * sizeof(REAL);
+        room->lists += d.n_slots * sizeof(int);
+    }
+    for (e = indptr[0]; e < indptr[n_docs]; e++) { /* now that the arrays stay where they are */
+        records[e].values += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_VALUES].start;
+        records[e].topics += (int64_t)(intptr_t)lists->start;
+    }
+    *status = 0;
+}
+
+/* -- sums by word */
+
+/* out[i] += what the entries of word words[i] leave, in their order: first the fixed part, which is one number for all
+ * of them, then their own topics. */
+TARGET static void SPARSEMIX_NAME(split_rows)(
+    const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
+    const REAL *weights, const REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
+    ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)
+{
+    const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
+    ptrdiff_t i, k;
+    int64_t at, j;
+    for (i = first; i < last; i++) {
+        const int64_t begin = starts[words[i]], end = starts[words[i] + 1];
+        const REAL *source = table + words[i] * n_components;
+        REAL *to = out + i * n_components, share = 0;
+        if (i + 2 < last)
+            SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
+        for (at = begin; at < end; at++)
+            share += weights ? shares[entries[at]] * weights[entries[at]] : shares[entries[at]];
+        for (k = 0; k < n_components; k += LANES)
+            *(VECTOR *)(row + k)
+                = SPARSEMIX_NAME(fixed_vector)(source + k, fixed + k, base, n_components - k) * share;
+        for (at = begin; at < end; at++) {
+            const sparsemix_split_record *record = records + entries[at];
+            const REAL *values = (const REAL *)(intptr_t)record->values;
+            const int *topics = (const int *)(intptr_t)record->topics;
+            const REAL weight = weights ? weights[entries[at]] : 1;
+#if SPARSEMIX_VECTORS
+            if (at + 4 < behind) {
+                __builtin_prefetch((const char *)(intptr_t)records[entries[at + 4]].values);
+                __builtin_prefetch((const char *)(intptr_t)records[entries[at + 4]].topics);
+            }
+#endif
+            if (weight == 1)
+                for (j = 0; j < record->n; j++)
+                    row[topics[j]] += values[j];
+            else
+                for (j = 0; j < record->n; j++)
+                    row[topics[j]] += weight * values[j];
+        }
+        for (k = 0; k < n_components; k += LANES) {
+            const ptrdiff_t n = n_components - k;
+            SPARSEMIX_NAME(store)(to + k, n, SPARSEMIX_NAME(load)(to + k, n) + *(const VECTOR *)(row + k));
+        }
+        for (k = 0; k < n_components; k++)
+            totals[k] += row[k];
+    }
+}
+
+#undef PADDED
+#undef SPLIT
+#include "vectors/vector_math_end.h"

@@ -1,0 +1,389 @@
+"""Samples at the cost of a document's own topics: against a plain twin, the conditional itself, and the posterior."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from reference_chains import uniform
+from scipy import stats
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+from sparsemix._kernels.collapsed import _split
+from sparsemix._kernels.documents import _words
+from sparsemix._kernels.vectors import _simd
+
+BLOCK = 128
+LANES = {"baseline": 2, "x86-64-v3": 4, "x86-64-v4": 8}
+
+
+@pytest.fixture(params=_simd.INSTRUCTION_SETS)
+def instruction_set(request):
+    try:
+        _simd.use_instruction_set(request.param)
+    except ValueError as error:
+        pytest.skip(str(error))
+    yield request.param
+    _simd.use_instruction_set()
+
+
+class Problem:
+    """A few documents, counts by word and topic, samples or a sparse start."""
+
+    def __init__(self, n_components=5, n_documents=4, n_words=9, dtype=np.float64, seed=0, fractional=False):
+        rng = np.random.default_rng(seed)
+        lengths = rng.integers(1, n_words + 1, n_documents)
+        self.indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.indices = np.concatenate([np.sort(rng.choice(n_words, n, replace=False)) for n in lengths])
+        self.indices = self.indices.astype(np.int32)
+        self.counts = rng.integers(1, 4, len(self.indices)).astype(dtype)
+        if fractional:
+            self.counts = rng.uniform(0.1, 2.5, len(self.indices)).astype(dtype)
+        self.table = rng.gamma(0.3, 4.0, (n_words, n_components)).astype(dtype)
+        self.alpha = rng.uniform(0.02, 0.3, n_components)
+        self.base, self.numbers, self.weights = 0.21, np.arange(10, 10 + n_documents), None
+        self.inverse = 1.0 / (self.table.sum(axis=0) + 9 * self.base)
+        self.start = None
+
+    @property
+    def n_words(self):
+        return len(self.table)
+
+    @property
+    def phi(self):
+        return (self.table.astype(np.float64) + self.base) * self.inverse
+
+    def documents(self):
+        return zip(self.indptr[:-1], self.indptr[1:], strict=True)
+
+    def tokens(self):
+        return np.array([self.counts[a:b].sum() for a, b in self.documents()])
+
+    def fresh(self):
+        return np.full(_split.n_samples(self.counts), -1, dtype=np.int32)
+
+    def with_start(self, seed=1, zeros=0.5):
+        """Counts that are remembered of documents, some topics of each."""
+        rng = np.random.default_rng(seed)
+        n, n_components = len(self.indptr) - 1, self.table.shape[1]
+        self.start = rng.gamma(0.7, size=(n, n_components)) * (rng.random((n, n_components)) > zeros)
+        self.start[:, 0] += 0.1
+        self.start *= (self.tokens() / self.start.sum(axis=1))[:, None]
+        return self
+
+    def sparse_start(self):
+        if self.start is None:
+            return None, None, None
+        rows, topics = np.nonzero(self.start)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self.start)))])
+        return indptr.astype(np.int64), topics.astype(np.int32), self.start[rows, topics].astype(self.table.dtype)
+
+    def run(self, n_sweeps, states, exclude=True, seed=5, visit=0):
+        """Sums by word (V, K); the states follow in place."""
+        dtype = self.table.dtype
+        n_components = self.table.shape[1]
+        inverse, fixed = (_split.padded(x, dtype) for x in (self.inverse, self.inverse * self.alpha))
+        blocks = np.empty((self.n_words, _split.n_blocks(n_components)), dtype=dtype)
+        every = np.arange(self.n_words, dtype=np.int32)
+        _split.sum_blocks(self.table, self.base, fixed, every, 0, self.n_words, blocks)
+        nnz, room = len(self.indices), _split.Room(n_components)
+        records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
+        _split.local_step(
+            self.indptr, self.indices, self.counts, self.table, self.base, inverse, fixed, blocks, n_sweeps,
+            exclude, self.numbers, seed, visit, *self.sparse_start(), states, records, shares, room,
+        )  # fmt: skip
+        starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
+        _words.group_by_word(self.indices, starts, entries)
+        out, totals = np.zeros((self.n_words, n_components), dtype=dtype), np.zeros(n_components)
+        row = aligned_empty(len(fixed), dtype)
+        for first, last in ((0, 3), (3, self.n_words)):
+            _split.sum_rows(
+                starts, entries, records, shares, self.weights, self.table, self.base, fixed, every, first, last, row,
+                out, totals,
+            )  # fmt: skip
+        np.testing.assert_allclose(totals, out.sum(axis=0), rtol=1e-5)
+        return out
+
+    def twin(self, n_sweeps, states, exclude=True, seed=5, visit=0, lanes=8, weigh=None):
+        """The same, one formula at a time; topics stand in the order in which the kernel comes upon them."""
+        n_components, phi, alpha = self.table.shape[1], self.phi, self.alpha
+        out, states, at = np.zeros((self.n_words, n_components)), states.copy(), 0
+        for d, (first, last) in enumerate(self.documents()):
+            counts = self.counts[first:last].astype(np.float64)
+            sizes = np.minimum(np.ceil(counts), 32).astype(int)
+            begins = at + np.concatenate([[0], np.cumsum(sizes)])[:-1]
+            at += sizes.sum()
+            fresh, start = states[begins[0]] < 0, None
+            if fresh and self.start is not None:
+                start = self.start[d]
+                slots = list(np.flatnonzero(start))
+            else:
+                slots = list(dict.fromkeys(states[begins[0] : at])) if not fresh else []
+            for sweep in range(n_sweeps):
+                free = []
+                if sweep > 0:
+                    held = set(states[begins[0] : at])
+                    free = [j for j in range(len(slots) - 1, -1, -1) if slots[j] not in held]
+                    for j in free:
+                        slots[j] = -1
+                left = counts.sum()
+                for u, (w, c, size, begin) in enumerate(
+                    zip(self.indices[first:last], counts, sizes, begins, strict=True)
+                ):
+                    own = slice(begin, begin + size)
+                    touched = np.ones(at - begins[0], dtype=bool)
+                    if fresh and sweep == 0:
+                        touched[begin - begins[0] :] = False
+                    now = np.zeros(n_components)
+                    shares = np.repeat(counts / sizes, sizes)
+                    np.add.at(now, states[begins[0] : at][touched], shares[touched])
+                    if not (fresh and sweep == 0):
+                        if exclude:
+                            np.add.at(now, states[own], -min(c, 1.0) / size)
+                    elif start is not None:
+                        now = now + start * left / counts.sum()
+                    now = np.maximum(now, 0.0)
+                    weights = phi[w] * (now + alpha)
+                    if weigh is not None:
+                        weights = weigh(weights)
+                    gamma = weights / weights.sum()
+                    if sweep == n_sweeps - 1:
+                        out[w] += c * gamma * (1.0 if self.weights is None else self.weights[first + u])
+                    of_slots = np.array([0.0 if k < 0 else phi[w, k] * now[k] for k in slots])
+                    fixed, drawn = phi[w] * alpha, []
+                    for s in range(size):
+                        y = uniform(seed, int(self.numbers[d]), visit, u, sweep, s) * weights.sum()
+                        if y < of_slots.sum():
+                            drawn.append(slots[np.searchsorted(np.cumsum(of_slots), y, side="right")])
+                            continue
+                        k = fixed_draw(fixed, y - of_slots.sum(), lanes)
+                        drawn.append(k)
+                        if k not in slots:
+                            if free:
+                                slots[free.pop()] = k
+                            else:
+                                slots.append(k)
+                    states[own] = drawn
+                    left -= c
+        return out, states
+
+
+def fixed_draw(weights, y, lanes):
+    """The topic at y of the fixed part: block by block, lane by lane."""
+    for begin in range(0, len(weights), BLOCK):
+        block = weights[begin : begin + BLOCK]
+        if y < block.sum() or begin + BLOCK >= len(weights):
+            order = np.lexsort((np.arange(len(block)), np.arange(len(block)) % lanes))
+            return begin + order[min(np.searchsorted(np.cumsum(block[order]), y, side="right"), len(block) - 1)]
+        y -= block.sum()
+    return None
+
+
+@pytest.mark.parametrize("n_components", [1, 3, 21, 130, 300])
+@pytest.mark.parametrize("exclude", [True, False])
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("start", [False, True])
+def test_samples_are_the_twins(instruction_set, n_components, exclude, fractional, start):
+    """State by state over three visits of three sweeps, the first of documents without samples."""
+    problem = Problem(n_components, n_words=12, fractional=fractional, seed=n_components)
+    if start:
+        problem.with_start()
+    states = problem.fresh()
+    for visit in range(3):
+        expected, after = problem.twin(3, states, exclude, visit=visit, lanes=LANES[instruction_set])
+        found = problem.run(3, states, exclude, visit=visit)
+        np.testing.assert_array_equal(states, after)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+        assert found.sum() == pytest.approx(problem.counts.sum(), rel=1e-12)
+
+
+def test_documents_of_many_topics(instruction_set):
+    """A document's slots grow beyond their room, come free and are used again."""
+    problem = Problem(700, n_documents=2, n_words=150, seed=3)
+    problem.alpha[:] = 1.0
+    problem.weights = np.random.default_rng(0).uniform(0.5, 2.0, len(problem.indices))
+    states, topics = problem.fresh(), []
+    for visit in range(4):
+        expected, after = problem.twin(2, states, visit=visit, lanes=LANES[instruction_set])
+        found = problem.run(2, states, visit=visit)
+        np.testing.assert_array_equal(states, after)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        topics.append(set(states))
+    assert min(len(seen) for seen in topics) > 100
+    assert len(set.union(*topics)) > 250
+
+
+@pytest.mark.parametrize("n_components", [1, 5, 40, 200])
+@pytest.mark.parametrize("start", [False, True])
+def test_single_precision_leaves_the_expected_counts(instruction_set, n_components, start):  # noqa: ARG001
+    """One sweep, whose conditionals follow from the samples before it."""
+    problem = Problem(n_components, n_words=40, dtype=np.float32)
+    if start:
+        problem.with_start()
+    states = problem.fresh()
+    problem.run(2, states)
+    expected, total = np.zeros(problem.table.shape), problem.counts.sum()
+    before = states.copy()
+    at = 0
+    found = problem.run(1, states, visit=1)
+    for first, last in problem.documents():
+        sizes = np.ceil(problem.counts[first:last]).astype(int)
+        begins = at + np.concatenate([[0], np.cumsum(sizes)])
+        for u in range(last - first):
+            now = np.bincount(np.r_[states[at : begins[u]], before[begins[u] : begins[-1]]], minlength=n_components)
+            own = np.bincount(before[begins[u] : begins[u + 1]], minlength=n_components) / sizes[u]
+            weights = problem.phi[problem.indices[first + u]] * (now - own + problem.alpha)
+            expected[problem.indices[first + u]] += problem.counts[first + u] * weights / weights.sum()
+        at = begins[-1]
+    assert np.abs(found - expected).max() < 1e-6 * total
+    np.testing.assert_allclose(found.sum(axis=1), expected.sum(axis=1), rtol=1e-5)
+
+
+def copies(problem, n):
+    """The first document n times, each with random numbers of its own."""
+    first, last = problem.indptr[:2]
+    problem.indptr = np.arange(n + 1, dtype=np.int64) * (last - first)
+    problem.indices, problem.counts = np.tile(problem.indices[first:last], n), np.tile(problem.counts[first:last], n)
+    problem.numbers = np.arange(n)
+    return problem
+
+
+def whole_sweep(problem, states, n_sweeps, weigh=lambda w: w):
+    """The distribution of all samples after some sweeps over one document, by enumeration."""
+    n_components, n = problem.table.shape[1], len(states)
+    every = list(product(range(n_components), repeat=n))
+    at = {z: i for i, z in enumerate(every)}
+    mass = np.zeros(len(every))
+    mass[at[tuple(states)]] = 1.0
+    for _ in range(n_sweeps):
+        for i, w in enumerate(problem.indices):
+            new = np.zeros(len(every))
+            for z, p in zip(every, mass, strict=True):
+                if p == 0.0:
+                    continue
+                now = np.bincount(z[:i] + z[i + 1 :], minlength=n_components)
+                weights = weigh(problem.phi[w] * (now + problem.alpha))
+                for k, q in enumerate(weights / weights.sum()):
+                    new[at[(*z[:i], k, *z[i + 1 :])]] += p * q
+            mass = new
+    return mass
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_sweeps_have_the_distribution_of_gibbs_sampling(instruction_set, dtype):  # noqa: ARG001
+    """Slots that come free and are used again, topics that enter late: all states of four tokens, by chi-square."""
+    problem = Problem(4, n_documents=1, n_words=4, dtype=dtype, seed=8)
+    problem.indptr, problem.indices = np.array([0, 4]), np.arange(4, dtype=np.int32)
+    problem.counts, states, n = np.ones(4, dtype=dtype), np.array([0, 3, 3, 1], dtype=np.int32), 100_000
+    seen = np.tile(states, n)
+    copies(problem, n).run(2, seen)
+    problem.indices = problem.indices[:4]
+    codes = np.bincount(seen.reshape(n, 4) @ 4 ** np.arange(3, -1, -1), minlength=256)
+
+    def p_value(expected):
+        expected = n * expected
+        order = np.argsort(-expected)
+        large = order[: np.searchsorted(-expected[order], -5.0)]
+        f_obs, f_exp = (np.r_[x[large], n - x[large].sum()] for x in (codes, expected))
+        return stats.chisquare(f_obs, f_exp * f_obs.sum() / f_exp.sum()).pvalue
+
+    assert p_value(whole_sweep(problem, states, 2)) > 1e-3
+    wrong = [lambda w: w**1.1, lambda w: w + 0.03 * w.max(), lambda w: w * np.linspace(1.0, 1.15, 4)]
+    for weigh in wrong:  # the test would notice
+        assert p_value(whole_sweep(problem, states, 2, weigh)) < 1e-3
+    assert p_value(whole_sweep(problem, states, 1)) < 1e-3
+
+
+@pytest.mark.parametrize("exclude", [True, False])
+def test_samples_follow_the_posterior_of_their_topics(exclude):
+    """With topics fixed, the sweeps are a Gibbs sampler; it is one only if a token leaves itself out."""
+    problem = Problem(3, n_documents=1, n_words=6, seed=4)
+    problem.indptr, problem.indices = np.array([0, 4]), np.array([0, 2, 3, 5], dtype=np.int32)
+    problem.counts, problem.alpha = np.ones(4), np.array([1.0, 0.6, 0.8])
+    posterior, every = np.zeros(81), list(product(range(3), repeat=4))
+    for i, z in enumerate(every):
+        n = np.bincount(z, minlength=3)
+        prior = np.prod([np.prod(problem.alpha[k] + np.arange(n[k])) for k in range(3)])
+        posterior[i] = prior * np.prod([problem.phi[v, k] for v, k in zip(problem.indices, z, strict=True)])
+    posterior /= posterior.sum()
+    n = 50_000
+    states = copies(problem, n).fresh()
+    problem.run(30, states, exclude)
+    seen = np.bincount(states.reshape(n, 4) @ 3 ** np.arange(3, -1, -1), minlength=81)
+    distance = 0.5 * np.abs(seen / n - posterior).sum()
+    assert distance < 0.02 if exclude else distance > 0.04
+
+
+def test_expected_counts_are_the_mean_of_the_samples():
+    """What a visit hands over is the expectation of what it draws: two tokens, over many visits."""
+    problem = Problem(3, n_documents=1, n_words=4, seed=6)
+    problem.indptr, problem.indices = np.array([0, 2]), np.array([1, 3], dtype=np.int32)
+    problem.counts, n = np.ones(2), 50_000
+    states, drawn = np.tile(np.array([0, 2], dtype=np.int32), n), np.zeros((4, 3))
+    expected = copies(problem, n).run(2, states)
+    np.add.at(drawn, (problem.indices, states), 1)
+    assert np.abs(expected - drawn).max() / n < 0.01
+    assert np.ptp(drawn / n) > 0.3
+
+
+def test_documents_do_not_depend_on_each_other():
+    problem = Problem(20, n_words=30)
+    states = problem.fresh()
+    together = problem.run(2, states)
+    alone, at = np.zeros(together.shape), 0
+    for d, (first, last) in enumerate(problem.documents()):
+        one = Problem(20, n_words=30)
+        one.indptr, one.numbers = np.array([0, last - first]), problem.numbers[d : d + 1]
+        one.indices, one.counts = problem.indices[first:last], problem.counts[first:last]
+        own = one.fresh()
+        alone += one.run(2, own)
+        np.testing.assert_array_equal(own, states[at : at + len(own)])
+        at += len(own)
+    np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-14)
+
+
+def test_documents_without_words():
+    problem = Problem(4)
+    problem.indptr = np.array([0, 0, 3, 3, 3], dtype=np.int64)
+    problem.indices, problem.counts = problem.indices[:3], problem.counts[:3]
+    states = problem.fresh()
+    assert problem.run(2, states).sum() == pytest.approx(problem.counts.sum())
+    assert (states >= 0).all()
+    problem.indptr = np.zeros(5, dtype=np.int64)
+    problem.indices, problem.counts = problem.indices[:0], problem.counts[:0]
+    assert problem.run(2, problem.fresh()).sum() == 0
+
+
+def test_a_type_of_many_tokens_has_a_bounded_number_of_samples():
+    problem = Problem(4, n_documents=1)
+    problem.counts = np.full(len(problem.counts), 1000.0)
+    states = problem.fresh()
+    assert len(states) == 32 * len(problem.counts)
+    assert problem.run(2, states).sum() == pytest.approx(problem.counts.sum(), rel=1e-12)
+
+
+def test_tiny_counts_keep_their_topics():
+    """Documents of weights rather than tokens: nothing depends on their unit but the prior."""
+    problem = Problem(30, n_words=20, fractional=True)
+    problem.counts, problem.alpha = problem.counts * 1e-4, problem.alpha * 1e-4
+    states = problem.fresh()
+    for visit in range(3):
+        expected, after = problem.twin(2, states, visit=visit, lanes=LANES[_simd.instruction_set()])
+        found = problem.run(2, states, visit=visit)
+        np.testing.assert_array_equal(states, after)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_wrong_shapes_are_refused():
+    problem = Problem(4)
+    with pytest.raises(ValueError, match="as many as the samples"):
+        problem.run(2, problem.fresh()[:-1])
+    with pytest.raises(ValueError, match="state 4 is no topic"):
+        problem.run(2, np.full_like(problem.fresh(), 4))
+    problem.numbers = problem.numbers[:-1]
+    with pytest.raises(ValueError, match="one for each document"):
+        problem.run(2, problem.fresh())
+    problem = Problem(4)
+    problem.inverse = problem.inverse[:0]
+    problem.alpha = problem.alpha[:0]
+    with pytest.raises(ValueError, match="padded"):
+        problem.run(2, problem.fresh())
