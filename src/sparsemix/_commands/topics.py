@@ -42,7 +42,7 @@ def run(options, parser):
         except (ValueError, OSError, ImportError) as error:
             parser.error(str(error))
         except MemoryError:
-            parser.exit(1, f"{parser.prog}: error: there is not enough memory; give fewer topics or a larger --min-df\n")
+            parser.exit(1, f"{parser.prog}: error: not enough memory; give fewer topics or a larger --min-df\n")
         except KeyboardInterrupt:
             parser.exit(130, f"{parser.prog}: interrupted before the end of the first pass; nothing was learned\n")
         conclude(options, corpus, outputs, model, seconds, held_out)

@@ -8,11 +8,11 @@ from sparsemix._commands.reading.corpus import KINDS
 MAX_ITER, UNLIMITED = 50, 1_000_000
 MAX_HELD_OUT = 1000
 DESCRIPTION = """Learn topics from PATH: a folder of text files, a text file with a document a line, JSON, CSV or TSV
-with a column of texts, Parquet, a UCI bag of words (docword.NAME.txt beside vocab.NAME.txt), a sparse matrix (.npz) with
-a vocabulary, or - for standard input; packed with gzip, bzip2 or xz or not. The folder --output gets report.html, a page
-to read and hand on; topics.csv and documents.csv; model.joblib, a scikit-learn pipeline:
-joblib.load(...).transform(texts) gives the topics of new texts; and run.json. Ctrl-C ends learning, and the outputs are
-those of the passes before."""
+with a column of texts, Parquet, a UCI bag of words (docword.NAME.txt beside vocab.NAME.txt), a sparse matrix (.npz)
+with a vocabulary, or - for standard input; packed with gzip, bzip2 or xz or not. The folder --output gets report.html,
+a page to read and hand on; topics.csv and documents.csv; model.joblib, a scikit-learn pipeline:
+joblib.load(...).transform(texts) gives the topics of new texts; and run.json. Ctrl-C ends learning, and the outputs
+are those of the passes before."""
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",)}
 
@@ -43,13 +43,13 @@ def add_word_options(add):
     """What is counted."""
     add("--vocabulary", metavar="FILE", help="a word a line: the columns of counts, or the only words to take")
     add("--token-pattern", default="letters", metavar="PATTERN",
-        help="letters: three or more with their marks (default); words: also short ones and digits; spaces: what stands "
-        "between spaces; or a regular expression")  # fmt: skip
-    add("--ngram-range", type=int, nargs=2, default=(1, 1), metavar=("MIN", "MAX"), help="words in a row that count as one")
+        help="letters: three or more with their marks (default); words: also short ones and digits; spaces: what "
+        "stands between spaces; or a regular expression")  # fmt: skip
+    add("--ngram-range", type=int, nargs=2, default=(1, 1), metavar=("MIN", "MAX"), help="words in a row as one")
     add("--min-df", type=count_or_fraction, default=5, help="words in so many documents (default: 5)")
     add("--max-df", type=count_or_fraction, default=0.5, help="and in no more than these (default: 0.5, half)")
-    add("--stop-words", default="english", metavar="WORDS", help="english (default), none, or a file with a word a line")
-    add("--vectorizer", metavar="PICKLE", help="your own, in the place of these options; only load files that you trust")
+    add("--stop-words", default="english", metavar="WORDS", help="english (default), none, or a file")
+    add("--vectorizer", metavar="PICKLE", help="your own instead of these options; load only what you trust")
 
 
 def add_model_options(add):

@@ -6,6 +6,7 @@ import numpy as np
 POSITIONS = np.linspace(0.0, 1.0, 11)
 # Tokens that a topic must be expected to have of a word; fewer are the prior, and any word is distinctive by chance.
 LEAST_TOKENS = 0.5
+SMALLEST = np.finfo(float).tiny
 
 
 def relevant_words(row, weight, word_counts, n_words):
@@ -28,17 +29,16 @@ def relevant_words(row, weight, word_counts, n_words):
     Returns
     -------
     words : ndarray of int
-        The most probable first.
+        The most probable first; fewer than asked for where the topic has no more.
     probabilities : ndarray of float
         Of these words in the topic.
     """
     probabilities = row / row.sum(dtype=np.float64)
     n_words, n_tokens = min(n_words, len(row)), word_counts.sum()
     able = np.flatnonzero(probabilities * weight * n_tokens >= LEAST_TOKENS)
-    if len(able) < n_words:
+    if len(able) == 0:
         able = np.argsort(-probabilities, kind="stable")[:n_words]
-    with np.errstate(divide="ignore"):
-        log_p = np.log(probabilities[able])
+    log_p = np.log(np.maximum(probabilities[able], SMALLEST))
     log_lift = log_p - np.log(np.maximum(word_counts[able], LEAST_TOKENS) / n_tokens)
     chosen = set()
     for position in POSITIONS:

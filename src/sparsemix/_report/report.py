@@ -269,7 +269,8 @@ def words_of(model, vocabulary, n_words, facts):
     if hasattr(vocabulary, "get_feature_names_out"):
         vocabulary = vocabulary.get_feature_names_out()
     if vocabulary is None:
-        return [f"column {v}" for v in range(n_words)], [*facts, ("names of words", "not given: numbers of columns are shown")]
+        facts = [*facts, ("names of words", "not given: numbers of columns are shown")]
+        return [f"column {v}" for v in range(n_words)], facts
     if len(vocabulary) != n_words:
         raise ValueError(f"vocabulary has {len(vocabulary)} words and X has {n_words} columns; give one for each")
     return vocabulary, facts

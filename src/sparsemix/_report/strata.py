@@ -20,13 +20,15 @@ def read_date(value):
         return date(value.year, value.month, value.day)
     if isinstance(value, np.datetime64):
         return read_date(value.astype("datetime64[D]").item())
-    if isinstance(value, Real):
-        return date_of_number(float(value))
     text = str(value).strip()
-    for reader in (lambda: date_of_number(float(text)), lambda: datetime.fromisoformat(text.replace("/", "-")),
-                   lambda: datetime.fromisoformat(text[:10].replace("/", "-")),
-                   lambda: datetime.fromisoformat(f"{text[:7].replace('/', '-')}-01"),
-                   lambda: parsedate_to_datetime(text)):  # fmt: skip
+    iso = text.replace("/", "-")
+    for reader in (
+        lambda: date_of_number(float(value if isinstance(value, Real) else text)),
+        lambda: datetime.fromisoformat(iso),
+        lambda: datetime.fromisoformat(iso[:10]),
+        lambda: datetime.fromisoformat(f"{iso[:7]}-01"),
+        lambda: parsedate_to_datetime(text),
+    ):
         try:
             found = reader()
         except (ValueError, TypeError, OverflowError, OSError, IndexError):
@@ -40,7 +42,7 @@ def date_of_number(number):
     """A year or seconds since 1970; a number that looks like 20240131 is a day."""
     if number in YEARS:
         return date(int(number), 1, 1)
-    if number == int(number) and 1000_01_01 <= number <= 2999_12_31:
+    if 1000_01_01 <= number <= 2999_12_31:
         return date(int(number) // 10000, int(number) // 100 % 100, int(number) % 100)
     return datetime.fromtimestamp(number, tz=UTC).date()
 
@@ -61,9 +63,10 @@ def bins_of_dates(values):
         return np.full(len(days), -1), []
     first, last = min(known), max(known)
     n_days = (last - first).days
-    if n_days < MOST_BINS:
+    years_alone = all(day.month == day.day == 1 for day in known)
+    if n_days < MOST_BINS and not years_alone:
         number, label = date.toordinal, lambda n: date.fromordinal(n).isoformat()
-    elif n_days < 30 * MOST_BINS:
+    elif n_days < 30 * MOST_BINS and not years_alone:
         number, label = (lambda day: 12 * day.year + day.month - 1), lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}"
     elif last.year - first.year < MOST_BINS:
         number, label = (lambda day: day.year), str

@@ -25,7 +25,7 @@ def open_packed(path):
         head = file.peek(HEAD)[:HEAD]
         opener = next((opener for mark, opener in PACKED.items() if head.startswith(mark)), None)
         if path.suffix == ".gz" and opener is None and head:
-            raise ValueError(f"{path} is not a whole packed file (its name ends in .gz and its first bytes are of another kind). Get it again.")
+            raise ValueError(f"{path} is not a whole packed file (only its name ends in .gz). Get it again.")
         try:
             if head.startswith(ZSTANDARD):
                 yield open_zstandard(file, path)

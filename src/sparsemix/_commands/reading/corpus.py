@@ -117,7 +117,7 @@ def read_corpus(path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=Non
         else:
             tally = Tally()
             documents = READERS_OF_TEXTS[kind](path, glob=glob, encoding=encoding, fields=fields, tally=tally)
-            corpus = count_texts(documents, make_vectorizer(words, encoding), words, tally, encoding)
+            corpus = count_texts(documents, make_vectorizer(words, encoding), tally, encoding)
         return without_empty_documents(corpus, path)
 
 
@@ -160,7 +160,8 @@ def load_vectorizer(path):
         raise
     except Exception as error:
         raise ValueError(f"--vectorizer {path} is no pickle that can be loaded ({error}).") from error
-    missing = [name for name in ("fit_transform", "transform", "get_feature_names_out") if not hasattr(vectorizer, name)]
+    needed = "fit_transform", "transform", "get_feature_names_out"
+    missing = [name for name in needed if not hasattr(vectorizer, name)]
     if missing:
         raise ValueError(f"--vectorizer {path} holds a {type(vectorizer).__name__}, which has no {missing[0]}.")
     return vectorizer
@@ -174,7 +175,7 @@ def stop_words(given, encoding):
         return [line.lower() for _, line in lines(path, encoding, Tally())]
 
 
-def count_texts(documents, vectorizer, words, tally, encoding):
+def count_texts(documents, vectorizer, tally, encoding):
     """Counts of the words of a stream of documents, and what is known of these."""
     names, dates, groups, excerpts, complete = [], [], [], Excerpts(), False
 

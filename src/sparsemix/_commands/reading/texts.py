@@ -71,7 +71,7 @@ def json_records(path, encoding, tally):
     for number, line in lines(path, encoding, tally):
         record, first = parsed(line, f"{path}, line {number}", first), False
         if record is None:
-            yield from json_values(path, encoding, tally)
+            yield from json_values(path, encoding)
             return
         if isinstance(record, list):
             yield from ((f"line {number}, item {i}", item) for i, item in enumerate(record, start=1))
@@ -93,7 +93,7 @@ def parsed(line, where, first):
         raise ValueError(f"{where} is JSON of too many levels; a record has fields.") from error
 
 
-def json_values(path, encoding, tally):
+def json_values(path, encoding):
     """Places and values of a file that is one array, or objects that go over several lines."""
     with open_text(path, encoding) as file:
         text = file.read(LARGEST_FILE)

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 # Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han with its extensions.
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+UNSPACED += "\U00020000-\U0003ffff"
 UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 LETTER = r"[^\W\d_]"
 # Explicit alternatives of a pattern are tried one after the other: beyond so many, counting would take minutes.

@@ -103,5 +103,8 @@ window.addEventListener("resize", sized);
 sized();
 if (addressed) readAddress();
 // On a wide screen the largest topic is open from the start.
-if (state.topic === null && topics.length && matchMedia("(min-width: 60.01rem)").matches) state.topic = topics[0].id;
+if (state.topic === null && topics.length && matchMedia("(min-width: 60.01rem)").matches) {
+  state.topic = topics[0].id;
+  if (addressed) history.replaceState(null, "", `#topic=${state.topic}`);
+}
 show(false);

@@ -56,8 +56,8 @@ function mapOfTopics(chosen, query, choose) {
     circles.set(topic, circle);
     picture.append(circle);
   }
-  for (const topic of placed.slice(0, 150)) {
-    if (radius(topic) < 8) break;
+  for (const topic of placed.slice(0, 60)) {
+    if (radius(topic) < 7) break;
     picture.append(svg("text", { x: scale(topic.at[0]), y: scale(topic.at[1]) + 4 }, String(topic.id)));
   }
   if (pointed) point(pointed);
