@@ -1,5 +1,6 @@
 """Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
 
+from sparsemix._report import Report, report, representative_documents
 from sparsemix._version import __version__
 from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix.mixture import SparseGaussianMixture
@@ -8,9 +9,12 @@ from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 __all__ = [
     "CollapsedLDA",
     "GibbsNGGPMixture",
+    "Report",
     "SparseGaussianMixture",
     "SparseLDA",
     "SparseSCVB0LDA",
     "StreamingNGGPMixture",
     "__version__",
+    "report",
+    "representative_documents",
 ]

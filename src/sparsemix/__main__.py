@@ -1,14 +1,13 @@
 """Command line: ``sparsemix demo``, ``sparsemix topics PATH``; ``python -m sparsemix`` is the same."""
 
-import argparse
-
 from sparsemix import __version__
 from sparsemix._commands import demo, topics
+from sparsemix._commands.console import Parser
 
 
 def main(arguments=None):
     """Run one of the commands."""
-    parser = argparse.ArgumentParser(prog="sparsemix", description="Sparse mixtures and topic models.")
+    parser = Parser(prog="sparsemix", description="Sparse mixtures and topic models.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     demo.add_parser(commands)

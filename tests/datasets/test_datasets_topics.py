@@ -3,9 +3,11 @@
 import functools
 import gzip
 import http.server
+import re
 import shutil
 import sys
 import threading
+import tracemalloc
 import types
 
 import numpy as np
@@ -184,10 +186,10 @@ def test_wrong_lines_are_named_in_later_blocks(tmp_path, monkeypatch):
 def test_files_that_are_cut_off_or_not_packed_are_named(tmp_path):
     path = write_bag(tmp_path)
     path.write_bytes(path.read_bytes()[:-12])
-    with pytest.raises(ValueError, match="is not a whole gzip file"):
+    with pytest.raises(ValueError, match="is not a whole packed file"):
         datasets.load_bag_of_words(path)
     path.write_text(LINES)
-    with pytest.raises(ValueError, match="is not a whole gzip file"):
+    with pytest.raises(ValueError, match="is not a whole packed file"):
         datasets.load_bag_of_words(path)
     with pytest.raises(FileNotFoundError):
         datasets.load_bag_of_words(tmp_path / "docword.absent.txt")
@@ -372,3 +374,52 @@ def test_bars_are_learned_again():
     found = found / found.sum(axis=1, keepdims=True)
     distance = 0.5 * np.abs(found[:, None] - topics).sum(axis=2)
     assert np.median(distance[linear_sum_assignment(distance)]) < 0.2
+
+
+# -- files that were made to do harm
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["300000000", "5", "1", "1 1 1"], "line 1: 300000000 documents for 1 entries"),
+        (["2", "4294967297", "1", "1 4294967297 1"], "line 2: 4294967297 words are more than 2147483647"),
+        (["2", "5", "1", "1 1 99999999999999999999"], "line 4"),
+        (["2", "5", "1", "1 1 4294967297"], "line 4: the count is 4294967297, counts are 1 to 2147483647"),
+        (["2", "5", "2", "1 1", "1 2 2 1"], "line 4: '1 1' is not 'document word count'"),
+        (["99999999999999999999", "5", "1", "1 1 1"], "is not the number of documents"),
+        (["2", "5", "1000000000", "1 1 1"], "line 3: 1000000000 entries are more than 2 x 5"),
+        (["200000", "5000", "1000000000", "1 1 1"], "line 3 announces 1000000000 entries and 1 follow"),
+    ],
+)
+def test_headers_and_lines_that_lie_are_told_in_little_memory(tmp_path, lines, message):
+    path = tmp_path / "docword.bad.txt"
+    path.write_text("\n".join(lines) + "\n")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=re.escape(message)):
+        datasets.load_bag_of_words(path, vocabulary=False)
+    assert tracemalloc.get_traced_memory()[1] < 1e8
+    tracemalloc.stop()
+
+
+def test_a_packed_line_without_an_end_is_told_at_once(tmp_path):
+    path = tmp_path / "docword.bomb.txt.gz"
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(b"2\n5\n3\n")
+        for _ in range(64):
+            file.write(bytes([49]) * (1 << 20))
+    with pytest.raises(ValueError, match="is a line without an end"):
+        datasets.load_bag_of_words(path, vocabulary=False)
+
+
+def test_entries_that_come_in_any_order_grow_with_the_file(tmp_path, monkeypatch):
+    """Blocks of a few lines each, documents out of order from the middle on."""
+    monkeypatch.setattr(_bag_of_words, "BLOCK", 64)
+    rng = np.random.default_rng(0)
+    X = (rng.random((40, 9)) < 0.5) * rng.integers(1, 9, (40, 9))
+    documents, words = np.nonzero(X)
+    order = np.concatenate([np.arange(50), 50 + rng.permutation(len(documents) - 50)])
+    path = tmp_path / "docword.mixed.txt"
+    entries = "".join(f"{documents[i] + 1} {words[i] + 1} {X[documents[i], words[i]]}\n" for i in order)
+    path.write_text(f"40\n9\n{len(documents)}\n{entries}")
+    np.testing.assert_array_equal(datasets.load_bag_of_words(path, vocabulary=False).data.toarray(), X)

@@ -79,10 +79,10 @@ class OneTopic:
 
 def show(model, X, feature_names):
     """The largest topics in words."""
-    from sparsemix._commands.topic_summary import weights_and_documents
+    from sparsemix._report.gathering import gather
     from sparsemix.metrics import top_words
 
-    weights, _, _ = weights_and_documents(model, X)
+    weights = gather(model, X).weights
     words = top_words(model.components_, 8)
     print(f"\nlargest {N_SHOWN} of {len(weights)} topics, share of tokens and words")
     for k in np.argsort(-weights, kind="stable")[:N_SHOWN]:

@@ -1,34 +1,77 @@
-"""The command ``sparsemix topics PATH``: topics of a corpus, a model to keep, a table and a report."""
+"""The command ``sparsemix topics PATH``: topics of a corpus, a model to keep, tables and a report."""
 
-import argparse
-import csv
+import platform
+import shlex
 import sys
 import time
 import warnings
 from pathlib import Path
 
-import joblib
 import numpy as np
+import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 import sparsemix
-from sparsemix._commands.corpus import KINDS, read_corpus
-from sparsemix._commands.report import html_report
-from sparsemix._commands.topic_summary import summarize
+from sparsemix._commands.console import console, printable, warn
+from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, RUN, TOPICS, Outputs, Spool, cell
+from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix._commands.reading.texts import Fields
+from sparsemix._commands.topics_options import DESCRIPTION, ESTIMATORS, MAX_HELD_OUT, MAX_ITER, UNLIMITED, add_options
+from sparsemix._report import report
 
-MAX_HELD_OUT = 1000
-# Passes without --max-iter: alone, and when --seconds ends the fit.
-MAX_ITER, UNLIMITED = 50, 1_000_000
-DESCRIPTION = """Learn topics from PATH: a folder of text files, a text file with a document a line, JSON lines, a UCI
-bag of words (docword.NAME.txt[.gz] beside vocab.NAME.txt), or a sparse matrix (.npz) with a vocabulary. The folder
---output gets report.html, topics.csv, and model.pkl: a scikit-learn pipeline, joblib.load(...).transform(texts) gives
-the topics of new texts."""
+# Tokens that a topic should have, to be more than chance.
+LEAST_TOKENS = 100
+# Shares that are listed of a document, and how many.
+LEAST_SHARE, MOST_TOPICS = 0.01, 10
 
 
-# What --estimator chooses from, and the options that only some of them have.
-ESTIMATORS = {"SparseLDA": ("n_nonzero",), "SparseSCVB0LDA": ()}
+def add_parser(commands):
+    """Add the command to those of the command line."""
+    parser = commands.add_parser("topics", help="learn topics from your texts or counts", description=DESCRIPTION)
+    parser.set_defaults(run=lambda options: run(options, parser))
+    add_options(parser)
+
+
+def run(options, parser):
+    """Read, learn, save, tell; wrong input is one line and exit status 2, an output that failed 1."""
+    with console():
+        try:
+            corpus, outputs, model, seconds, held_out = learn(options)
+        except (ValueError, OSError, ImportError) as error:
+            parser.error(str(error))
+        except MemoryError:
+            parser.exit(1, f"{parser.prog}: error: not enough memory; give fewer topics or a larger --min-df\n")
+        except KeyboardInterrupt:
+            parser.exit(130, f"{parser.prog}: interrupted before the end of the first pass; nothing was learned\n")
+        conclude(options, corpus, outputs, model, seconds, held_out)
+    if outputs.failed:
+        parser.exit(1, f"{parser.prog}: error: not written: {', '.join(outputs.failed)}\n")
+
+
+def learn(options):
+    """Everything up to the model, which is saved as soon as it is there."""
+    if options.max_iter is None:
+        options.max_iter = MAX_ITER if options.seconds is None else UNLIMITED
+    outputs = Outputs(options.output, options.force)
+    corpus = read_corpus(
+        options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
+        fields=Fields(options.field, options.id, options.date, options.group),
+        words=Words(
+            options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
+            options.max_df, tuple(options.ngram_range), options.vocabulary, options.vectorizer,
+        ),
+    )  # fmt: skip
+    learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
+    describe(corpus, learned, held_out, options)
+    model, seconds = fit(estimator(options), corpus.counts[learned])
+    # Whoever loads it wants topics of texts: not the lines of this terminal, nor the cores of this machine.
+    model.set_params(verbose=0, n_jobs=None)
+    vars(model).pop("_stop_after", None)
+    outputs.save_model(Pipeline([("counts", corpus.vectorizer), ("topics", model)]))
+    model.set_params(n_jobs=options.n_jobs)
+    return corpus, outputs, model, seconds, held_out
 
 
 def estimator(options):
@@ -39,63 +82,6 @@ def estimator(options):
     return model
 
 
-def add_parser(commands):
-    """Add the command to those of the command line."""
-    parser = commands.add_parser("topics", help="learn topics from your texts or counts", description=DESCRIPTION)
-    parser.set_defaults(run=lambda options: run(options, parser))
-    add = parser.add_argument
-    add("path", metavar="PATH", help="the corpus")
-    add("--output", default="sparsemix-topics", metavar="DIR", help="folder to write (default: %(default)s)")
-    corpus = parser.add_argument_group("corpus")
-    add = corpus.add_argument
-    add("--format", choices=KINDS, default="auto", help="what PATH holds (default: by its name)")
-    add("--glob", default="*.txt", help="documents of a folder, at any depth (default: %(default)s)")
-    add("--field", default="text", help="field of a JSON line with the text (default: %(default)s)")
-    add("--vocabulary", metavar="FILE", help="a word a line: the columns of counts, or the only words to take")
-    add("--min-df", type=count_or_fraction, default=5, help="words of texts: in so many documents (default: 5)")
-    add("--max-df", type=count_or_fraction, default=0.5, help="and in no more than these (default: 0.5, half)")
-    add("--stop-words", choices=("english", "none"), default="english", help="words of texts to leave out")
-    add_model_options(parser.add_argument_group("model").add_argument)
-
-
-def add_model_options(add):
-    """Options of the estimator and of its evaluation."""
-    add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
-    add("--n-components", type=positive(int), default=100, metavar="K", help="topics (default: %(default)s)")
-    add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word, for SparseLDA (default: 8)")
-    add("--max-iter", type=positive(int), help=f"passes (default: {MAX_ITER}, or no limit with --seconds)")
-    add("--seconds", type=positive(float), help="stop after the pass in which these are over")
-    add("--held-out", type=fraction, default=0.1, help=f"share for the score, {MAX_HELD_OUT} at most (default: 0.1)")
-    add("--n-top-words", type=positive(int), default=10, help="words that stand for a topic (default: %(default)s)")
-    add("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
-    add("--random-state", type=int, default=0, help="seed (default: %(default)s)")
-
-
-def run(options, parser):
-    """Read, learn, tell, write; what is wrong with the input is one sentence and exit code 2."""
-    if options.max_iter is None:
-        options.max_iter = MAX_ITER if options.seconds is None else UNLIMITED
-    try:
-        corpus = read_corpus(
-            options.path, kind=options.format, glob=options.glob, field=options.field, vocabulary=options.vocabulary,
-            min_df=options.min_df, max_df=options.max_df,
-            stop_words=None if options.stop_words == "none" else options.stop_words,
-        )  # fmt: skip
-        output = Path(options.output)
-        output.mkdir(parents=True, exist_ok=True)
-        learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
-        describe(corpus, learned, held_out, options)
-        model, seconds = fit(estimator(options), corpus.counts[learned])
-    except (ValueError, OSError, ImportError) as error:
-        parser.error(" ".join(str(error).split()))
-    names = [corpus.names[i] for i in learned]
-    topics = summarize(model, corpus.counts[learned], corpus.feature_names, names, options.n_top_words)
-    score = held_out_score(model, corpus.counts[held_out])
-    facts = facts_of(corpus, learned, held_out, options, model, seconds, score, topics)
-    tell(topics, facts)
-    write(output, corpus, model, topics, facts, title=f"Topics of {Path(options.path).resolve().name}")
-
-
 def split(n_documents, fraction, random_state):
     """Indices of the documents to learn from and of those held out, both in order."""
     n_held_out = min(round(fraction * n_documents), MAX_HELD_OUT, n_documents - 1)
@@ -104,15 +90,23 @@ def split(n_documents, fraction, random_state):
 
 
 def describe(corpus, learned, held_out, options):
-    """What has been read."""
-    if corpus.n_empty:
-        print(f"{corpus.n_empty} documents without a word of the vocabulary are left out")
+    """What has been read, what has not, and what to expect of it."""
+    for message in corpus.warnings:
+        warn(message)
+    for what, n in corpus.left_out.items():
+        print(f"{n:,} {what} are left out")
+    n_tokens = corpus.counts.sum(dtype=np.float64)
     print(
-        f"{corpus.counts.shape[0]:,} documents, {corpus.counts.sum(dtype=np.float64):,.0f} tokens of "
-        f"{corpus.counts.shape[1]:,} words; {options.n_components} topics from {len(learned):,} documents, "
-        f"{len(held_out):,} held out",
+        f"{corpus.counts.shape[0]:,} documents, {n_tokens:,.0f} tokens of {corpus.counts.shape[1]:,} words; "
+        f"{options.n_components} topics from {len(learned):,} documents, {len(held_out):,} held out",
         flush=True,
     )
+    if options.n_components > len(learned) or n_tokens < LEAST_TOKENS * options.n_components:
+        most = max(1, min(len(learned) // 2, int(n_tokens / LEAST_TOKENS)))
+        warn(
+            f"{options.n_components} topics are more than {len(learned):,} documents of {n_tokens:,.0f} words can tell "
+            f"apart; give --n-components {most} or fewer"
+        )
 
 
 def fit(model, X):
@@ -129,79 +123,138 @@ def fit(model, X):
     return model, time.perf_counter() - start
 
 
+# -- after the model is saved
+
+
+def conclude(options, corpus, outputs, model, seconds, held_out):
+    """Scores, tables and the report: what one of them cannot give, the others still do."""
+    score = available(held_out_score, model, corpus.counts[held_out])
+    facts = facts_of(corpus, held_out, options, model, seconds, score)
+    spool = Spool()
+    spool.add([document_columns(corpus)])
+    tokens, held = np.asarray(corpus.counts.sum(axis=1)).ravel(), np.zeros(corpus.counts.shape[0], dtype=int)
+    held[held_out] = 1
+    title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
+    page = report(
+        model, corpus.counts, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=corpus.dates,
+        groups=corpus.groups, title=printable(title), facts=facts,
+        observe=lambda start, shares: spool.add(document_rows(corpus, tokens, held, start, shares)),
+    )  # fmt: skip
+    page.data["load"] = load_text(outputs.folder)
+    table = page.table(options.n_top_words)
+    coherent = [row["coherence"] for row in table if row["coherence"] is not None]
+    if coherent:
+        coherence = f"{np.mean(coherent):.4f}"
+        facts.append(("mean coherence (NPMI)", coherence))
+        page.data["facts"].append(["mean coherence (NPMI)", coherence])
+    columns = ["topic", "weight", "coherence", "words", "relevant_words"]
+    outputs.write_table(TOPICS, columns, (topic_row(row) for row in table))
+    outputs.write(DOCUMENTS, spool.copy_to)
+    outputs.write(REPORT, lambda file: file.write(page.html().encode()))
+    outputs.write_json(RUN, record_of(options, corpus, model, seconds, score, coherent, facts))
+    tell(table, facts)
+    print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
+
+
+def available(function, *arguments):
+    """What the function gives, or why it gives nothing."""
+    try:
+        return function(*arguments)
+    except ValueError as error:
+        return f"not available ({error})"
+
+
 def held_out_score(model, X):
     """Log-likelihood a token of held-out documents, given part of each."""
     from sparsemix.metrics import document_completion
 
-    return float(document_completion(model, X)) if X.shape[0] else None
+    if not X.shape[0]:
+        return "none held out"
+    return float(document_completion(model, X))
 
 
-def facts_of(corpus, learned, held_out, options, model, seconds, score, topics):
-    """Labels and values for the report."""
+def facts_of(corpus, held_out, options, model, seconds, score):
+    """Labels and values for the report and the terminal, beside the sizes that a report has anyway."""
     return [
-        ("documents", f"{len(learned):,} + {len(held_out):,} held out"),
-        ("tokens", f"{corpus.counts.sum(dtype=np.float64):,.0f}"),
-        ("vocabulary", f"{corpus.counts.shape[1]:,}"),
+        ("held out", f"{len(held_out):,} documents"),
         ("estimator", options.estimator),
-        ("topics (K)", f"{options.n_components:,}"),
         *([("topics of a word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
         ("passes", f"{model.n_iter_:,}"),
         ("seconds", f"{seconds:,.1f}"),
-        ("held-out log-likelihood a token", "none held out" if score is None else f"{score:.4f}"),
-        ("mean coherence (NPMI)", f"{np.mean([topic.coherence for topic in topics]):.4f}"),
+        ("held-out log-likelihood a token", score if isinstance(score, str) else f"{score:.4f}"),
+        *((f"left out: {what}", f"{n:,}") for what, n in corpus.left_out.items()),
+        *(("mind", message) for message in corpus.warnings),
     ]
 
 
-def tell(topics, facts):
+def document_columns(corpus):
+    """Names of the columns of documents."""
+    return ["id", *(["date"] if corpus.dates else []), *(["group"] if corpus.groups else []), "tokens", "held_out",
+            "topic", "share", "topics"]  # fmt: skip
+
+
+def document_rows(corpus, tokens, held, start, shares):
+    """Rows of documents: the largest topic, and all with a share that counts, the largest first."""
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_TOPICS]
+    for row, topics in enumerate(order):
+        i = start + row
+        listed = [k for k in topics if shares[row, k] >= LEAST_SHARE] or topics[:1]
+        yield [
+            cell(corpus.names[i]),
+            *([cell(corpus.dates[i])] if corpus.dates else []),
+            *([cell(corpus.groups[i])] if corpus.groups else []),
+            f"{tokens[i]:g}", held[i], topics[0], f"{shares[row, topics[0]]:.4f}",
+            " ".join(f"{k}:{shares[row, k]:.3f}" for k in listed),
+        ]  # fmt: skip
+
+
+def topic_row(row):
+    """A topic as a line of the table."""
+    coherence = "" if row["coherence"] is None else f"{row['coherence']:.6f}"
+    words = (cell(" ".join(row[key])) for key in ("words", "relevant_words"))
+    return [row["topic"], f"{row['weight']:.6f}", coherence, *words]
+
+
+def record_of(options, corpus, model, seconds, score, coherent, facts):
+    """What was done, for whoever asks later."""
+    return {
+        "command": shlex.join(["sparsemix", *sys.argv[1:]]),
+        "options": {name: value for name, value in vars(options).items() if name not in ("run", "command")},
+        "versions": {
+            "sparsemix": sparsemix.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "estimator": {type(model).__name__: model.get_params()},
+        "documents": corpus.counts.shape[0],
+        "tokens": float(corpus.counts.sum(dtype=np.float64)),
+        "vocabulary": corpus.counts.shape[1],
+        "left_out": corpus.left_out,
+        "warnings": list(corpus.warnings),
+        "seconds": round(seconds, 3),
+        "scores": {
+            "held_out_log_likelihood_per_token": score,
+            "mean_coherence_npmi": float(np.mean(coherent)) if coherent else "not available",
+        },
+        "history": [{name: value for name, value in step.items() if value == value} for step in model.history_],
+        "facts": dict(facts),
+    }  # fmt: skip
+
+
+def load_text(folder):
+    """How to take the model up again."""
+    return (
+        "import joblib\n\n"
+        f"pipeline = joblib.load({printable(folder / MODEL)!r})  # only load files that you trust\n"
+        'pipeline.transform(["a new text"])  # the share of each topic in it'
+    )
+
+
+def tell(table, facts):
     """Topics and numbers on the terminal."""
     print(f"\n{'topic':>5s} {'weight':>7s} {'NPMI':>6s}  most probable words")
-    for topic in topics:
-        print(f"{topic.index:5d} {topic.weight:7.2%} {topic.coherence:6.3f}  {' '.join(topic.words)}")
+    for row in table:
+        coherence = "" if row["coherence"] is None else f"{row['coherence']:.3f}"
+        print(f"{row['topic']:5d} {row['weight']:7.2%} {coherence:>6s}  {printable(' '.join(row['words']))}")
     print()
     for label, value in facts:
-        print(f"{label:32s} {value}")
-
-
-def write(output, corpus, model, topics, facts, title):
-    """The three files."""
-    joblib.dump(Pipeline([("counts", corpus.vectorizer), ("topics", model)]), output / "model.pkl")
-    with (output / "topics.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["topic", "weight", "coherence", "words"])
-        table.writerows([t.index, f"{t.weight:.6f}", f"{t.coherence:.6f}", " ".join(t.words)] for t in topics)
-    curve, label = learning_curve(getattr(model, "history_", []))
-    (output / "report.html").write_text(html_report(title, facts, topics, curve, label), encoding="utf-8")
-    print(f"\nwritten to {output}: report.html, topics.csv, model.pkl")
-
-
-def learning_curve(history):
-    """Seconds and scores of the passes, and what the score is."""
-    for key, label in (("lower_bound_per_token", "Lower bound a token"), ("lower_bound_per_row", "Lower bound a row")):
-        points = [(record["seconds"], record[key]) for record in history if np.isfinite(record.get(key, np.nan))]
-        if points:
-            return points, label
-    return [], ""
-
-
-def positive(kind):
-    """Type of an option: a number above zero."""
-
-    def convert(text):
-        if not (value := kind(text)) > 0:
-            raise argparse.ArgumentTypeError(f"{text} is not above zero")
-        return value
-
-    convert.__name__ = kind.__name__  # what argparse calls it when the text is no number
-    return convert
-
-
-def count_or_fraction(text):
-    """Type of an option: a number of documents, or a fraction of them."""
-    return int(text) if text.isdigit() else float(text)
-
-
-def fraction(text):
-    """Type of an option: from zero to below one."""
-    if not 0.0 <= (value := float(text)) < 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
+        print(f"{label:32s} {printable(value)}")

@@ -1,18 +1,25 @@
 """Counts of words from files in the format of the UCI repository."""
 
-import gzip
 import re
 import warnings
-import zlib
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from sparsemix.datasets._files import open_packed
+
 # Bytes of text at a time; their numbers take three to four times as much.
 BLOCK = 1 << 24
+# Three whole numbers need no more, and a word neither; a longer line is of another format, perhaps without an end.
+LONGEST_LINE = 1000
+# Bytes of a file of words.
+LARGEST_VOCABULARY = 1 << 30
+# What columns and counts are kept as, and what rows may be numbered with.
+MOST = 2**31 - 1
+# A header may promise so many documents whatever follows it; more of them must have entries.
+FREE_DOCUMENTS = 1_000_000
 HEADER = ("documents", "words", "entries")
 NAME = re.compile(r"docword\.(.+?)\.txt(\.gz)?")
 
@@ -66,20 +73,10 @@ def load_bag_of_words(path, vocabulary=None):
            [0., 4., 0.]], dtype=float32)
     """
     path = Path(path)
-    with open_bytes(path) as file:
+    with open_packed(path) as file:
         n_documents, n_words, n_entries = read_header(file, path)
         counts = read_counts(file, path, n_documents, n_words, n_entries)
     return Bunch(data=counts, feature_names=find_vocabulary(vocabulary, path, n_words))
-
-
-@contextmanager
-def open_bytes(path):
-    """A file opened for reading bytes, unpacked where its name ends in .gz."""
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        try:
-            yield file
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ValueError(f"{path} is not a whole gzip file ({error}). Get it again.") from error
 
 
 def read_header(file, path):
@@ -87,22 +84,26 @@ def read_header(file, path):
     sizes = []
     for line, what in enumerate(HEADER, start=1):
         # The limit keeps a file without line breaks, which is of another format, out of memory.
-        text = file.readline(1000).strip()
-        if not text.isdigit():
+        text = file.readline(LONGEST_LINE).strip()
+        if not text.isdigit() or len(text) > 18:
             raise ValueError(
                 f"{path}, line {line}: {shown(text)} is not the number of {what}. A bag of words begins with three "
                 f"lines, the numbers of documents, words and entries."
             )
         sizes.append(int(text))
+    for line, (size, what) in enumerate(zip(sizes[:2], HEADER, strict=False), start=1):
+        if size > MOST:
+            raise ValueError(f"{path}, line {line}: {size} {what} are more than {MOST}. Correct the line.")
+    if sizes[0] > max(FREE_DOCUMENTS, 100 * sizes[2]):
+        raise ValueError(f"{path}, line 1: {sizes[0]} documents for {sizes[2]} entries. Correct the line.")
     if sizes[2] > sizes[0] * sizes[1]:
         raise ValueError(f"{path}, line 3: {sizes[2]} entries are more than {sizes[0]} x {sizes[1]}. Correct the line.")
     return sizes
 
 
 def read_counts(file, path, n_documents, n_words, n_entries):
-    """All entries as one CSR matrix."""
-    words = np.empty(n_entries, dtype=np.int32)
-    counts = np.empty(n_entries, dtype=np.float32)
+    """All entries as one CSR matrix; memory grows with what is there, not with what the header promises."""
+    words, counts = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
     lengths = np.zeros(n_documents, dtype=np.int64)
     documents = None  # only kept for files that are not in order of documents
     start, last = 0, 0
@@ -112,22 +113,34 @@ def read_counts(file, path, n_documents, n_words, n_entries):
             raise ValueError(wrong_number(path, n_entries, "more"))
         document = entries[:, 0] - 1
         if documents is None and (document[0] < last or np.any(document[1:] < document[:-1])):
-            documents = np.empty(n_entries, dtype=np.int32)
-            documents[:start] = np.repeat(np.arange(n_documents), lengths)
+            documents = np.repeat(np.arange(n_documents, dtype=np.int32), lengths)
         if documents is not None:
+            documents = with_room(documents, stop, n_entries)
             documents[start:stop] = document
+        words, counts = with_room(words, stop, n_entries), with_room(counts, stop, n_entries)
         words[start:stop] = entries[:, 1] - 1
         counts[start:stop] = entries[:, 2]
-        lengths += np.bincount(document, minlength=n_documents)
+        first = document.min()
+        found = np.bincount(document - first)
+        lengths[first : first + len(found)] += found
         start, last = stop, document[-1]
     if start < n_entries:
         raise ValueError(wrong_number(path, n_entries, f"{start}"))
     shape = (n_documents, n_words)
     if documents is not None:
-        return sparse.csr_matrix((counts, (documents, words)), shape=shape)
+        return sparse.csr_matrix((counts[:start], (documents[:start], words[:start])), shape=shape)
     matrix = sparse.csr_matrix((counts, words, np.concatenate([[0], np.cumsum(lengths)])), shape=shape)
     matrix.sum_duplicates()
     return matrix
+
+
+def with_room(array, size, most):
+    """The array, or a copy with room for ``size`` entries: twice as much as before, ``most`` in the end."""
+    if len(array) >= size:
+        return array
+    grown = np.empty(min(most, max(size, 2 * len(array))), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 def wrong_number(path, expected, found):
@@ -141,7 +154,7 @@ def wrong_number(path, expected, found):
 def read_entries(file, path, shape):
     """Arrays of shape (n, 3): document, word and count, checked."""
     line = 1 + len(HEADER)
-    for text in whole_lines(file):
+    for text in whole_lines(file, path):
         # fromstring is the one parser of NumPy that makes no Python object of a line: 60 ns a number.
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)
@@ -150,7 +163,7 @@ def read_entries(file, path, shape):
             except (DeprecationWarning, ValueError):
                 numbers = np.empty(0)
         n_lines = text.count(b"\n") + 1
-        if numbers.size != 3 * n_lines:
+        if numbers.size != 3 * n_lines or not three_a_line(text):
             raise ValueError(bad_line(text, path, line))
         entries = numbers.reshape(-1, 3)
         check_entries(entries, path, line, shape)
@@ -158,7 +171,18 @@ def read_entries(file, path, shape):
         line += n_lines
 
 
-def whole_lines(file):
+def three_a_line(text):
+    """Whether each line has three numbers: a short line and a long one would shift all entries between them."""
+    characters = np.frombuffer(text, dtype=np.uint8)
+    blank = characters <= ord(" ")
+    begins = ~blank
+    begins[1:] &= blank[:-1]
+    ends = np.flatnonzero(characters == ord("\n"))
+    before = np.searchsorted(np.flatnonzero(begins), ends)
+    return bool((before == 3 * np.arange(1, len(ends) + 1)).all())
+
+
+def whole_lines(file, path):
     """Blocks of text that end where a line ends, without the last line break."""
     rest = b""
     while block := file.read(BLOCK):
@@ -166,6 +190,8 @@ def whole_lines(file):
         if newline and (text := (rest + head).rstrip()):
             yield text
         rest = tail if newline else rest + tail
+        if len(rest) > LONGEST_LINE:
+            raise ValueError(f"{path}: {shown(rest[:100])} is a line without an end. Is it a bag of words?")
     if text := rest.rstrip():
         yield text
 
@@ -180,7 +206,7 @@ def bad_line(text, path, first_line):
 
 def check_entries(entries, path, first_line, shape):
     """Raise on the first entry that is out of range."""
-    wrong = (entries < 1).any(axis=1) | (entries[:, 0] > shape[0]) | (entries[:, 1] > shape[1])
+    wrong = (entries < 1).any(axis=1) | (entries > [*shape, MOST]).any(axis=1)
     if not wrong.any():
         return
     row = int(np.argmax(wrong))
@@ -190,7 +216,7 @@ def check_entries(entries, path, first_line, shape):
         raise ValueError(f"{where}: document {document} is not among 1 to {shape[0]}; is line 1 right?")
     if not 1 <= word <= shape[1]:
         raise ValueError(f"{where}: word {word} is not among 1 to {shape[1]}; is line 2 right?")
-    raise ValueError(f"{where}: the count is {count}, counts are 1 or more. Correct or remove the line.")
+    raise ValueError(f"{where}: the count is {count}, counts are 1 to {MOST}. Correct or remove the line.")
 
 
 def find_vocabulary(vocabulary, path, n_words):
@@ -222,8 +248,11 @@ def vocabulary_beside(path):
 
 def read_vocabulary(path):
     """Words, one a line; empty lines at the end do not count."""
-    with open_bytes(Path(path)) as file:
-        text = file.read().decode("utf-8", errors="replace")
+    with open_packed(Path(path)) as file:
+        content = file.read(LARGEST_VOCABULARY)
+    if len(content) == LARGEST_VOCABULARY:
+        raise ValueError(f"{path} has more than {LARGEST_VOCABULARY:,} bytes; a file of words has a word a line.")
+    text = content.decode("utf-8-sig", errors="replace")
     return np.array([line.strip() for line in text.rstrip().split("\n")] if text.strip() else [], dtype=str)
 
 

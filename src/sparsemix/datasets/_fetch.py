@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sklearn.datasets import get_data_home
 
-from sparsemix.datasets._bag_of_words import load_bag_of_words, open_bytes, read_header, read_vocabulary
+from sparsemix.datasets._bag_of_words import load_bag_of_words, read_header, read_vocabulary
+from sparsemix.datasets._files import open_packed
 
 URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
 # Documents, words and entries of each set, as published with it. The repository publishes no checksums.
@@ -135,7 +136,7 @@ def check_sizes(path, name):
     if path.name.startswith("vocab"):
         found, published = len(read_vocabulary(path)), SIZES[name][1]
     else:
-        with open_bytes(path) as file:
+        with open_packed(path) as file:
             found, published = tuple(read_header(file, path)), SIZES[name]
     if found != published:
         raise ValueError(f"it announces {found} and not {published}.")

@@ -1,0 +1,120 @@
+"""The folder of results: checked before anything is learned, written one whole file at a time."""
+
+import csv
+import io
+import json
+import tempfile
+from pathlib import Path
+
+import joblib
+
+from sparsemix._commands.console import printable, warn
+from sparsemix._commands.reading.files import scratch_file
+from sparsemix._report.writing import replacing
+
+MODEL, TOPICS, DOCUMENTS, REPORT, RUN = NAMES = (
+    "model.joblib", "topics.csv", "documents.csv", "report.html", "run.json",
+)  # fmt: skip
+# What spreadsheets take for a formula when a cell begins with it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Outputs:
+    """Files of one run.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made if it is not there.
+    force : bool
+        Whether files of an earlier run may be replaced.
+
+    Raises
+    ------
+    ValueError, OSError
+        When the folder holds an earlier run, or nothing can be written to it.
+    """
+
+    def __init__(self, folder, force):
+        self.folder = Path(folder)
+        self.written = []
+        self.failed = []
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{self.folder} exists and is no folder; name another by --output.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        earlier = [name for name in NAMES if (self.folder / name).exists()]
+        if earlier and not force:
+            raise ValueError(
+                f"{self.folder} holds an earlier run ({', '.join(earlier)}); name another folder by --output, or give "
+                "--force to replace it."
+            )
+        for name in earlier:
+            if not (self.folder / name).is_file():
+                raise ValueError(f"{self.folder / name} is no file; name another folder by --output.")
+        with tempfile.TemporaryFile(dir=self.folder) as probe:
+            probe.write(b"can this folder be written to?")
+
+    def write(self, name, writer, **options):
+        """Write a file by ``writer(file)``; what goes wrong is told and remembered, and the others go on."""
+        try:
+            with replacing(self.folder / name, **options) as file:
+                writer(file)
+        except (OSError, ValueError, MemoryError) as error:
+            warn(f"{self.folder / name} is not written: {error or type(error).__name__}")
+            self.failed.append(name)
+            return False
+        self.written.append(name)
+        return True
+
+    def save_model(self, pipeline):
+        """Save what was learned, before anything else can go wrong; elsewhere if it must be."""
+        if self.write(MODEL, lambda file: joblib.dump(pipeline, file)):
+            return
+        refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"), MODEL)
+        try:
+            with replacing(refuge) as file:
+                joblib.dump(pipeline, file)
+            warn(f"the model is in {refuge} instead")
+        except OSError as error:
+            refuge.parent.rmdir()
+            warn(f"nor is {refuge}: {error}")
+
+    def write_table(self, name, columns, rows):
+        """Write a table as CSV."""
+
+        def writer(file):
+            table = csv.writer(file)
+            table.writerow(columns)
+            table.writerows(rows)
+
+        return self.write(name, writer, mode="w", newline="", encoding="utf-8")
+
+    def write_json(self, name, value):
+        """Write a value as JSON."""
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        return self.write(name, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+
+
+class Spool:
+    """Rows of a table that come while something else is made, on disk."""
+
+    def __init__(self):
+        self.file = scratch_file(self)
+
+    def add(self, rows):
+        """Keep some more rows."""
+        text = io.StringIO()
+        csv.writer(text).writerows(rows)
+        self.file.write(text.getvalue().encode("utf-8", "backslashreplace"))
+
+    def copy_to(self, file):
+        """All rows to a file, in order."""
+        self.file.seek(0)
+        while block := self.file.read(1 << 20):
+            file.write(block)
+
+
+def cell(text):
+    """A text for a table: no control characters, and nothing that a spreadsheet would calculate."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,321 @@
+"""A corpus: counts of words, and what is known of the documents."""
+
+import warnings
+import zipfile
+from dataclasses import dataclass, field
+from itertools import compress
+
+import joblib
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._commands.reading.files import Tally, check_encoding, lines, on_disk, scratch_file
+from sparsemix._commands.reading.texts import READERS_OF_TEXTS, Fields
+from sparsemix._commands.reading.words import checked_words, needs_segmenter, token_pattern, vectorizer_of
+from sparsemix.datasets import load_bag_of_words
+from sparsemix.datasets._bag_of_words import read_vocabulary
+
+# Characters that are kept of each text for the report.
+EXCERPT = 2000
+# Texts that are looked at for what is wrong with their words.
+SAMPLE = 200
+# Shares of documents without a word, and of the letters of a mean word, that deserve a warning.
+MANY_EMPTY, LONG_WORD = 0.2, 20
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Counts, and what is needed to talk about them and to count new texts in the same way."""
+
+    counts: sparse.csr_matrix
+    feature_names: np.ndarray
+    names: list
+    vectorizer: CountVectorizer
+    texts: "Excerpts | None" = None
+    dates: list | None = None
+    groups: list | None = None
+    left_out: dict = field(default_factory=dict)
+    warnings: tuple = ()
+
+    @property
+    def n_empty(self):
+        """Documents that had no word of the vocabulary."""
+        return self.left_out.get("documents without a word of the vocabulary", 0)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is a word, and which of them count."""
+
+    token_pattern: str = "letters"
+    stop_words: str | None = "english"
+    min_df: float = 1
+    max_df: float = 1.0
+    ngram_range: tuple = (1, 1)
+    vocabulary: str | None = None
+    vectorizer: str | None = None
+
+
+class Excerpts:
+    """The beginnings of texts, by their numbers; many of them wait on disk."""
+
+    def __init__(self):
+        self.file = scratch_file(self)
+        self.ends = [0]
+
+    def append(self, text):
+        """Keep the beginning of one more text."""
+        self.ends.append(self.ends[-1] + self.file.write(text[:EXCERPT].encode("utf-8", "replace")))
+
+    def __len__(self):
+        return len(self.ends) - 1
+
+    def __getitem__(self, i):
+        self.file.seek(self.ends[i])
+        return self.file.read(self.ends[i + 1] - self.ends[i]).decode("utf-8")
+
+
+def read_corpus(path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=None, words=None):
+    """Read a corpus; documents without a word are left out, and counted.
+
+    Parameters
+    ----------
+    path : str or path
+        File or folder, or ``-`` for standard input.
+    kind : {"auto", "folder", "lines", "json", "csv", "parquet", "uci", "npz"}, default="auto"
+        What the path holds; "auto" goes by its name.
+    glob : str, default="*.txt"
+        Which files of a folder and of the folders in it are documents; packed ones with another ending belong to them.
+    encoding : str, default="utf-8"
+        Of texts without a mark that says it.
+    fields : Fields, default=None
+        Which fields of records are text, id, date and group.
+    words : Words, default=None
+        What is a word of a text, and which of them count. For counts, ``vocabulary`` is the file of their columns.
+
+    Returns
+    -------
+    corpus : Corpus
+
+    Raises
+    ------
+    ValueError, OSError
+        With a sentence on what is wrong.
+    """
+    fields, words = fields or Fields(), words or Words()
+    encoding = check_encoding(encoding)
+    with on_disk(path) as path:
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist.")
+        kind = guess_kind(path) if kind == "auto" else KINDS_BEFORE.get(kind, kind)
+        if (kind == "folder") != path.is_dir():
+            raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
+        if kind in READERS_OF_COUNTS:
+            corpus = read_counts(path, kind, words.vocabulary)
+        else:
+            tally = Tally()
+            documents = READERS_OF_TEXTS[kind](path, glob=glob, encoding=encoding, fields=fields, tally=tally)
+            corpus = count_texts(documents, make_vectorizer(words, encoding), tally, encoding)
+        return without_empty_documents(corpus, path)
+
+
+def guess_kind(path):
+    """What a path holds, by its name and its first bytes."""
+    if path.is_dir():
+        return "folder"
+    name = path.name.lower()
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        name = name.removesuffix(ending)
+    if name.startswith("docword."):
+        return "uci"
+    by_ending = {
+        ".npz": "npz", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".jsonl": "json",
+        ".ndjson": "json", ".json": "json",
+    }  # fmt: skip
+    return next((kind for ending, kind in by_ending.items() if name.endswith(ending)), "lines")
+
+
+# -- texts
+
+
+def make_vectorizer(words, encoding):
+    """What counts the words of texts."""
+    if words.vectorizer is not None:
+        return load_vectorizer(words.vectorizer)
+    vocabulary = words.vocabulary
+    return CountVectorizer(
+        token_pattern=token_pattern(words.token_pattern), stop_words=stop_words(words.stop_words, encoding),
+        min_df=words.min_df, max_df=words.max_df, ngram_range=words.ngram_range, dtype=np.float32,
+        vocabulary=None if vocabulary is None else checked_words(read_vocabulary(vocabulary), vocabulary),
+    )  # fmt: skip
+
+
+def load_vectorizer(path):
+    """The user's own, fitted or not."""
+    try:
+        vectorizer = joblib.load(path)
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise ValueError(f"--vectorizer {path} is no pickle that can be loaded ({error}).") from error
+    needed = "fit_transform", "transform", "get_feature_names_out"
+    missing = [name for name in needed if not hasattr(vectorizer, name)]
+    if missing:
+        raise ValueError(f"--vectorizer {path} holds a {type(vectorizer).__name__}, which has no {missing[0]}.")
+    return vectorizer
+
+
+def stop_words(given, encoding):
+    """What CountVectorizer takes: "english", None, or the words of a file."""
+    if given in ("english", None):
+        return given
+    with on_disk(given) as path:
+        return [line.lower() for _, line in lines(path, encoding, Tally())]
+
+
+def count_texts(documents, vectorizer, tally, encoding):
+    """Counts of the words of a stream of documents, and what is known of these."""
+    names, dates, groups, excerpts, complete = [], [], [], Excerpts(), False
+
+    def texts():
+        nonlocal complete
+        for document in documents:
+            names.append(document.name)
+            dates.append(document.date)
+            groups.append(document.group)
+            excerpts.append(document.text)
+            yield document.text
+        complete = True
+
+    try:
+        with warnings.catch_warnings():
+            # On stop words that the tokenizer would cut: they are then left out in pieces, which is meant.
+            warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
+            counts = sparse.csr_matrix(counted(vectorizer, texts()))
+    except ValueError as error:
+        if not complete:
+            raise
+        options = "--min-df, --max-df, --token-pattern and --stop-words"
+        raise ValueError(f"No words are left of {len(names)} documents ({error}); see {options}.") from error
+    told = warnings_of(tally, excerpts, counts, vectorizer, encoding)
+    left_out = {"records without a text": tally.without_text} if tally.without_text else {}
+    return Corpus(
+        counts, vectorizer.get_feature_names_out(), names, vectorizer, excerpts, dates if any(dates) else None,
+        groups if any(groups) else None, left_out, tuple(told),
+    )  # fmt: skip
+
+
+def counted(vectorizer, texts):
+    """Counts by a vectorizer that may be fitted."""
+    try:
+        check_is_fitted(vectorizer)
+    except (TypeError, ValueError, AttributeError):  # NotFittedError is one of the last two
+        return vectorizer.fit_transform(texts)
+    return vectorizer.transform(texts)
+
+
+def warnings_of(tally, excerpts, counts, vectorizer, encoding):
+    """Sentences on what people should know of their texts before they believe topics."""
+    if tally.bad_characters:
+        other = "latin-1" if encoding == "utf-8" else "utf-8"
+        yield (
+            f"{tally.bad_characters:,} bytes in {tally.bad_documents:,} places are not {encoding} and part words; name "
+            f"the encoding, for example --encoding {other}"
+        )
+    n_texts, n_empty = len(excerpts), int((np.diff(counts.indptr) == 0).sum())
+    if n_empty > MANY_EMPTY * n_texts:
+        yield (
+            f"{n_empty:,} of {n_texts:,} documents have no word of the vocabulary; see --token-pattern, --min-df, "
+            "--max-df and --stop-words"
+        )
+    if type(vectorizer) is not CountVectorizer or vectorizer.token_pattern is None:
+        return
+    chosen = np.linspace(0, n_texts - 1, min(n_texts, SAMPLE)).astype(int)
+    sample = [excerpts[i] for i in chosen]
+    if needs_segmenter(sample, vectorizer.token_pattern):
+        yield (
+            "the texts are in a script without spaces between words, and whole sentences count as words; cut them into "
+            "words first (jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai) and give them with a "
+            "space between words"
+        )
+        return
+    tokens = [token for text in sample for token in vectorizer.build_tokenizer()(text)]
+    if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
+        yield "words have more than 20 letters in the mean; is this text with spaces between its words?"
+
+
+# -- counts
+
+
+def read_counts(path, kind, vocabulary):
+    """A corpus of counts, whose documents have numbers for names."""
+    counts, words = READERS_OF_COUNTS[kind](path, vocabulary)
+    names = [f"document {i}" for i in range(1, counts.shape[0] + 1)]
+    return Corpus(counts, words, names, vectorizer_of(words))
+
+
+def read_uci(path, vocabulary):
+    """A bag of words in the UCI format."""
+    corpus = load_bag_of_words(path, vocabulary)
+    return corpus.data, corpus.feature_names
+
+
+def read_npz(path, vocabulary):
+    """A matrix that scipy.sparse.save_npz wrote, rows are documents."""
+    if vocabulary is None:
+        raise ValueError(f"{path} has no words; give a file with a word a line by --vocabulary.")
+    try:
+        counts = sparse.csr_matrix(sparse.load_npz(path))
+        counts.check_format(full_check=True)  # column numbers beyond the shape would be read as they are
+    except (ValueError, KeyError, EOFError, OverflowError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not a matrix that scipy.sparse.save_npz wrote ({error}).") from error
+    if counts.dtype.kind not in "iuf" or not np.all(np.isfinite(counts.data)) or counts.data.min(initial=0) < 0:
+        raise ValueError(f"{path} has entries that are no counts; they must be finite and not negative.")
+    words = read_vocabulary(vocabulary)
+    if len(words) != counts.shape[1]:
+        raise ValueError(f"{path} has {counts.shape[1]} columns and {vocabulary} has {len(words)} words.")
+    return counts.astype(np.float32, copy=False), words
+
+
+def without_empty_documents(corpus, path):
+    """The corpus less documents without a word."""
+    counts = corpus.counts
+    counts.eliminate_zeros()
+    full = np.diff(counts.indptr) > 0
+    if not full.any():
+        raise ValueError(f"{path} has no document with a word of the vocabulary.")
+    n_empty = int((~full).sum())
+    if not n_empty:
+        return corpus
+
+    def kept(values):
+        return None if values is None else list(compress(values, full))
+
+    texts = corpus.texts
+    if texts is not None:
+        texts = Chosen(texts, np.flatnonzero(full))
+    return Corpus(
+        counts[full], corpus.feature_names, kept(corpus.names), corpus.vectorizer, texts, kept(corpus.dates),
+        kept(corpus.groups), {**corpus.left_out, "documents without a word of the vocabulary": n_empty},
+        corpus.warnings,
+    )  # fmt: skip
+
+
+class Chosen:
+    """Some items of a sequence."""
+
+    def __init__(self, items, numbers):
+        self.items, self.numbers = items, numbers
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __getitem__(self, i):
+        return self.items[int(self.numbers[i])]
+
+
+READERS_OF_COUNTS = {"uci": read_uci, "npz": read_npz}
+KINDS_BEFORE = {"jsonl": "json", "tsv": "csv"}
+KINDS = ("auto", *READERS_OF_TEXTS, *KINDS_BEFORE, *READERS_OF_COUNTS)

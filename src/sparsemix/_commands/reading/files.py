@@ -1,0 +1,148 @@
+"""Files as text: unpacked by their first bytes, decoded, and an account of what could not be decoded."""
+
+import codecs
+import io
+import re
+import shutil
+import sys
+import tempfile
+import unicodedata
+import weakref
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparsemix.datasets._files import HEAD, open_packed
+
+# What a file that is no text begins with, and what to call it.
+NO_TEXT = {
+    b"%PDF": "a PDF document; take the text out of it first, with pdftotext for example",
+    b"\x89PNG": "a picture (PNG)",
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"GIF8": "a picture (GIF)",
+    b"PK\x03\x04": "a zip archive (or an Office document); unpack it or save it as text first",
+    b"\xd0\xcf\x11\xe0": "an Office document; save it as text first",
+    b"\x7fELF": "a program",
+    b"\x93NUMPY": "an array of NumPy; counts are a sparse matrix that scipy.sparse.save_npz wrote",
+    b"SQLite format 3": "a database; export a table as CSV",
+}
+ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+# The marks that a text may begin with; that of UTF-32 begins with that of UTF-16.
+MARKS = [
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+]  # fmt: skip
+# Characters of one line and bytes of one file that is a document, or JSON as a whole: more is no text that a person
+# wrote, but a file of another kind, or one that was packed to do harm.
+LONGEST_LINE, LARGEST_FILE = 1 << 26, 1 << 31
+# Bytes of a temporary file before it goes to disk.
+IN_MEMORY = 1 << 26
+LONE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass
+class Tally:
+    """What was met while reading: for the words that follow it."""
+
+    bad_characters: int = 0
+    bad_documents: int = 0
+    without_text: int = 0
+
+    def clean(self, text):
+        """The text in composed characters; bytes and surrogates that are no characters become marks, and count."""
+        if text.isascii():
+            return text
+        if n := len(LONE.findall(text)):
+            self.bad_characters += n
+            self.bad_documents += 1
+            text = LONE.sub("\ufffd", text)
+        return unicodedata.normalize("NFC", text)
+
+
+@contextmanager
+def open_text(path, encoding):
+    """A file opened for reading text with its line ends; bytes that are no characters become lone surrogates."""
+    with open_packed(path) as file:
+        head = file.peek(HEAD)[:HEAD]
+        for mark, called in MARKS:
+            if head.startswith(mark):
+                file.read(len(mark))
+                encoding, head = called, head[len(mark) :]
+                break
+        else:
+            refuse(head, path, encoding)
+        if "\0" in head.decode(encoding, errors="replace"):
+            raise ValueError(f"{path} is not text (it has zero bytes); if it is UTF-16, say --encoding utf-16-le.")
+        errors = "surrogateescape" if not encoding.startswith(("utf-16", "utf-32")) else "replace"
+        with io.TextIOWrapper(file, encoding=encoding, errors=errors, newline="") as text:
+            try:
+                yield text
+            except UnicodeError as error:
+                raise ValueError(f"{path} is not {encoding} ({error}); name another by --encoding.") from error
+
+
+def refuse(head, path, encoding):
+    """Raise for a file that is known not to be text."""
+    for mark, called in NO_TEXT.items():
+        if head.startswith(mark):
+            raise ValueError(f"{path} is {called}; it is not text.")
+    if head.startswith(b"PAR1"):
+        raise ValueError(f"{path} is a Parquet file; say --format parquet.")
+    if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):
+        raise ValueError(f"{path} is not text (it has zero bytes); if it is UTF-16, say --encoding utf-16-le.")
+
+
+def read_whole(path, encoding, tally):
+    """The text of a file."""
+    with open_text(path, encoding) as file:
+        text = file.read(LARGEST_FILE)
+        if len(text) == LARGEST_FILE:
+            raise ValueError(f"{path} is longer than {LARGEST_FILE:,} characters; cut it into documents.")
+    return tally.clean(text)
+
+
+def lines(path, encoding, tally):
+    """Numbers and contents of the lines that are not empty."""
+    with open_text(path, encoding) as file:
+        number = 0
+        while line := file.readline(LONGEST_LINE):
+            number += 1
+            if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                raise ValueError(f"{path}, line {number} is longer than {LONGEST_LINE:,} characters; is it one text?")
+            if "\0" in line:
+                raise ValueError(f"{path} is not text (line {number} has zero bytes).")
+            if line := line.strip():
+                yield number, tally.clean(line)
+
+
+@contextmanager
+def on_disk(path):
+    """A path that can be read more than once: standard input (``-``) goes to a file first."""
+    if str(path) != "-":
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "standard input")
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield copy
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(copy), copy.name)) from error
+
+
+def scratch_file(owner):
+    """A temporary file, on disk once it is large, that is closed when its owner is gone."""
+    file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+    weakref.finalize(owner, file.close)
+    return file
+
+
+def check_encoding(encoding):
+    """The encoding, if Python knows it and it gives text."""
+    try:
+        known = codecs.lookup(encoding)
+        "a".encode(encoding).decode(encoding)  # some turn bytes into bytes
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"--encoding {encoding} is not known; try utf-8, latin-1 or cp1252.") from error
+    return known.name

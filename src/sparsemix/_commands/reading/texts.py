@@ -1,0 +1,214 @@
+"""Texts: streams of documents from a folder, lines, JSON, tables."""
+
+import csv
+import json
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparsemix._commands.reading.files import ENDINGS, LARGEST_FILE, lines, open_text, read_whole
+
+FIRST_WORDS = 60  # characters of a text that has no other name
+SNIFFED = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text and what is known of it."""
+
+    text: str
+    name: str
+    date: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names of the fields of a record."""
+
+    text: str = "text"
+    id: str | None = None
+    date: str | None = None
+    group: str | None = None
+
+
+def read_folder(path, *, glob, encoding, fields, tally):
+    """A document a file, called by its path inside the folder; the folder it lies in may be its group."""
+    try:
+        files = {file for pattern in (glob, *(glob + ending for ending in ENDINGS)) for file in path.rglob(pattern)}
+        files = sorted(file for file in files if file.is_file())
+    except (NotImplementedError, ValueError) as error:
+        raise ValueError(f"--glob {glob!r} is no pattern for files inside a folder ({error}).") from error
+    if not files:
+        raise ValueError(f"{path} has no file that matches {glob!r}; give another pattern with --glob.")
+    for file in files:
+        name = file.relative_to(path).as_posix()
+        group = Path(name).parent.as_posix() if fields.group == "folder" else ""
+        yield Document(read_whole(file, encoding, tally), name, group=group)
+
+
+def read_lines(path, *, encoding, tally, **_):
+    """A document a line, called by its first words; empty lines are none."""
+    for _number, line in lines(path, encoding, tally):
+        yield Document(line, first_words(line))
+
+
+def read_json(path, *, encoding, fields, tally, **_):
+    """JSON: an object a line, or any sequence of objects and arrays of them; a field is the document."""
+    kept = Kept(fields, tally)
+    for where, record in json_records(path, encoding, tally):
+        if isinstance(record, str):
+            yield Document(tally.clean(record), first_words(record))
+        elif (document := kept.document(record, where, f"{path}, {where}")) is not None:
+            yield document
+
+
+def json_records(path, encoding, tally):
+    """Places and values: lines as long as they are JSON, else what the file holds as a whole."""
+    first = True
+    for number, line in lines(path, encoding, tally):
+        record, first = parsed(line, f"{path}, line {number}", first), False
+        if record is None:
+            yield from json_values(path, encoding)
+            return
+        if isinstance(record, list):
+            yield from ((f"line {number}, item {i}", item) for i, item in enumerate(record, start=1))
+        else:
+            yield f"line {number}", record
+
+
+def parsed(line, where, first):
+    """A line of JSON; None if it is the first one and the beginning of something longer."""
+    try:
+        if (record := json.loads(line)) is None:
+            raise ValueError(f"{where} is null; a record has fields.")
+        return record
+    except json.JSONDecodeError as error:
+        if first and line[0] in "[{":
+            return None
+        raise ValueError(f"{where} is not JSON ({error.msg}, column {error.colno}).") from error
+    except RecursionError as error:
+        raise ValueError(f"{where} is JSON of too many levels; a record has fields.") from error
+
+
+def json_values(path, encoding):
+    """Places and values of a file that is one array, or objects that go over several lines."""
+    with open_text(path, encoding) as file:
+        text = file.read(LARGEST_FILE)
+    decoder, position, n = json.JSONDecoder(), 0, 0
+    while found := re.compile(r"\S").search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, found.start())
+        except json.JSONDecodeError as error:
+            line = f"line {error.lineno}"
+            raise ValueError(f"{path}, {line} is not JSON ({error.msg}, column {error.colno}).") from error
+        except RecursionError as error:
+            raise ValueError(f"{path} is JSON of too many levels; a record has fields.") from error
+        for item in value if isinstance(value, list) else [value]:
+            n += 1
+            yield f"record {n}", item
+
+
+def read_table(path, *, encoding, fields, tally, **_):
+    """A record a line of a table whose first line has the names of the columns."""
+    csv.field_size_limit(min(LARGEST_FILE, sys.maxsize))
+    kept = Kept(fields, tally)
+    with open_text(path, encoding) as file:
+        head = file.readline(1 << 20)
+        if not head.strip():
+            raise ValueError(f"{path} has no first line with the names of its columns.")
+        delimiter = max(SNIFFED, key=head.count)
+        names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+        rows = csv.reader(file, delimiter=delimiter)
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise ValueError(f"{path}, line {1 + rows.line_num} is not CSV ({error}).") from error
+            if not row:
+                continue
+            where = f"line {1 + rows.line_num}"
+            if len(row) > len(names):
+                remedy = "quote fields that have the separator inside"
+                raise ValueError(f"{path}, {where} has {len(row)} fields and line 1 names {len(names)}; {remedy}.")
+            record = dict(zip(names, row, strict=False))
+            if (document := kept.document(record, where, f"{path}, {where}", names)) is not None:
+                yield document
+
+
+def read_parquet(path, *, fields, tally, **_):
+    """A row of a Parquet file; needs pyarrow."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise ValueError(f"{path} is a Parquet file; pip install pyarrow reads it, or save it as CSV.") from error
+    kept = Kept(fields, tally)
+    columns = [name for name in (fields.text, fields.id, fields.date, fields.group) if name]
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            kept.check_names(dict.fromkeys(names), f"{path}", names)
+            row = 0
+            for batch in file.iter_batches(columns=columns):
+                for record in batch.to_pylist():
+                    row += 1
+                    if (document := kept.document(record, f"row {row}", f"{path}, row {row}", names)) is not None:
+                        yield document
+    except ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file that pyarrow reads ({error}).") from error
+
+
+class Kept:
+    """Documents of records: the fields that were named."""
+
+    def __init__(self, fields, tally):
+        self.fields = fields
+        self.tally = tally
+        self.seen = False
+
+    def check_names(self, record, where, names=()):
+        """Raise for a field that the records do not have."""
+        if not isinstance(record, dict):
+            raise ValueError(f"{where} has no text in the field {self.fields.text!r} (it has no fields).")
+        for option, name in (("field", self.fields.text), ("id", self.fields.id), ("date", self.fields.date),
+                             ("group", self.fields.group)):  # fmt: skip
+            if name is not None and name not in record:
+                has = ", ".join(map(repr, list(names or record)[:12]))
+                what = "text in the field" if option == "field" else "field"
+                raise ValueError(f"{where} has no {what} {name!r} (it has {has}); name another by --{option}.")
+
+    def document(self, record, place, where, names=()):
+        """The document of a record; None, and counted, if its text is null."""
+        if not self.seen:
+            self.check_names(record, where, names)
+            self.seen = True
+        text = record.get(self.fields.text) if isinstance(record, dict) else None
+        if text is None or (isinstance(text, float) and math.isnan(text)):
+            self.tally.without_text += 1
+            return None
+        if not isinstance(text, str):
+            raise ValueError(
+                f"{where} has {type(text).__name__} in the field {self.fields.text!r}, not text; name another by "
+                "--field."
+            )
+        text = self.tally.clean(text)
+        name, date, group = (
+            "" if field is None or record.get(field) is None else self.tally.clean(str(record[field]))
+            for field in (self.fields.id, self.fields.date, self.fields.group)
+        )
+        return Document(text, name or first_words(text) or place, date, group)
+
+
+def first_words(text):
+    """The beginning of a text on one line."""
+    start = " ".join(text[: 4 * FIRST_WORDS].split())
+    return start if len(start) <= FIRST_WORDS else start[:FIRST_WORDS].rstrip() + " ..."
+
+
+READERS_OF_TEXTS = {
+    "folder": read_folder, "lines": read_lines, "json": read_json, "csv": read_table, "parquet": read_parquet,
+}  # fmt: skip

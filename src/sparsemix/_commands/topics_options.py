@@ -1,0 +1,89 @@
+"""Options of the command ``sparsemix topics``."""
+
+import argparse
+
+from sparsemix._commands.reading.corpus import KINDS
+
+# Passes without --max-iter: alone, and when --seconds ends the fit.
+MAX_ITER, UNLIMITED = 50, 1_000_000
+MAX_HELD_OUT = 1000
+DESCRIPTION = """Learn topics from PATH: a folder of text files, a text file with a document a line, JSON, CSV or TSV
+with a column of texts, Parquet, a UCI bag of words (docword.NAME.txt beside vocab.NAME.txt), a sparse matrix (.npz)
+with a vocabulary, or - for standard input; packed with gzip, bzip2 or xz or not. The folder --output gets report.html,
+a page to read and hand on; topics.csv and documents.csv; model.joblib, a scikit-learn pipeline:
+joblib.load(...).transform(texts) gives the topics of new texts; and run.json. Ctrl-C ends learning, and the outputs
+are those of the passes before."""
+# What --estimator chooses from, and the options that only some of them have.
+ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",)}
+
+
+def add_options(parser):
+    """All options, by group."""
+    add = parser.add_argument
+    add("path", metavar="PATH", help="the corpus; - is standard input")
+    add("--output", default="sparsemix-topics", metavar="DIR", help="folder to write (default: %(default)s)")
+    add("--force", action="store_true", help="replace an earlier run in that folder")
+    add_corpus_options(parser.add_argument_group("corpus").add_argument)
+    add_word_options(parser.add_argument_group("words of texts").add_argument)
+    add_model_options(parser.add_argument_group("model").add_argument)
+
+
+def add_corpus_options(add):
+    """Where documents are."""
+    add("--format", choices=KINDS, default="auto", help="what PATH holds (default: by its name)")
+    add("--glob", default="*.txt", help="documents of a folder, at any depth (default: %(default)s)")
+    add("--encoding", default="utf-8", help="of texts without a mark (default: %(default)s)")
+    add("--field", default="text", help="field or column with the text (default: %(default)s)")
+    add("--id", help="field that names a document in the outputs")
+    add("--date", help="field with its date, for shares over time")
+    add("--group", help="field with its group, for shares by group; 'folder' for a folder of folders")
+
+
+def add_word_options(add):
+    """What is counted."""
+    add("--vocabulary", metavar="FILE", help="a word a line: the columns of counts, or the only words to take")
+    add("--token-pattern", default="letters", metavar="PATTERN",
+        help="letters: three or more with their marks (default); words: also short ones and digits; spaces: what "
+        "stands between spaces; or a regular expression")  # fmt: skip
+    add("--ngram-range", type=int, nargs=2, default=(1, 1), metavar=("MIN", "MAX"), help="words in a row as one")
+    add("--min-df", type=count_or_fraction, default=5, help="words in so many documents (default: 5)")
+    add("--max-df", type=count_or_fraction, default=0.5, help="and in no more than these (default: 0.5, half)")
+    add("--stop-words", default="english", metavar="WORDS", help="english (default), none, or a file")
+    add("--vectorizer", metavar="PICKLE", help="your own instead of these options; load only what you trust")
+
+
+def add_model_options(add):
+    """The estimator and its evaluation."""
+    add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
+    add("--n-components", type=positive(int), default=100, metavar="K", help="topics (default: %(default)s)")
+    add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word, for SparseLDA (default: 8)")
+    add("--max-iter", type=positive(int), help=f"most passes (default: {MAX_ITER}, or no limit with --seconds)")
+    add("--seconds", type=positive(float), help="stop after the pass in which these are over")
+    add("--held-out", type=fraction, default=0.1, help=f"share for the score, {MAX_HELD_OUT} at most (default: 0.1)")
+    add("--n-top-words", type=positive(int), default=10, help="words that stand for a topic (default: %(default)s)")
+    add("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
+    add("--random-state", type=int, default=0, help="seed (default: %(default)s)")
+
+
+def positive(kind):
+    """Type of an option: a number above zero."""
+
+    def convert(text):
+        if not (value := kind(text)) > 0:
+            raise argparse.ArgumentTypeError(f"{text} is not above zero")
+        return value
+
+    convert.__name__ = kind.__name__  # what argparse calls it when the text is no number
+    return convert
+
+
+def count_or_fraction(text):
+    """Type of an option: a number of documents, or a fraction of them."""
+    return int(text) if text.isdigit() else float(text)
+
+
+def fraction(text):
+    """Type of an option: from zero to below one."""
+    if not 0.0 <= (value := float(text)) < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value

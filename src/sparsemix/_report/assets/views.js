@@ -1,0 +1,81 @@
+// What stands on the left: the list of topics, the map, the groups, the data.
+
+const SORTS = {
+  weight: ["largest first", (a, b) => b.weight - a.weight],
+  coherence: ["most coherent first", (a, b) => (b.coherence ?? -2) - (a.coherence ?? -2)],
+  id: ["by number", (a, b) => a.id - b.id],
+  words: ["by first word", (a, b) => (labelOf(a, 1)[0] || "").localeCompare(labelOf(b, 1)[0] || "")],
+};
+const largest = Math.max(...topics.map((topic) => topic.weight), 1e-12);
+
+function topicRow(topic, state) {
+  const chosen = state.topic === topic.id;
+  const words = labelOf(topic, 10).flatMap((word, i) => [i ? ", " : "", ...marked(word, state.query)]);
+  return el("li", {}, el("button", { type: "button", class: "row", "data-topic": topic.id,
+    "aria-current": chosen ? "true" : null, onclick: () => go({ topic: topic.id, document: null }) },
+    el("span", { class: "head" },
+      el("span", {}, `topic ${topic.id}`), bar(topic.weight / largest),
+      el("span", { class: "number" }, percent(topic.weight)),
+      topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`)),
+    el("span", { class: "words" }, ...words)));
+}
+
+function listView(state) {
+  const found = topics.filter((topic) => matches(topic, state.query)).sort(SORTS[state.sort][1]);
+  const said = state.query ? `${found.length} of ${topics.length} topics have “${state.query}”` : `${topics.length} topics`;
+  return [el("p", { class: "soft", role: "status", id: "found" }, said),
+    el("ul", { class: "list", "aria-label": "Topics" }, found.map((topic) => topicRow(topic, state)))];
+}
+
+// Topics by group after all merges of the tree but the last few.
+function groupsOf(n) {
+  const size = data.tree.order.length;
+  const parent = new Map();
+  data.tree.merges.slice(0, Math.max(0, size - n)).forEach(([a, b], i) => {
+    parent.set(a, size + i);
+    parent.set(b, size + i);
+  });
+  const groups = new Map();
+  for (const leaf of data.tree.order) {
+    let node = leaf;
+    while (parent.has(node)) node = parent.get(node);
+    groups.set(node, [...(groups.get(node) || []), topics[leaf]]);
+  }
+  return [...groups.values()];
+}
+
+function groupView(state) {
+  const most = Math.min(60, data.tree.order.length);
+  const groups = groupsOf(Math.min(state.groups, most));
+  const slider = el("input", { type: "range", min: 1, max: most, step: 1, value: Math.min(state.groups, most),
+    id: "groups", oninput: (event) => go({ groups: Number(event.target.value) }, true) });
+  return [el("div", { class: "tools" },
+    el("label", { class: "grow" }, `${groups.length} groups of similar topics`, slider)),
+    ...groups.map((members) => {
+      const found = members.filter((topic) => matches(topic, state.query));
+      const weight = members.reduce((sum, topic) => sum + topic.weight, 0);
+      const open = found.some((topic) => topic.id === state.topic) || (state.query && found.length > 0);
+      return found.length === 0 ? null : el("details", { class: "group", open: Boolean(open) },
+        el("summary", {}, el("strong", {}, sharedWords(members, 6).join(", ")),
+          el("span", { class: "soft" }, ` ${members.length} topics, ${percent(weight)}`)),
+        el("ul", { class: "list" }, found.map((topic) => topicRow(topic, state))));
+    }),
+    topics.length > data.tree.order.length
+      ? el("p", { class: "soft" }, `The smallest ${topics.length - data.tree.order.length} topics are in the list alone.`)
+      : null];
+}
+
+function dataView() {
+  return [el("h2", {}, "Data and learning"),
+    el("dl", {}, data.facts.map(([label, value]) => el("div", {}, el("dt", {}, label), el("dd", {}, value)))),
+    ...data.curves.map(curve),
+    data.load ? el("section", {}, el("h3", {}, "Load the model"), el("pre", { tabindex: "0" }, data.load)) : null,
+    el("section", {}, el("h3", {}, "What the numbers are"),
+      el("p", {}, "The percentage of a topic is the share of all words of the texts that it explains. Coherence is the "
+        + "mean normalised pointwise mutual information of pairs of its ten most probable words: 1 when they always occur "
+        + "in the same documents, 0 when they are independent, -1 when they never meet."),
+      el("p", {}, "Words are sorted by relevance: at the end of the slider by their probability in the topic, at its "
+        + "beginning by how much more probable they are in the topic than in all texts. The circles of the map are the "
+        + "larger the larger the topic; similar topics are near each other, and distances far apart mean little.")),
+    el("p", { class: "soft" }, data.made)];
+}

@@ -1,0 +1,125 @@
+"""One pass over the documents: how large topics are, who represents them, when and where they occur."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from sparsemix.metrics._checks import read_counts, read_topics
+
+# Rows of doc_topic that exist at a time.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What one pass over the documents gives.
+
+    ``weights`` (K,) are shares of all tokens; ``documents`` and ``shares`` (K, n) the documents with the largest
+    shares of each topic, largest first; ``strata`` one array (bins, K) of mean shares for each of the strata.
+    """
+
+    weights: np.ndarray
+    documents: np.ndarray
+    shares: np.ndarray
+    strata: list
+    n_tokens: float
+
+
+def gather(model, X, n_documents=3, strata=(), observe=None):
+    """Go over the documents.
+
+    Parameters
+    ----------
+    model : estimator
+        With ``components_`` and ``transform``.
+    X : CSR matrix of shape (n_documents, n_words)
+        Counts.
+    n_documents : int, default=3
+        Representatives of a topic.
+    strata : sequence of int ndarray of shape (n_documents,), default=()
+        Bins of the documents; -1 is none.
+    observe : callable, default=None
+        Called with the first row and the shares (n, K) of each block.
+
+    Returns
+    -------
+    gathered : Gathered
+    """
+    n_components = len(model.components_)
+    weights, n_tokens = np.zeros(n_components), 0.0
+    shares, documents = np.zeros((n_components, 0)), np.zeros((n_components, 0), dtype=np.int64)
+    sums = [np.zeros((max(0, int(codes.max(initial=-1))) + 1, n_components)) for codes in strata]
+    for rows in gen_batches(X.shape[0], BLOCK):
+        doc_topic = shares_of(model, X[rows])
+        if observe is not None:
+            observe(rows.start, doc_topic)
+        tokens = np.asarray(X[rows].sum(axis=1), dtype=np.float64).ravel()
+        weights += tokens @ doc_topic
+        n_tokens += tokens.sum()
+        for codes, total in zip(strata, sums, strict=True):
+            known = np.flatnonzero(codes[rows] >= 0)
+            np.add.at(total, codes[rows][known], doc_topic[known])
+        shares = np.hstack([shares, doc_topic.T])
+        numbers = np.broadcast_to(np.arange(rows.start, rows.stop), doc_topic.T.shape)
+        documents = np.hstack([documents, numbers])
+        best = np.argsort(-shares, axis=1, kind="stable")[:, :n_documents]
+        shares, documents = np.take_along_axis(shares, best, axis=1), np.take_along_axis(documents, best, axis=1)
+    means = [total / np.maximum(np.bincount(codes[codes >= 0], minlength=len(total)), 1)[:, None]
+             for codes, total in zip(strata, sums, strict=True)]  # fmt: skip
+    return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, n_tokens)
+
+
+def shares_of(model, X):
+    """Shares of topics in documents; those of a model whose rows do not sum to one are divided by their sums."""
+    doc_topic = np.asarray(model.transform(X), dtype=np.float64)
+    totals = doc_topic.sum(axis=1, keepdims=True)
+    return np.divide(doc_topic, totals, out=np.full_like(doc_topic, 1.0 / doc_topic.shape[1]), where=totals > 0)
+
+
+def representative_documents(model, X, n_documents=3):
+    """Documents in which each topic has its largest shares.
+
+    Read them beside the words: they say what a topic is about when its words do not.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted topic model with ``components_`` and ``transform``, scikit-learn's own included.
+    X : {array-like, sparse matrix} of shape (n_documents, n_words)
+        Counts of the documents to choose from. They are read in blocks.
+    n_documents : int, default=3
+        How many for each topic.
+
+    Returns
+    -------
+    documents : ndarray of shape (n_components, min(n_documents, n_rows)), int64
+        Rows of X, the largest share first and the lower row first among equals.
+    shares : ndarray of the same shape
+        The topic's share of each.
+
+    Raises
+    ------
+    ValueError
+        For counts that are negative or not finite, and for another number of words than the topics have.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseLDA, representative_documents
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> lda = SparseLDA(10, random_state=0).fit(X)
+    >>> documents, shares = representative_documents(lda, X, n_documents=2)
+    >>> documents.shape, bool(shares.min() > 0)
+    ((10, 2), True)
+    """
+    X = check_documents(model, X)
+    found = gather(model, X, n_documents)
+    return found.documents, found.shares
+
+
+def check_documents(model, X):
+    """Counts as CSR, of the words that the topics have."""
+    weights = read_topics(model, "model")
+    return sparse.csr_matrix(read_counts(X, n_words=weights.shape[1]))

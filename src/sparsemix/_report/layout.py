@@ -1,0 +1,86 @@
+"""Topics beside each other: distances, similar ones, a map, a tree."""
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+# Topics that have a place on the map and in the tree: memory and time are quadratic.
+MOST_TOPICS = 2000
+# With fewer topics the two directions in which they differ most show all there is to see.
+LEAST_NEIGHBOURS = 12
+# Bytes of the probabilities at hand.
+BLOCK = 1 << 26
+
+
+def affinities(components):
+    """Bhattacharyya coefficients of all pairs of topics (K, K): 1 for equal ones, 0 without a common word."""
+    n_topics, n_words = components.shape
+    totals = components.sum(axis=1, dtype=np.float64)
+    out = np.zeros((n_topics, n_topics))
+    width = max(1, BLOCK // (4 * n_topics))
+    for start in range(0, n_words, width):
+        roots = np.sqrt(components[:, start : start + width] / totals[:, None], dtype=np.float32)
+        out += roots @ roots.T
+    np.fill_diagonal(out, 1.0)
+    return np.clip((out + out.T) / 2, 0.0, 1.0)
+
+
+def similar_topics(affinity, n=5):
+    """For each topic the most similar others, most similar first: indices (K, n) and affinities."""
+    others = affinity.copy()
+    np.fill_diagonal(others, -1.0)
+    order = np.argsort(-others, axis=1, kind="stable")[:, : min(n, len(affinity) - 1)]
+    return order, np.take_along_axis(others, order, axis=1)
+
+
+def topic_map(affinity):
+    """Places of topics in the plane (K, 2), within -1 and 1: similar topics are near each other.
+
+    The two principal coordinates of the Hellinger distances; with many topics t-SNE from there, since in two
+    directions hundreds of topics lie on top of each other.
+    """
+    n_topics = len(affinity)
+    distances = np.sqrt(1.0 - affinity)
+    places = principal_coordinates(distances)
+    if n_topics >= LEAST_NEIGHBOURS:
+        from sklearn.manifold import TSNE
+
+        start = 1e-4 * places / (places.std() or 1.0)
+        perplexity = min(15.0, (n_topics - 1) / 4)
+        places = TSNE(perplexity=perplexity, metric="precomputed", init=start.astype(np.float32), random_state=0,
+                      learning_rate="auto").fit_transform(distances).astype(np.float64)  # fmt: skip
+    places = places - (places.min(axis=0) + places.max(axis=0)) / 2
+    return places / (np.abs(places).max() or 1.0)
+
+
+def principal_coordinates(distances):
+    """Classical scaling to two dimensions."""
+    squares = distances**2
+    centred = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
+    values, vectors = np.linalg.eigh(centred)
+    values, vectors = values[::-1][:2], vectors[:, ::-1][:, :2]
+    vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    places = np.zeros((len(distances), 2))
+    places[:, : len(values)] = vectors * np.sqrt(np.maximum(values, 0.0))
+    return places
+
+
+def topic_tree(affinity):
+    """Merges of topics, the most similar first, and the order of the leaves.
+
+    Ward's method; Hellinger distances are Euclidean ones of square roots of probabilities, which it needs.
+
+    Returns
+    -------
+    merges : ndarray of shape (K - 1, 2), int
+        Merge i joins two nodes into node K + i; nodes below K are topics.
+    order : ndarray of shape (K,), int
+        Topics so that those which merge are beside each other.
+    """
+    n_topics = len(affinity)
+    if n_topics < 2:
+        return np.zeros((0, 2), dtype=int), np.arange(n_topics)
+    distances = np.sqrt(1.0 - affinity)
+    np.fill_diagonal(distances, 0.0)
+    tree = linkage(squareform(distances, checks=False), "ward")
+    return tree[:, :2].astype(int), leaves_list(tree)

@@ -1,0 +1,344 @@
+"""A report on topics: what is shown of them, as a page and as a table."""
+
+import math
+from datetime import date
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from sparsemix._report.gathering import check_documents, gather
+from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
+from sparsemix._report.page import html_page
+from sparsemix._report.passages import passages
+from sparsemix._report.relevance import relevant_words
+from sparsemix._report.strata import bins_of_dates, bins_of_groups
+from sparsemix._report.writing import replacing
+from sparsemix._version import __version__
+from sparsemix.metrics import topic_coherence
+
+# Documents that are shown in all, and for one topic; words of a topic.
+DOCUMENTS, OF_TOPIC = 1000, 5
+WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
+# Between frequency and distinctiveness: the value that people named topics best by (Sievert and Shirley 2014).
+RELEVANCE = 0.6
+# Records of a fit that make a curve.
+CURVES = {
+    "score": "Held-out log-likelihood of a token",
+    "coherence": "Coherence (mean NPMI)",
+    "lower_bound_per_token": "Lower bound of a token",
+    "log_joint_per_token": "Log joint probability of a token",
+}
+
+
+def report(
+    model,
+    X,
+    vocabulary=None,
+    *,
+    documents=None,
+    names=None,
+    dates=None,
+    groups=None,
+    title="Topics",
+    facts=(),
+    n_documents=None,
+    n_top_words=None,
+    observe=None,
+):
+    """Topics as a page to read, explore and hand on: one HTML file that works offline.
+
+    It has a searchable list of topics, whose words are sorted by relevance between frequency and distinctiveness
+    ([1]_), a map and a tree of topics, and for each topic its words beside their frequency in the corpus, the
+    documents that represent it with coloured words, similar topics, and its share over time or by group. It takes any
+    topic model, scikit-learn's own included.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted topic model with ``components_`` and ``transform``.
+    X : {array-like, sparse matrix} of shape (n_documents, n_words)
+        Counts; ``transform`` reads them in blocks.
+    vocabulary : array-like of str or vectorizer, default=None
+        The words, or what counted them (anything with ``get_feature_names_out``). None means the names that the
+        model's data came with; a model without any shows the numbers of columns, and says so.
+    documents : sequence of str, default=None
+        Texts. Of those that are shown, the first 1,500 characters are in the report; without texts it has their words.
+    names : sequence of str, default=None
+        What to call documents; None numbers them from 0, as X does.
+    dates : sequence, default=None
+        Dates of documents: years, dates, or their text in ISO 8601; None for a document without one.
+    groups : sequence, default=None
+        Groups of documents, such as authors or sections.
+    title : str, default="Topics"
+        Heading of the page.
+    facts : sequence of (str, str), default=()
+        Labels and values to begin with, beside those that follow from the data.
+    n_documents : int, default=None
+        Documents shown for each topic. None means 5, and fewer for more than 200 topics: at most 1,000 in all.
+    n_top_words : int, default=None
+        Words shown for each topic at once. None means 20, and 12 for more than 300 topics.
+    observe : callable, default=None
+        Called with the first row and the shares (n, n_components) of each block of documents.
+
+    Returns
+    -------
+    report : Report
+        With ``save(path)`` and ``table()``; a notebook shows it.
+
+    Raises
+    ------
+    ValueError
+        For counts that are negative or not finite, and for texts, names, dates, groups or words of another number.
+
+    References
+    ----------
+    .. [1] Sievert, C. and Shirley, K. (2014). "LDAvis: A method for visualizing and interpreting topics". ACL Workshop
+       on Interactive Language Learning, Visualization, and Interfaces.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseLDA, report
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> lda = SparseLDA(10, random_state=0).fit(X)
+    >>> page = report(lda, X, [f"pixel{i}" for i in range(X.shape[1])])
+    >>> len(page.table())
+    10
+    """
+    X = check_documents(model, X)
+    feature_names, facts = words_of(model, vocabulary, X.shape[1], list(facts))
+    for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups")):
+        if values is not None and len(values) != X.shape[0]:
+            raise ValueError(f"{name} has {len(values)} entries and X has {X.shape[0]} rows; give one for each row")
+    components = model.components_
+    n_topics = len(components)
+    per_topic = max(1, min(OF_TOPIC, DOCUMENTS // n_topics)) if n_documents is None else n_documents
+    shown = min(X.shape[1], (WORDS if n_topics <= MANY else WORDS_OF_MANY) if n_top_words is None else n_top_words)
+
+    strata = [(label, *bins(values)) for label, bins, values in
+              (("Share over time", bins_of_dates, dates), ("Share by group", bins_of_groups, groups))
+              if values is not None]  # fmt: skip
+    gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
+    coherence, remark = coherence_of(components, X, min(10, X.shape[1]))
+    if remark:
+        facts.append(("coherence (mean NPMI)", remark))
+
+    word_counts = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
+    order = np.argsort(-gathered.weights, kind="stable")
+    numbers = Numbers()
+    topics = [
+        topic_record(k, components[k], gathered, coherence, word_counts, shown, numbers)
+        for k in order.tolist()
+    ]  # fmt: skip
+    affinity = affinities(components[[topic["id"] for topic in topics[:MOST_TOPICS]]])
+    place_topics(topics, affinity)
+    for topic in topics:
+        k = topic["id"]
+        topic["strata"] = [short(share[:, k]) for share in gathered.strata]
+    rows = document_rows(topics)
+    tokens = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
+    told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
+    for record, row in zip(told, rows, strict=True):
+        record["name"] = str(row if names is None else names[row])
+        record["about"] = [str(values[row]) for values in (dates, groups) if values is not None and values[row]]
+    data = {
+        "title": title,
+        "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics), *facts]],
+        "made": f"sparsemix {__version__}, {date.today().isoformat()}",
+        "nTokens": gathered.n_tokens,
+        "shown": shown,
+        "relevance": RELEVANCE,
+        "words": [str(feature_names[v]) for v in numbers.values],
+        "counts": short(word_counts[numbers.values]),
+        "topics": topics,
+        "tree": dict(zip(("merges", "order"), (part.tolist() for part in topic_tree(affinity)), strict=True)),
+        "strata": [
+            {"label": label, "bins": labels, "sizes": np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()}
+            for label, codes, labels in strata
+        ],
+        "documents": told,
+        "curves": curves_of(model),
+    }
+    return Report(data)
+
+
+class Report:
+    """A report on topics: a page, shown by notebooks and saved as one file, and a table.
+
+    Made by :func:`report`.
+
+    Parameters
+    ----------
+    data : dict
+        What the page shows.
+
+    Examples
+    --------
+    >>> from sparsemix import Report
+    >>> Report({"title": "None", "topics": [], "words": []}).table()
+    []
+    """
+
+    def __init__(self, data):
+        self.data = data
+
+    def html(self):
+        """The page.
+
+        Returns
+        -------
+        html : str
+        """
+        return html_page(self.data)
+
+    def save(self, path):
+        """Write the page to a file; an older one is replaced when the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to.
+
+        Returns
+        -------
+        path : Path
+        """
+        with replacing(path) as file:
+            file.write(self.html().encode())
+        return Path(path)
+
+    def table(self, n_top_words=10):
+        """The topics, the largest first.
+
+        Parameters
+        ----------
+        n_top_words : int, default=10
+            Words of each topic.
+
+        Returns
+        -------
+        rows : list of dict
+            With "topic" (its index), "weight" (share of all tokens), "coherence" (NPMI; None where there is none),
+            "words" (most probable first) and "relevant_words" (between frequency and distinctiveness).
+        """
+        return [
+            {
+                "topic": topic["id"], "weight": topic["weight"], "coherence": topic["coherence"],
+                "words": [self.data["words"][v] for v in topic["words"][:n_top_words]],
+                "relevant_words": [self.data["words"][v] for v in self._relevant(topic)[:n_top_words]],
+            }
+            for topic in self.data["topics"]
+        ]  # fmt: skip
+
+    def _relevant(self, topic):
+        """Words of a topic by relevance."""
+        total = sum(self.data["counts"]) if not self.data.get("nTokens") else self.data["nTokens"]
+        lift = {v: math.log(max(p, 1e-300)) - (1 - RELEVANCE) * math.log(max(self.data["counts"][v], 0.5) / total)
+                for v, p in zip(topic["words"], topic["p"], strict=True)}  # fmt: skip
+        return sorted(lift, key=lambda v: -lift[v])
+
+    def _repr_html_(self):
+        """The page in a frame of its own, for notebooks."""
+        return (
+            f'<iframe title="{escape(self.data["title"])}" style="width:100%;height:720px;border:0" '
+            f'sandbox="allow-scripts" srcdoc="{escape(self.html())}"></iframe>'
+        )
+
+    def __repr__(self):
+        return f"<Report of {len(self.data['topics'])} topics; save(path) writes it>"
+
+
+class Numbers:
+    """Words that occur in the report, numbered as they come."""
+
+    def __init__(self):
+        self.of, self.values = {}, []
+
+    def __call__(self, v):
+        if v not in self.of:
+            self.of[v] = len(self.values)
+            self.values.append(v)
+        return self.of[v]
+
+
+def words_of(model, vocabulary, n_words, facts):
+    """Names of the columns, and a fact that says so if they have none."""
+    if vocabulary is None:
+        vocabulary = getattr(model, "feature_names_in_", None)
+    if hasattr(vocabulary, "get_feature_names_out"):
+        vocabulary = vocabulary.get_feature_names_out()
+    if vocabulary is None:
+        facts = [*facts, ("names of words", "not given: numbers of columns are shown")]
+        return [f"column {v}" for v in range(n_words)], facts
+    if len(vocabulary) != n_words:
+        raise ValueError(f"vocabulary has {len(vocabulary)} words and X has {n_words} columns; give one for each")
+    return vocabulary, facts
+
+
+def sizes(X, gathered, n_topics):
+    """Facts that every report begins with."""
+    numbers = ("documents", X.shape[0]), ("words", gathered.n_tokens), ("vocabulary", X.shape[1]), ("topics", n_topics)
+    return [(label, f"{value:,.0f}") for label, value in numbers]
+
+
+def coherence_of(components, X, n_top_words):
+    """Coherence of topics, or none and why."""
+    try:
+        return topic_coherence(components, X, measure="npmi", n_top_words=n_top_words), ""
+    except ValueError as error:
+        return np.full(len(components), np.nan), f"not available ({error})"
+
+
+def topic_record(k, row, gathered, coherence, word_counts, n_words, numbers):
+    """What the page knows of a topic."""
+    words, probabilities = relevant_words(row, gathered.weights[k], word_counts, n_words)
+    documents = zip(gathered.documents[k].tolist(), gathered.shares[k].tolist(), strict=True)
+    return {
+        "id": k,
+        "weight": float(gathered.weights[k]),
+        "coherence": None if np.isnan(coherence[k]) else round(float(coherence[k]), 4),
+        "words": [numbers(v) for v in words.tolist()],
+        "p": short(probabilities),
+        "documents": [[d, round(s, 3)] for d, s in documents if s > 0],
+    }
+
+
+def place_topics(topics, affinity):
+    """Places on the map, and similar topics, for the largest of them, whose affinities these are."""
+    places = topic_map(affinity)
+    others, near = similar_topics(affinity)
+    for i, topic in enumerate(topics[: len(affinity)]):
+        topic["at"] = [round(float(c), 3) for c in places[i]]
+        topic["similar"] = [[topics[j]["id"], round(float(a), 3)] for j, a in zip(others[i], near[i], strict=True)]
+    for topic in topics[len(affinity) :]:
+        topic |= {"at": None, "similar": []}
+
+
+def document_rows(topics):
+    """Rows of the documents that are shown; topics then name them by their places."""
+    places = {}
+    for topic in topics:
+        for document in topic["documents"]:
+            document[0] = places.setdefault(document[0], len(places))
+    return list(places)
+
+
+def curves_of(model):
+    """Curves of learning, from the history of a fit."""
+    history = getattr(model, "history_", None)
+    curves = []
+    for key, label in CURVES.items():
+        points = [
+            [record.get("n_iter", i), round(record.get("seconds", 0.0), 3), float(f"{record[key]:.7g}")]
+            for i, record in enumerate(history or [], start=1)
+            if isinstance(record, dict) and np.isfinite(record.get(key, np.nan))
+        ]
+        if len(points) > 1:
+            curves.append({"label": label, "points": points})
+    return curves
+
+
+def short(values):
+    """Numbers with four digits that count."""
+    return [float(f"{value:.4g}") for value in values]

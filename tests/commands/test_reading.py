@@ -1,0 +1,230 @@
+"""Texts honestly read: encodings, words of many scripts, formats, and warnings of what is wrong."""
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+from sparsemix._commands.reading import files as _files
+from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+
+ALL = Words(stop_words=None)
+
+
+def corpus_of(tmp_path, content, name="file.txt", **options):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_corpus(path, words=options.pop("words", ALL), **options)
+
+
+# -- encodings
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_marks_say_the_encoding(tmp_path, encoding):
+    corpus = corpus_of(tmp_path, "größe words\nnaïve words\n".encode(encoding))
+    assert corpus.feature_names.tolist() == ["größe", "naïve", "words"]
+    assert corpus.warnings == ()
+
+
+def test_other_bytes_are_counted_and_told(tmp_path):
+    content = "größe words\nnaïve words\n".encode("latin-1")
+    corpus = corpus_of(tmp_path, content)
+    (warning,) = corpus.warnings
+    assert warning.startswith("3 bytes in 2 places are not utf-8 and part words; name the encoding")
+    assert "--encoding latin-1" in warning
+    corpus = corpus_of(tmp_path, content, encoding="latin-1")
+    assert corpus.feature_names.tolist() == ["größe", "naïve", "words"]
+    assert corpus.warnings == ()
+
+
+def test_utf_16_without_a_mark_is_no_text_unless_it_is_said(tmp_path):
+    content = "größe words\n".encode("utf-16-le")
+    with pytest.raises(ValueError, match="say --encoding utf-16-le"):
+        corpus_of(tmp_path, content)
+    assert "größe" in corpus_of(tmp_path, content, encoding="utf-16-le").feature_names
+
+
+def test_halves_of_characters_in_json_are_counted(tmp_path):
+    corpus = corpus_of(tmp_path, '{"text": "good words \\ud800 here"}\n', "file.jsonl")
+    assert "bytes in 1 places" in corpus.warnings[0]
+    assert "words" in corpus.feature_names
+
+
+def test_composed_and_decomposed_letters_are_one_word(tmp_path):
+    assert corpus_of(tmp_path, "cafe\u0301\ncaf\u00e9\n").feature_names.tolist() == ["café"]
+
+
+# -- words
+
+
+def test_letters_keep_their_marks(tmp_path):
+    text = "हिन्दी भाषा में किताब\nكِتَابٌ جَدِيدٌ\nकिताब"
+    words = corpus_of(tmp_path, text).feature_names.tolist()
+    assert {"हिन्दी", "भाषा", "किताब", "كِتَابٌ", "جَدِيدٌ"} <= set(words)
+
+
+def test_segmented_texts_keep_short_words(tmp_path):
+    corpus = corpus_of(tmp_path, "自然 语言 处理\n日本語 の 文\nภาษา ไทย\n")
+    assert {"自然", "语言", "の", "文", "ภาษา"} <= set(corpus.feature_names)
+    assert corpus.warnings == ()
+
+
+@pytest.mark.parametrize("text", ["自然语言处理是计算机科学领域中的一个重要方向", "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำ"])
+def test_texts_without_spaces_need_a_segmenter(tmp_path, text):
+    corpus = corpus_of(tmp_path, "\n".join([text, text[1:], text[2:]]))
+    assert "cut them into words first (jieba" in corpus.warnings[0]
+
+
+def test_words_as_long_as_sentences_and_empty_documents_are_told(tmp_path):
+    corpus = corpus_of(tmp_path, "\n".join(["averyveryverylongwordthatisasentence" * 2, "12 34", "56"]))
+    assert "2 of 3 documents have no word of the vocabulary; see --token-pattern" in corpus.warnings[0]
+    assert "more than 20 letters" in corpus.warnings[1]
+    assert corpus.left_out == {"documents without a word of the vocabulary": 2}
+    assert corpus.n_empty == 2
+
+
+def test_words_can_be_chosen(tmp_path):
+    def words(**options):
+        corpus = corpus_of(tmp_path, "the b2b of ai in 2024\nthe rare word\n", words=Words(**options))
+        return set(corpus.feature_names)
+
+    assert words() == {"rare", "word"}
+    assert words(stop_words=None) == {"the", "rare", "word"}
+    assert words(token_pattern="words", stop_words=None) >= {"b2b", "of", "ai", "2024"}
+    assert words(token_pattern=r"\b\d+\b") == {"2024"}
+    assert "rare word" in words(ngram_range=(1, 2))
+    assert words(stop_words=None, min_df=2) == {"the"}
+    (tmp_path / "stop").write_text("The\nRARE\n")
+    assert words(stop_words=tmp_path / "stop") == {"word"}
+    (tmp_path / "only").write_bytes("\ufeffrare\nabsent\n".encode())
+    assert words(vocabulary=tmp_path / "only") == {"rare", "absent"}
+
+
+def test_a_vectorizer_of_ones_own(tmp_path):
+    joblib.dump(CountVectorizer(analyzer="char", ngram_range=(2, 2)), tmp_path / "new")
+    assert "ap" in corpus_of(tmp_path, "apple\npear\n", words=Words(vectorizer=tmp_path / "new")).feature_names
+    joblib.dump(TfidfVectorizer().fit(["apple pear"]), tmp_path / "fitted")
+    corpus = corpus_of(tmp_path, "apple tree\nplum\n", words=Words(vectorizer=tmp_path / "fitted"))
+    assert corpus.feature_names.tolist() == ["apple", "pear"]
+    assert corpus.counts.shape == (1, 2)
+    joblib.dump([1], tmp_path / "list")
+    with pytest.raises(ValueError, match="holds a list, which has no fit_transform"):
+        corpus_of(tmp_path, "apple", words=Words(vectorizer=tmp_path / "list"))
+
+
+# -- formats
+
+
+RECORDS = [
+    {"key": "a", "body": "apple pear", "day": "2024-01-05", "who": "x"},
+    {"key": "b", "body": None, "day": "2024-01-06", "who": "y"},
+    {"key": "c", "body": "plum pear", "day": None, "who": "y"},
+]
+FIELDS = Fields("body", "key", "day", "who")
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "one line", "pretty", "several"])
+def test_json_in_every_form(tmp_path, form):
+    content = {
+        "lines": "\n".join(map(json.dumps, RECORDS)), "array": json.dumps(RECORDS, indent=1),
+        "one line": json.dumps(RECORDS), "pretty": "\n".join(json.dumps(record, indent=2) for record in RECORDS),
+        "several": json.dumps(RECORDS[:2]) + "\n\n" + json.dumps(RECORDS[2:]),
+    }[form]  # fmt: skip
+    corpus = corpus_of(tmp_path, content, "file.json", fields=FIELDS)
+    assert_records(corpus)
+
+
+def assert_records(corpus):
+    assert corpus.names == ["a", "c"]
+    assert corpus.dates == ["2024-01-05", ""]
+    assert corpus.groups == ["x", "y"]
+    assert corpus.left_out == {"records without a text": 1}
+    assert [corpus.texts[i] for i in range(2)] == ["apple pear", "plum pear"]
+
+
+def test_json_of_strings(tmp_path):
+    assert corpus_of(tmp_path, '["apple pear", "plum"]', "file.json").names == ["apple pear", "plum"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_tables(tmp_path, delimiter):
+    file = io.StringIO()
+    table = csv.writer(file, delimiter=delimiter)
+    table.writerows([["who", "body", "key"], ["x", 'apple, "red";\npear\tand | more', "a"], [], ["y", "plum", "c"]])
+    corpus = corpus_of(tmp_path, file.getvalue(), "file.csv", fields=Fields("body", "key", None, "who"))
+    assert corpus.names == ["a", "c"]
+    assert corpus.groups == ["x", "y"]
+    assert corpus.texts[0] == 'apple, "red";\npear\tand | more'
+    assert {"apple", "red", "pear", "plum"} <= set(corpus.feature_names)
+    assert "body" not in corpus.feature_names
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.Table.from_pylist(RECORDS), tmp_path / "file.parquet")
+    assert_records(read_corpus(tmp_path / "file.parquet", fields=FIELDS, words=ALL))
+    with pytest.raises(ValueError, match=r"has no text in the field 'text' \(it has 'key', 'body', 'day', 'who'\)"):
+        read_corpus(tmp_path / "file.parquet")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_packed_files_are_found_by_their_first_bytes(tmp_path, pack):
+    corpus = corpus_of(tmp_path, pack(b"apple pear\nplum\n"), "no ending.txt")
+    assert corpus.feature_names.tolist() == ["apple", "pear", "plum"]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "one.txt.gz").write_bytes(pack(b"apple"))
+    (tmp_path / "folder" / "two.txt").write_bytes(pack(b"pear"))
+    assert read_corpus(tmp_path / "folder", words=ALL).names == ["one.txt.gz", "two.txt"]
+    with pytest.raises(ValueError, match="is not a whole packed file"):
+        corpus_of(tmp_path, pack(np.random.default_rng(0).bytes(10_000).hex().encode())[:-20], "cut.txt")
+
+
+def test_folders_give_groups(tmp_path):
+    for name in ("a/one", "a/two", "b/three"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.txt").write_text("apple pear")
+    assert read_corpus(tmp_path, fields=Fields(group="folder"), words=ALL).groups == ["a", "a", "b"]
+    assert read_corpus(tmp_path, words=ALL).groups is None
+    (tmp_path / "c.txt").write_bytes(b"%PDF-1.7")
+    with pytest.raises(ValueError, match=r"c\.txt is a PDF document"):
+        read_corpus(tmp_path, words=ALL)
+
+
+@pytest.mark.parametrize("name", ["lines", "json"])
+def test_standard_input(monkeypatch, name):
+    content = b"apple pear\nplum\n" if name == "lines" else json.dumps(RECORDS, indent=1).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    corpus = read_corpus("-", kind="auto" if name == "lines" else "json", fields=FIELDS, words=ALL)
+    assert corpus.feature_names.tolist() == ["apple", "pear", "plum"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"%PDF")))
+    with pytest.raises(ValueError, match=r"^standard input is a PDF document"):
+        read_corpus("-")
+
+
+def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "LONGEST_LINE", 1 << 16)
+    with pytest.raises(ValueError, match="line 2 is longer than 65,536 characters"):
+        corpus_of(tmp_path, gzip.compress(b"apple\n" + bytes([65]) * (1 << 20)))
+    monkeypatch.setattr(_files, "LARGEST_FILE", 1 << 16)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "bomb.txt.gz").write_bytes(gzip.compress(bytes([65]) * (1 << 20)))
+    with pytest.raises(ValueError, match="is longer than 65,536 characters"):
+        read_corpus(tmp_path / "folder")
+
+
+def test_excerpts_are_the_beginnings_of_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "IN_MEMORY", 100)
+    texts = [f"größe {'word ' * 1000}", "apple", "12", "pear"]
+    corpus = corpus_of(tmp_path, "\n".join(texts))
+    assert [corpus.texts[i] for i in range(3)] == [texts[0][:2000], "apple", "pear"]
+    assert len(corpus.texts) == 3
