@@ -281,12 +281,10 @@ class NotedLDA(ExactLDA):
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])  # the others keep samples, a topic for each token
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 def test_counts_of_a_document_are_its_tokens(init_params, exclude_own, sampler):
-    if sampler in ("gibbs", "sparse") and exclude_own == "both":
-        pytest.skip("refused")
     if sampler == "mhw" and exclude_own == "none":
         pytest.skip("steps that start from nothing approach the number of tokens")
     est = lda(NotedLDA, init_params=init_params, exclude_own=exclude_own, sampler=sampler, max_iter=5).fit(X)

@@ -199,15 +199,15 @@ class DocumentMemory:
         _memory.fill_rows(*kept[:3], out)
         return True
 
-    def remember(self, numbers, doc_topic, states=None):
-        """Keep N_dk (n, K) and the states that belong to it, when the next visit will want it."""
+    def remember(self, numbers, doc_topic):
+        """Keep N_dk (n, K), when the next visit will want it."""
         if self._cold(numbers):
             return
         n, n_topics = doc_topic.shape
         lengths, topics = np.empty(n, dtype=np.int32), np.empty(n * n_topics, dtype=topic_dtype(n_topics))
         values = np.empty(n * n_topics, dtype=doc_topic.dtype)
         n_kept = _memory.keep_large(doc_topic, self.share, lengths, topics, values)
-        self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), states)
+        self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), None)
 
     def recall_sparse(self, numbers):
         """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""

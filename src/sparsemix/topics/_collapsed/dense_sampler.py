@@ -108,11 +108,10 @@ class DenseSampler:
         """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics."""
         doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
         known = memory is not None and memory.recall(numbers, doc_topic)
-        states = self._states(x, numbers, memory)
-        if not known and states is None:
-            doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
-        elif not known:
-            doc_topic[...] = 0.0
+        kept = memory.states(numbers) if self.sampled and memory is not None else None
+        states = self._no_samples(x) if kept is None else kept.astype(np.int32)
+        if kept is None and not known:
+            doc_topic[...] = 0.0 if self.sampled else model.start_of(numbers, len(x)) * lengths[:, None]
         rates = None
         if self.local_rate is not None:
             rates = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0)))
@@ -122,15 +121,14 @@ class DenseSampler:
             alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, numbers + model.first_row, model.seed,
             model.n_steps, states, doc_topic, resp.values, resp.total, scratch.room,
         )  # fmt: skip
-        if memory is not None:
-            memory.remember(numbers, doc_topic, states)
+        if memory is not None and self.sampled:  # N_j follows from the samples
+            memory.remember_states(numbers, states)
+        elif memory is not None:
+            memory.remember(numbers, doc_topic)
 
-    def _states(self, x, numbers, memory):
-        """Samples of the tile's tokens: those of the last visit, none yet (-1), or None where nothing is sampled."""
-        if not self.sampled:
-            return None
-        states = None if memory is None else memory.states(numbers)
-        return np.full(_scvb.n_samples(x.counts), -1, dtype=np.int32) if states is None else states.astype(np.int32)
+    def _no_samples(self, x):
+        """Room for a sample of each token, none of which there is yet (-1); None where nothing is sampled."""
+        return np.full(_scvb.n_samples(x.counts), -1, dtype=np.int32) if self.sampled else None
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the rows of their words."""
