@@ -260,10 +260,10 @@ def test_topic_table_names_words_and_sorts_topics():
     assert weights == sorted(est.topic_weights_, reverse=True)
     for row in rows:
         order = np.argsort(-est.components_[row["topic"]], kind="stable")[:4]
-        assert row["words"] == [str(v) for v in order]  # without names, the columns' numbers
+        assert row["words"] == [f"column {v}" for v in order]  # without names, the columns' numbers, and it says so
     names = [f"word{v}" for v in range(V)]
     named = est.topic_table(feature_names=np.array(names), n_top_words=4)
-    assert [row["words"] for row in named] == [[f"word{v}" for v in row["words"]] for row in rows]
+    assert [row["words"] for row in named] == [[f"word{v.split()[1]}" for v in row["words"]] for row in rows]
     framed = lda().fit(pd.DataFrame(X.toarray(), columns=names))
     assert framed.topic_table()[0]["words"][0].startswith("word")
     assert framed.topic_table(feature_names=[n.upper() for n in names])[0]["words"][0].startswith("WORD")

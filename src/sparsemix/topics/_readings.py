@@ -119,13 +119,19 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         counts = self._fitted_part("stats")["count"]
         return counts / counts.sum()
 
+    @property
+    def topic_word_distribution_(self):
+        """Probability of each word in each topic, (n_components, n_features): rows sum to one; a copy."""
+        return self.components_ / self._fitted_part("totals")[:, None]
+
     def topic_table(self, feature_names=None, n_top_words=10):
         """The topics as rows of a table, the one with the most tokens first.
 
         Parameters
         ----------
-        feature_names : array-like of shape (n_features,), default=None
-            The words; None means the names that the data came with, or else the columns' numbers.
+        feature_names : array-like of shape (n_features,) or vectorizer, default=None
+            The words, or what counted them (anything with ``get_feature_names_out``); None means the names that the
+            data came with. Words without any are called "column 17".
         n_top_words : int, default=10
             Most probable words of each topic.
 
@@ -136,22 +142,44 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``pandas.DataFrame(rows)`` is the table.
         """
         check_is_fitted(self)
-        if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", None)
-        if feature_names is None:
-            feature_names = [str(v) for v in range(self.n_features_in_)]
-        feature_names = np.asarray(feature_names, dtype=object)
-        if feature_names.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"feature_names has shape {feature_names.shape}, expected ({self.n_features_in_},): one name for each "
-                "column of the data"
-            )
+        feature_names = self._words(feature_names)
         words = top_words(self, min(n_top_words, self.n_features_in_))
         weights = self.topic_weights_
         return [
             {"topic": int(k), "weight": float(weights[k]), "words": list(feature_names[words[k]])}
             for k in np.argsort(-weights, kind="stable")
         ]
+
+    def print_topics(self, feature_names=None, n_topics=20, n_top_words=10):
+        """Print the largest topics, one a line: index, share of all tokens, most probable words.
+
+        Parameters
+        ----------
+        feature_names : array-like of shape (n_features,) or vectorizer, default=None
+            As in ``topic_table``.
+        n_topics : int, default=20
+            How many topics.
+        n_top_words : int, default=10
+            Most probable words of each topic.
+        """
+        for row in self.topic_table(feature_names, n_top_words)[:n_topics]:
+            print(f"{row['topic']:5d} {row['weight']:7.2%}  {' '.join(map(str, row['words']))}")
+
+    def _words(self, feature_names):
+        """Names of the columns, wherever they come from."""
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        if hasattr(feature_names, "get_feature_names_out"):
+            feature_names = feature_names.get_feature_names_out()
+        if feature_names is None:
+            feature_names = [f"column {v}" for v in range(self.n_features_in_)]
+        feature_names = np.asarray(feature_names, dtype=object)
+        if feature_names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"feature_names has shape {feature_names.shape}, expected ({self.n_features_in_},): one name for each "
+                "column of the data"
+            )
+        return feature_names
 
     def _fitted_part(self, name):
         if "_fitted" not in vars(self):  # so that hasattr() is False before a fit

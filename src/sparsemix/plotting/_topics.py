@@ -1,0 +1,172 @@
+"""Topics as pictures: their words, how they were learned, when they occur, how they lie to each other."""
+
+import numpy as np
+
+from sparsemix._report.gathering import check_documents, gather
+from sparsemix._report.layout import affinities, topic_map
+from sparsemix._report.report import CURVES, words_of
+from sparsemix._report.strata import bins_of_dates
+from sparsemix.metrics import top_words
+
+
+def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, figure=None):
+    """Most probable words of the largest topics, as bars of their probabilities.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted topic model with ``components_``.
+    feature_names : array-like of str or vectorizer, default=None
+        The words, or what counted them.
+    n_topics : int, default=10
+        How many topics: those of the largest ``topic_weights_``, or the first where a model has none.
+    n_top_words : int, default=10
+        Words of a topic.
+    figure : matplotlib.figure.Figure, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    components = model.components_
+    names, _ = words_of(model, feature_names, components.shape[1], [])
+    order = largest(model, n_topics)
+    n_columns = min(5, len(order))
+    n_rows = -(-len(order) // n_columns)
+    figure = new_figure(figure, 2.6 * n_columns, 0.22 * n_rows * n_top_words + 0.6 * n_rows)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    words = top_words(components[order], min(n_top_words, components.shape[1]))
+    for axis, k, row in zip(axes, order, words, strict=False):
+        probabilities = components[k, row] / components[k].sum()
+        axis.barh(range(len(row)), probabilities)
+        axis.set_yticks(range(len(row)), [names[v] for v in row], fontsize=8)
+        axis.invert_yaxis()
+        axis.set_title(f"topic {k}", fontsize=9)
+        axis.tick_params(axis="x", labelsize=7)
+    for axis in axes[len(order) :]:
+        axis.set_axis_off()
+    return figure
+
+
+def plot_learning_curves(model, *, figure=None):
+    """What ``history_`` recorded after each pass: held-out score, coherence, or the bound.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with ``history_``.
+    figure : matplotlib.figure.Figure, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        When nothing was recorded; ``evaluate_every=1`` records a score.
+    """
+    records = {}
+    for key in CURVES:
+        points = [(record["n_iter"], record[key]) for record in model.history_ if key in record]
+        if points := [point for point in points if np.isfinite(point[1])]:
+            records[key] = points
+    if not records:
+        raise ValueError(f"this {type(model).__name__} has recorded nothing to draw; fit it with evaluate_every=1")
+    figure = new_figure(figure, 4.0 * len(records), 3.0)
+    for axis, (key, points) in zip(figure.subplots(1, len(records), squeeze=False)[0], records.items(), strict=True):
+        axis.plot(*zip(*points, strict=True), marker="o", markersize=3)
+        axis.set(xlabel="pass", title=CURVES[key])
+    return figure
+
+
+def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, figure=None):
+    """Mean shares of the largest topics by date, with bins of days, months, years or decades.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted topic model with ``components_`` and ``transform``.
+    X : {array-like, sparse matrix} of shape (n_documents, n_words)
+        Counts.
+    dates : sequence of length n_documents
+        Dates, years, or their text in ISO 8601; None for a document without one.
+    feature_names : array-like of str or vectorizer, default=None
+        The words, or what counted them.
+    n_topics : int, default=8
+        How many topics.
+    figure : matplotlib.figure.Figure, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        When no date can be read.
+    """
+    X = check_documents(model, X)
+    codes, labels = bins_of_dates(dates)
+    if not labels:
+        raise ValueError("dates has no date that can be read; give years, dates, or texts such as 2024-05-31")
+    gathered = gather(model, X, 1, [codes])
+    names, _ = words_of(model, feature_names, X.shape[1], [])
+    figure = new_figure(figure, 7.0, 4.0)
+    axis = figure.subplots()
+    for k in np.argsort(-gathered.weights, kind="stable")[:n_topics]:
+        words = top_words(model.components_[[k]], min(3, X.shape[1]))[0]
+        axis.plot(range(len(labels)), gathered.strata[0][:, k], label=f"{k}: {', '.join(names[v] for v in words)}")
+    ticks = np.unique(np.linspace(0, len(labels) - 1, min(8, len(labels))).astype(int))
+    axis.set_xticks(ticks, [labels[i] for i in ticks])
+    axis.set(ylabel="mean share of documents")
+    axis.legend(fontsize=7)
+    return figure
+
+
+def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
+    """Topics in the plane, similar ones near each other, areas by their weights.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted topic model with ``components_``; areas are by ``topic_weights_`` where it has them.
+    feature_names : array-like of str or vectorizer, default=None
+        The words, or what counted them.
+    n_labels : int, default=15
+        How many topics, the largest ones, have their first words beside them.
+    figure : matplotlib.figure.Figure, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    components = model.components_
+    names, _ = words_of(model, feature_names, components.shape[1], [])
+    places = topic_map(affinities(components))
+    weights = getattr(model, "topic_weights_", np.full(len(components), 1.0 / len(components)))
+    figure = new_figure(figure, 7.0, 7.0)
+    axis = figure.subplots()
+    axis.scatter(*places.T, s=2000 * weights / weights.max() / np.sqrt(len(weights)), alpha=0.4)
+    for k in largest(model, n_labels):
+        words = top_words(components[[k]], min(2, components.shape[1]))[0]
+        axis.annotate(f"{k} {' '.join(names[v] for v in words)}", places[k], fontsize=7, ha="center", va="center")
+    axis.set(xticks=[], yticks=[], aspect="equal")
+    return figure
+
+
+def largest(model, n_topics):
+    """Indices of the topics with the largest weights."""
+    weights = getattr(model, "topic_weights_", np.zeros(len(model.components_)))
+    return np.argsort(-weights, kind="stable")[:n_topics]
+
+
+def new_figure(figure, width, height):
+    """The figure, or a new one of a size in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained") if figure is None else figure

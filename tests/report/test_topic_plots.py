@@ -1,0 +1,81 @@
+"""Plots of topics say what the model says; the readings in words."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    themes = ["apple pear plum cherry", "river lake ocean brook", "guitar violin flute drum"]
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform([" ".join(rng.choice(themes[i % 3].split(), 12)) for i in range(60)])
+    return SparseLDA(3, n_nonzero=2, max_iter=10, tol=0, random_state=0).fit(X), X, vectorizer
+
+
+@pytest.mark.parametrize("estimator", [SparseLDA, SparseSCVB0LDA, CollapsedLDA])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_topic_word_distributions_are_distributions(fitted, estimator):
+    _, X, _ = fitted
+    model = estimator(3, max_iter=5, random_state=0).fit(X)
+    assert model.topic_word_distribution_.shape == (3, 12)
+    np.testing.assert_allclose(model.topic_word_distribution_.sum(axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(
+        model.topic_word_distribution_, model.components_ / model.components_.sum(axis=1, keepdims=True), rtol=1e-5
+    )
+    assert model.get_feature_names_out().tolist() == [f"{estimator.__name__.lower()}{k}" for k in range(3)]
+
+
+def test_tables_take_a_vectorizer_and_say_when_words_have_no_names(fitted, capsys):
+    model, _, vectorizer = fitted
+    assert model.topic_table(vectorizer) == model.topic_table(vectorizer.get_feature_names_out())
+    rows = model.topic_table(n_top_words=2)
+    assert all(word.startswith("column ") for row in rows for word in row["words"])
+    model.print_topics(vectorizer, n_topics=2, n_top_words=4)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[2:] for line in lines] == [row["words"] for row in model.topic_table(vectorizer, 4)[:2]]
+
+
+def test_plots(fitted, tmp_path):
+    pytest.importorskip("matplotlib")
+    from sparsemix import plotting
+
+    model, X, vectorizer = fitted
+    words = plotting.plot_top_words(model, vectorizer, n_topics=2, n_top_words=4)
+    row = model.topic_table(vectorizer, 4)[0]
+    assert [label.get_text() for label in words.axes[0].get_yticklabels()] == row["words"]
+    assert words.axes[0].get_title() == f"topic {row['topic']}"
+    curves = plotting.plot_learning_curves(model)
+    bounds = [record["lower_bound_per_token"] for record in model.history_]
+    np.testing.assert_allclose(curves.axes[0].lines[0].get_ydata(), bounds)
+    time = plotting.plot_topics_over_time(model, X, [2000 + i % 3 for i in range(60)], vectorizer)
+    assert len(time.axes[0].lines) == 3
+    # documents of the year 2000 + i are of theme i: each topic has one year
+    assert sorted(int(np.argmax(line.get_ydata())) for line in time.axes[0].lines) == [0, 1, 2]
+    places = plotting.plot_topic_map(model, vectorizer)
+    assert len(places.axes[0].collections[0].get_offsets()) == 3
+    for i, figure in enumerate((words, curves, time, places)):
+        figure.savefig(tmp_path / f"{i}.png")
+    with pytest.raises(ValueError, match="has no date that can be read"):
+        plotting.plot_topics_over_time(model, X, 60 * ["soon"])
+
+
+def test_plots_of_scikit_learns_topics(fitted):
+    pytest.importorskip("matplotlib")
+    from sparsemix import plotting
+
+    _, X, vectorizer = fitted
+    model = LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(X)
+    assert len(plotting.plot_top_words(model, vectorizer).axes) == 3
+    assert len(plotting.plot_topic_map(model, vectorizer).axes) == 1
+
+
+def test_pyldavis_takes_our_topics(fitted):
+    lda_model = pytest.importorskip("pyLDAvis.lda_model")
+    model, X, vectorizer = fitted
+    prepared = lda_model.prepare(model, X, vectorizer, n_jobs=1)
+    assert len(prepared.topic_coordinates) == 3
