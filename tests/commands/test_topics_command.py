@@ -176,6 +176,17 @@ def test_sparse_lda_can_be_chosen(tmp_path, capsys, texts):
     assert "Lower bound of a token" in (output / "report.html").read_text(encoding="utf-8")
 
 
+def test_learning_ends_when_nothing_is_gained(tmp_path, capsys, texts):
+    path = write_lines(tmp_path / "corpus", texts, None)
+    main(["topics", *path, "--n-components", "3", "--output", str(tmp_path / "result")])
+    printed = capsys.readouterr().out
+    assert re.search(r"passes +\d+, then nothing was gained", printed)
+    record = json.loads((tmp_path / "result" / "run.json").read_text())
+    assert len(record["history"]) < 50
+    assert {"score", "coherence"} <= set(record["history"][0])
+    assert "Held-out log-likelihood of a token" in (tmp_path / "result" / "report.html").read_text()
+
+
 def test_seconds_end_the_fit(tmp_path, capsys, texts):
     options = ["--n-components", "3", "--seconds", "1e-6", "--output", str(tmp_path / "result")]
     main(["topics", *write_lines(tmp_path / "corpus", texts, None), *options])

@@ -797,3 +797,47 @@ def test_bad_arguments(case):
     call, message = BAD_ARGUMENTS[case]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# -- gensim's conventions
+
+
+def test_coherence_by_gensims_conventions():
+    """Formulas of gensim's direct measures, word by word; and its numbers where it is installed."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 8)) < 0.3) * rng.integers(1, 4, (60, 8))
+    topics = rng.dirichlet(np.ones(8), 3)
+    occurs, n = X > 0, 60
+    for k, value in enumerate(topic_coherence(topics, X, measure="u_mass", n_top_words=4, convention="gensim")):
+        top = np.argsort(-topics[k])[:4]
+        pairs = [(occurs[:, v] & occurs[:, w]).sum() / n for i, v in enumerate(top) for w in top[:i]]
+        alone = [occurs[:, w].sum() / n for i in range(4) for w in top[:i]]
+        assert value == pytest.approx(np.mean(np.log((np.array(pairs) + 1e-12) / alone)))
+    np.testing.assert_array_equal(
+        topic_coherence(topics, X, measure="u_mass", n_top_words=4),
+        topic_coherence(topics, X, measure="umass", n_top_words=4),
+    )
+    never = np.array([[1, 0], [0, 1], [0, 0]])
+    assert topic_coherence([[0.5, 0.5]], never, n_top_words=2)[0] == -1.0
+    assert topic_coherence([[0.5, 0.5]], never, n_top_words=2, convention="gensim")[0] == pytest.approx(-0.92, abs=0.01)
+    with pytest.raises(ValueError, match="convention is 'mallet'"):
+        topic_coherence(topics, X, convention="mallet")
+
+
+def test_coherence_equals_gensims():
+    coherencemodel = pytest.importorskip("gensim.models.coherencemodel")
+    from gensim.corpora import Dictionary
+
+    rng = np.random.default_rng(0)
+    texts = [[f"w{v}" for v in np.flatnonzero(rng.random(8) < 0.4)] for _ in range(60)]
+    dictionary = Dictionary(texts)
+    names = [dictionary[v] for v in range(len(dictionary))]
+    X = np.array([[text.count(name) for name in names] for text in texts])
+    topics = rng.dirichlet(np.ones(len(names)), 3)
+    top = [[names[v] for v in np.argsort(-row)[:4]] for row in topics]
+    for measure in ("u_mass", "c_npmi"):
+        model = coherencemodel.CoherenceModel(
+            topics=top, texts=texts, dictionary=dictionary, coherence=measure, window_size=100, topn=4, processes=1
+        )
+        ours = topic_coherence(topics, X, measure=measure, n_top_words=4, convention="gensim")
+        np.testing.assert_allclose(ours, model.get_coherence_per_topic(), rtol=1e-6)

@@ -38,22 +38,20 @@ def run(options, parser):
     """Read, learn, save, tell; wrong input is one line and exit status 2, an output that failed 1."""
     with console():
         try:
-            corpus, outputs, model, seconds, held_out = learn(options)
+            corpus, outputs, model, seconds, held_out, scored = learn(options)
         except (ValueError, OSError, ImportError) as error:
             parser.error(str(error))
         except MemoryError:
             parser.exit(1, f"{parser.prog}: error: not enough memory; give fewer topics or a larger --min-df\n")
         except KeyboardInterrupt:
             parser.exit(130, f"{parser.prog}: interrupted before the end of the first pass; nothing was learned\n")
-        conclude(options, corpus, outputs, model, seconds, held_out)
+        conclude(options, corpus, outputs, model, seconds, held_out, scored)
     if outputs.failed:
         parser.exit(1, f"{parser.prog}: error: not written: {', '.join(outputs.failed)}\n")
 
 
 def learn(options):
     """Everything up to the model, which is saved as soon as it is there."""
-    if options.max_iter is None:
-        options.max_iter = MAX_ITER if options.seconds is None else UNLIMITED
     outputs = Outputs(options.output, options.force)
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
@@ -65,21 +63,41 @@ def learn(options):
     )  # fmt: skip
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
     describe(corpus, learned, held_out, options)
-    model, seconds = fit(estimator(options), corpus.counts[learned])
+    model = estimator(options)
+    watched = watch(model, corpus.counts[held_out[::2]], options)
+    # what ends a fit should not also score it
+    scored = held_out[1::2] if getattr(model, "early_stopping", False) else held_out
+    model, seconds = fit(model, corpus.counts[learned], **watched)
     # Whoever loads it wants topics of texts: not the lines of this terminal, nor the cores of this machine.
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
     outputs.save_model(Pipeline([("counts", corpus.vectorizer), ("topics", model)]))
     model.set_params(n_jobs=options.n_jobs)
-    return corpus, outputs, model, seconds, held_out
+    return corpus, outputs, model, seconds, held_out, scored
 
 
 def estimator(options):
     """The estimator of the option's name, set up from the options."""
     names = ("n_components", "max_iter", "n_jobs", "random_state", *ESTIMATORS[options.estimator])
-    model = getattr(sparsemix, options.estimator)(verbose=1, **{name: getattr(options, name) for name in names})
+    parameters = {name: getattr(options, name) for name in names}
+    if options.max_iter is None:
+        parameters["max_iter"] = MAX_ITER if options.seconds is None else UNLIMITED
+    model = getattr(sparsemix, options.estimator)(verbose=1, **parameters)
     model._stop_after = options.seconds
     return model
+
+
+def watch(model, held_out, options):
+    """Let held-out documents say when it is enough, where nothing else does; what ``fit`` needs for that."""
+    if not hasattr(model, "early_stopping") or not can_be_scored(held_out):
+        return {}
+    model.set_params(evaluate_every=1, early_stopping=options.max_iter is None and options.seconds is None)
+    return {"validation_data": held_out}
+
+
+def can_be_scored(X):
+    """Whether a document has two different words, so that one can be hidden."""
+    return bool((np.diff(X.indptr) > 1).any())
 
 
 def split(n_documents, fraction, random_state):
@@ -109,13 +127,13 @@ def describe(corpus, learned, held_out, options):
         )
 
 
-def fit(model, X):
+def fit(model, X, **watched):
     """The fitted model and the seconds it took; an interrupt keeps the passes that are complete."""
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            model.fit(X)
+            model.fit(X, **watched)
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise
@@ -126,9 +144,9 @@ def fit(model, X):
 # -- after the model is saved
 
 
-def conclude(options, corpus, outputs, model, seconds, held_out):
+def conclude(options, corpus, outputs, model, seconds, held_out, scored):
     """Scores, tables and the report: what one of them cannot give, the others still do."""
-    score = available(held_out_score, model, corpus.counts[held_out])
+    score = available(held_out_score, model, corpus.counts[scored])
     facts = facts_of(corpus, held_out, options, model, seconds, score)
     spool = Spool()
     spool.add([document_columns(corpus)])
@@ -179,12 +197,20 @@ def facts_of(corpus, held_out, options, model, seconds, score):
         ("held out", f"{len(held_out):,} documents"),
         ("estimator", options.estimator),
         *([("topics of a word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
-        ("passes", f"{model.n_iter_:,}"),
+        ("passes", f"{model.n_iter_:,}{passes_remark(model)}"),
         ("seconds", f"{seconds:,.1f}"),
         ("held-out log-likelihood a token", score if isinstance(score, str) else f"{score:.4f}"),
         *((f"left out: {what}", f"{n:,}") for what, n in corpus.left_out.items()),
         *(("mind", message) for message in corpus.warnings),
     ]
+
+
+def passes_remark(model):
+    """Why there were no more passes."""
+    if not model.converged_:
+        return ""
+    best = getattr(model, "best_iter_", model.n_iter_)
+    return ", then nothing was gained" + (f"; the topics are those of pass {best}" if best < model.n_iter_ else "")
 
 
 def document_columns(corpus):

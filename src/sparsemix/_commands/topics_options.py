@@ -57,7 +57,7 @@ def add_model_options(add):
     add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
     add("--n-components", type=positive(int), default=100, metavar="K", help="topics (default: %(default)s)")
     add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word, for SparseLDA (default: 8)")
-    add("--max-iter", type=positive(int), help=f"most passes (default: {MAX_ITER}, or no limit with --seconds)")
+    add("--max-iter", type=positive(int), help=f"passes (default: until nothing is gained, {MAX_ITER} at most)")
     add("--seconds", type=positive(float), help="stop after the pass in which these are over")
     add("--held-out", type=fraction, default=0.1, help=f"share for the score, {MAX_HELD_OUT} at most (default: 0.1)")
     add("--n-top-words", type=positive(int), default=10, help="words that stand for a topic (default: %(default)s)")

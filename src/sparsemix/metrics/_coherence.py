@@ -15,7 +15,7 @@ BLOCK_BITS = 1 << 27
 ONES = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.uint8)
 
 
-def topic_coherence(topics, X, *, measure="npmi", n_top_words=10):
+def topic_coherence(topics, X, *, measure="npmi", n_top_words=10, convention="paper"):
     """How often the top words of each topic occur in the same documents.
 
     Coherence agrees better with what people call a good topic than likelihood does. "npmi" is the measure to begin
@@ -30,9 +30,10 @@ def topic_coherence(topics, X, *, measure="npmi", n_top_words=10):
         Counts of the corpus that says what occurs together; only whether a count is zero matters. D(v) is the number
         of documents with word v, D(v, w) with both, and probabilities are shares of all documents.
     measure : {"npmi", "umass", "c_v"}, default="npmi"
+        "u_mass", "c_npmi" are other spellings of the first two.
         With :math:`v_1, v_2, \\dots` the top words in decreasing order of probability:
 
-        - "umass": sum over pairs :math:`m > l` of :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most a
+        - "umass": the sum, not the mean, over pairs :math:`m > l` of :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most a
           little above 0.
         - "npmi": mean over pairs of :math:`\\log[p(v, w) / (p(v) p(w))] / -\\log p(v, w)`, from -1 to 1. Pairs that
           never occur together count -1, pairs with a word that is in every document 0.
@@ -42,6 +43,11 @@ def topic_coherence(topics, X, *, measure="npmi", n_top_words=10):
 
     n_top_words : int, default=10
         Words that stand for a topic, at least 2.
+    convention : {"paper", "gensim"}, default="paper"
+        "gensim" takes what gensim's ``CoherenceModel`` takes: "umass" is the mean over pairs, and to the joint
+        probability 1e-12 is added in the place of one document, so that a pair that never meets costs some -20; "npmi"
+        has the same 1e-12. Numbers are then gensim's ``u_mass``, and its ``c_npmi`` and ``c_v`` up to what it counts
+        in: windows of 10 and 110 words, where a bag of words has whole documents.
 
     Returns
     -------
@@ -71,12 +77,16 @@ def topic_coherence(topics, X, *, measure="npmi", n_top_words=10):
     >>> topic_coherence(topics, X, n_top_words=2)
     array([ 1., -1.])
     """
+    measure = SPELLINGS.get(measure, measure)
     if measure not in MEASURES:
         raise ValueError(f"measure is {measure!r}; it must be one of {sorted(MEASURES)}")
+    if convention not in ("paper", "gensim"):
+        raise ValueError(f"convention is {convention!r}; it must be 'paper' or 'gensim'")
+    compute = (GENSIM if convention == "gensim" else MEASURES)[measure]
     weights = read_topics(topics)
     X = read_counts(X, n_words=weights.shape[1])
     top = top_words(weights, check_n_top_words(n_top_words, weights.shape[1], least=2))
-    return np.array([MEASURES[measure](together, X.shape[0]) for together in co_occurrences(X, top)])
+    return np.array([compute(together, X.shape[0]) for together in co_occurrences(X, top)])
 
 
 def co_occurrences(X, top):
@@ -117,6 +127,18 @@ def npmi(together, n_documents):
     return ratios[np.tril_indices(len(together), -1)].mean()
 
 
+def umass_of_gensim(together, n_documents):
+    """Mean of the logarithms of conditional probabilities with 1e-12 added to the joint one."""
+    alone = np.maximum(np.diag(together), 1) / n_documents
+    ratios = (together / n_documents + EPSILON) / alone
+    return np.log(ratios[np.tril_indices(len(together), -1)]).mean()
+
+
+def npmi_of_gensim(together, n_documents):
+    """Mean normalised pointwise mutual information with 1e-12 added to the joint probability."""
+    return normalized_pmi(together, n_documents, EPSILON)[np.tril_indices(len(together), -1)].mean()
+
+
 def c_v(together, n_documents):
     """Mean cosine of the words' vectors of normalised mutual information with the sum of the vectors."""
     vectors = normalized_pmi(together, n_documents, EPSILON)
@@ -142,3 +164,5 @@ def normalized_pmi(together, n_documents, epsilon=0.0):
 
 
 MEASURES = {"c_v": c_v, "npmi": npmi, "umass": umass}
+GENSIM = {"c_v": c_v, "npmi": npmi_of_gensim, "umass": umass_of_gensim}
+SPELLINGS = {"u_mass": "umass", "c_npmi": "npmi"}

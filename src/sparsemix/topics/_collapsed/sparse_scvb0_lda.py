@@ -3,14 +3,14 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._evaluation import EvaluatedTopics
 from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import OF_STEPS
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseSCVB0LDA(AdditiveTopics):
+class SparseSCVB0LDA(EvaluatedTopics):
     """Latent Dirichlet allocation by stochastic collapsed inference, dense or with sampled topics.
 
     Use it where likelihood and coherence of the topics count most, and for thousands of topics. Collapsed inference
@@ -95,6 +95,16 @@ class SparseSCVB0LDA(AdditiveTopics):
         2, ... of a visit, without exclusion.
     local_offset : float, default=10.0
         Offset of those steps.
+    evaluate_every : int, default=0
+        Passes after which the score of held-out documents and the coherence of the topics are added to ``history_``,
+        and printed when ``verbose``; 0 or less: never. The documents are ``fit``'s ``validation_data``, or set aside.
+    early_stopping : bool, default=False
+        End when the sum of held-out score and coherence has stopped to gain, and keep the topics of the best pass,
+        which takes one more table of the counts. Long documents then have some ten passes, short ones up to twenty.
+    n_iter_no_change : int, default=3
+        Evaluations in a row without a gain that end the fit.
+    evaluation_tol : float, default=5e-3
+        What counts as a gain: the sum is so much larger than at the last gain or the last evaluation.
     warm_start : bool, default=False
         Start ``fit`` from the last fitted topics.
     n_jobs : int, default=None
@@ -122,8 +132,12 @@ class SparseSCVB0LDA(AdditiveTopics):
         Share of proposals accepted in the last pass, or in the stream; NaN without any.
     n_iter_ : int
         Passes over the documents.
+    converged_ : bool
+        Whether ``early_stopping`` ended the fit because the score had stopped to gain.
+    best_iter_ : int
+        The pass whose topics were kept, with ``early_stopping``.
     history_ : list of dict
-        For each pass its number and the seconds so far.
+        For each pass its number and the seconds so far; "score" and "coherence" where it was evaluated.
     n_samples_seen_ : int
         Documents of positive weight seen by ``fit`` and since by ``partial_fit``.
     n_steps_ : int
@@ -178,6 +192,10 @@ class SparseSCVB0LDA(AdditiveTopics):
         "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
         "local_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "local_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "evaluate_every": [numbers.Integral],
+        "early_stopping": ["boolean"],
+        "n_iter_no_change": [Interval(numbers.Integral, 1, None, closed="left")],
+        "evaluation_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
     _fitted_class = FittedCounts
     _rows_statistic = "documents"  # mass is of tokens
@@ -210,6 +228,10 @@ class SparseSCVB0LDA(AdditiveTopics):
         learning_offset=1.0,
         local_decay=0.9,
         local_offset=10.0,
+        evaluate_every=0,
+        early_stopping=False,
+        n_iter_no_change=3,
+        evaluation_tol=5e-3,
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -240,6 +262,10 @@ class SparseSCVB0LDA(AdditiveTopics):
         self.learning_offset = learning_offset
         self.local_decay = local_decay
         self.local_offset = local_offset
+        self.evaluate_every = evaluate_every
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluation_tol = evaluation_tol
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose

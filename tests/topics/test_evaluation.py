@@ -1,0 +1,93 @@
+"""Evaluation while a fit goes on: what the history says is true, the best topics stay, nothing else changes."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sparsemix import SparseSCVB0LDA
+from sparsemix.datasets import make_sparse_lda
+from sparsemix.metrics import document_completion, topic_coherence
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    made = make_sparse_lda(600, 200, 8, random_state=0)
+    X = made[0] if isinstance(made, tuple) else made.data
+    return X[:400], X[400:500], X[500:]
+
+
+def lda(**parameters):
+    return SparseSCVB0LDA(8, max_iter=6, random_state=0).set_params(**parameters)
+
+
+def test_without_it_nothing_changes(corpus):
+    X, held_out, _ = corpus
+    plain, watched = lda().fit(X), lda(evaluate_every=2).fit(X, validation_data=held_out)
+    np.testing.assert_array_equal(plain.components_, watched.components_)
+    assert ["score" in record for record in watched.history_] == 3 * [False, True]
+    assert "score" not in plain.history_[-1]
+    assert watched.converged_ is False
+    assert not hasattr(watched, "_validation_data")
+
+
+def test_the_history_tells_the_truth(corpus):
+    X, held_out, _ = corpus
+    model = lda(evaluate_every=6).fit(X, validation_data=held_out)
+    assert model.history_[-1]["score"] == pytest.approx(document_completion(model, held_out), abs=1e-6)
+    assert model.history_[-1]["coherence"] == pytest.approx(topic_coherence(model, X).mean(), abs=1e-12)
+
+
+def test_a_part_is_set_aside_when_nothing_is_given(corpus):
+    X, _, _ = corpus
+    model = lda(evaluate_every=1).fit(X)
+    assert model.n_samples_seen_ == 360
+    weight = np.ones(400)
+    weight[::2] = 2.0
+    assert lda(evaluate_every=1).fit(X, sample_weight=weight).n_samples_seen_ == 360
+    dense = lda(evaluate_every=1).fit(X.toarray())
+    assert dense.n_samples_seen_ == 360
+    with pytest.raises(ValueError, match="give validation_data"):
+        lda(evaluate_every=1).fit(X[:4])
+
+
+def test_it_ends_when_nothing_is_gained_and_keeps_the_best(corpus):
+    X, held_out, _ = corpus
+    model = lda(max_iter=60, early_stopping=True).fit(X, validation_data=held_out)
+    assert model.converged_ is True
+    assert model.n_iter_ < 60
+    values = [record["score"] + record["coherence"] for record in model.history_]
+    assert model.best_iter_ == 1 + int(np.argmax(values))
+    score = model.history_[model.best_iter_ - 1]["score"]
+    assert document_completion(model, held_out) == pytest.approx(score, abs=1e-5)
+    assert not any(b > a + 5e-3 for a, b in zip(values[-4:-1], values[-3:], strict=True))
+    same = lda(max_iter=model.best_iter_).fit(X)
+    np.testing.assert_allclose(model.components_, same.components_, rtol=1e-5)
+    assert model.partial_fit(X[:50]).n_samples_seen_ == 450
+
+
+def test_the_same_bits_for_any_number_of_threads(corpus):
+    X, _, _ = corpus
+    one, two = (lda(early_stopping=True, n_jobs=n).fit(X) for n in (1, 2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    assert [r.get("score") for r in one.history_] == [r.get("score") for r in two.history_]
+
+
+def test_a_failing_evaluation_leaves_the_model(corpus):
+    X, held_out, _ = corpus
+    model = lda(evaluate_every=1).fit(X, validation_data=held_out)
+    before = model.components_.copy()
+    bad = held_out.copy()
+    bad.data = bad.data.astype(float)
+    bad.data[0] = np.nan
+    with pytest.raises(ValueError, match="row 0"):
+        model.fit(X, validation_data=bad)
+    with pytest.raises(ValueError, match="features"):
+        model.fit(X, validation_data=held_out[:, :-1])
+    np.testing.assert_array_equal(model.components_, before)
+    assert clone(model).evaluate_every == 1
+
+
+def test_verbose_prints_the_score(corpus, capsys):
+    X, held_out, _ = corpus
+    lda(evaluate_every=3, verbose=1).fit(X, validation_data=held_out)
+    assert capsys.readouterr().out.count("held-out score -") == 2
