@@ -33,8 +33,8 @@ def topic_coherence(topics, X, *, measure="npmi", n_top_words=10, convention="pa
         "u_mass", "c_npmi" are other spellings of the first two.
         With :math:`v_1, v_2, \\dots` the top words in decreasing order of probability:
 
-        - "umass": the sum, not the mean, over pairs :math:`m > l` of :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most a
-          little above 0.
+        - "umass": the sum, not the mean, over pairs :math:`m > l` of
+          :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most a little above 0.
         - "npmi": mean over pairs of :math:`\\log[p(v, w) / (p(v) p(w))] / -\\log p(v, w)`, from -1 to 1. Pairs that
           never occur together count -1, pairs with a word that is in every document 0.
         - "c_v": with the same ratio, 1e-12 added to :math:`p(v, w)`, every top word has a vector of its ratios with

@@ -159,6 +159,31 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     return figure
 
 
+def plot_choice(choice, *, figure=None):
+    """Held-out score, coherence and diversity against the number of topics.
+
+    Parameters
+    ----------
+    choice : Bunch
+        What :func:`sparsemix.topics.choose_n_topics` gave.
+    figure : matplotlib.figure.Figure, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    names = {"score": CURVES["score"], "coherence": CURVES["coherence"], "diversity": "Diversity of top words"}
+    figure = new_figure(figure, 11.0, 3.0)
+    numbers = [row["n_topics"] for row in choice.table]
+    for axis, (key, title) in zip(figure.subplots(1, len(names)), names.items(), strict=True):
+        axis.plot(numbers, [row[key] for row in choice.table], marker="o")
+        axis.set(xlabel="topics", title=title, xscale="log")
+        axis.set_xticks(numbers, [str(n) for n in numbers])
+        axis.minorticks_off()
+    return figure
+
+
 def largest(model, n_topics):
     """Indices of the topics with the largest weights."""
     weights = getattr(model, "topic_weights_", np.zeros(len(model.components_)))

@@ -1,0 +1,99 @@
+"""How many topics: held-out score and coherence of several numbers, learned from the same documents."""
+
+import time
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+
+from sparsemix._estimator.base import seeded
+from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
+
+# Documents that score.
+SHARE, MOST = 0.1, 1000
+
+
+def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_words=10, random_state=0, verbose=0):
+    """Fit a topic model with several numbers of topics, and say how well each of them predicts and reads.
+
+    The score rises with the number of topics until there are too few words to learn more from; coherence and diversity
+    fall where topics begin to be chance or to repeat each other. Take the largest number whose coherence has not
+    fallen, or fewer: readers rarely want as many topics as the score does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Topic model with ``n_components``, scikit-learn's included; it is cloned.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Counts.
+    candidates : sequence of int
+        Numbers of topics.
+    validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
+        Documents for the score. None sets a tenth of X aside, at most 1,000.
+    n_top_words : int, default=10
+        Words of a topic, for coherence and diversity.
+    random_state : int, RandomState instance or None, default=0
+        For the choice of what is set aside.
+    verbose : int, default=0
+        Print a line for each candidate.
+
+    Returns
+    -------
+    choice : :class:`~sklearn.utils.Bunch`
+        With these attributes:
+
+        table : list of dict
+            For each candidate "n_topics", "score" (held-out log-likelihood of a token), "coherence" (mean NPMI),
+            "diversity" and "seconds"; ``pandas.DataFrame(choice.table)`` shows it.
+        best_by_score : int
+            The candidate of the largest score.
+        best_by_coherence : int
+            The candidate of the largest coherence.
+
+    Raises
+    ------
+    ValueError
+        Without candidates, with too few documents to set one aside, and what ``fit`` raises.
+
+    See Also
+    --------
+    sparsemix.plotting.plot_choice : The table as a picture.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.topics import choose_n_topics
+    >>> X = make_bars(n_samples=500, random_state=0)[0]
+    >>> choice = choose_n_topics(SparseSCVB0LDA(max_iter=5, random_state=0), X, [2, 5, 10], n_top_words=5)
+    >>> [row["n_topics"] for row in choice.table]
+    [2, 5, 10]
+    """
+    candidates = list(candidates)
+    if not candidates:
+        raise ValueError("candidates is empty; give numbers of topics such as [20, 50, 100]")
+    learned, held_out = X, validation_data
+    if held_out is None:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        n_held_out = min(MOST, round(SHARE * X.shape[0]))
+        if n_held_out == 0:
+            raise ValueError(f"a tenth of the {X.shape[0]} documents is set aside for the score; give validation_data")
+        order = seeded(random_state).permutation(X.shape[0])
+        rows = X.iloc if hasattr(X, "iloc") else X
+        learned, held_out = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]
+    table = []
+    for n_topics in candidates:
+        start = time.perf_counter()
+        model = clone(estimator).set_params(n_components=n_topics).fit(learned)
+        row = {
+            "n_topics": int(n_topics),
+            "score": document_completion(model, held_out),
+            "coherence": float(topic_coherence(model, learned, n_top_words=n_top_words).mean()),
+            "diversity": topic_diversity(model, n_top_words),
+            "seconds": time.perf_counter() - start,
+        }
+        table.append(row)
+        if verbose:
+            print("  ".join(f"{name} {value:.4g}" for name, value in row.items()), flush=True)
+    best = {key: max(table, key=lambda row: row[key])["n_topics"] for key in ("score", "coherence")}
+    return Bunch(table=table, best_by_score=best["score"], best_by_coherence=best["coherence"])
