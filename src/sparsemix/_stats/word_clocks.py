@@ -1,5 +1,7 @@
 """Sums by word whose steps are the words' own: a rare word remembers as many of its occurrences as a frequent one."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from sparsemix._kernels.documents import _words
@@ -8,6 +10,15 @@ from sparsemix._kernels.documents import _words
 SMALLEST_FACTOR = 1e-15
 # Steps are told apart up to so many occurrences of a word; later ones are as long as the last.
 MOST_STEPS = 1 << 20
+
+
+@lru_cache(maxsize=64)
+def log_kept(n, decay, offset):
+    """Sums of log(1 - rho_t) over the first 0 to n steps."""
+    rates = np.minimum(1.0 - 1e-9, (offset + np.arange(1.0, n + 1.0)) ** -decay)
+    sums = np.concatenate([[0.0], np.cumsum(np.log1p(-rates))])
+    sums.flags.writeable = False
+    return sums
 
 
 class WordClocks:
@@ -104,11 +115,10 @@ class WordClocks:
 
     def _log_kept(self, t):
         """Sum over the first t steps of log(1 - rho), t need not be whole."""
-        most = int(min(MOST_STEPS, np.ceil(t.max(initial=0.0)) + 1))
-        rates = np.minimum(1.0 - 1e-9, (self.offset + np.arange(1.0, most + 1.0)) ** -self.decay)
-        steps = np.log1p(-rates)
-        sums = np.concatenate([[0.0], np.cumsum(steps)])
-        return np.interp(t, np.arange(most + 1.0), sums) + np.maximum(t - most, 0.0) * steps[-1]
+        sums = log_kept(1 << max(6, int(min(MOST_STEPS - 1, t.max(initial=0.0))).bit_length()), self.decay, self.offset)
+        most = len(sums) - 1
+        whole = np.minimum(t.astype(np.int64), most - 1)
+        return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # beyond the last as the last
 
     def kept(self, words):
         """A function that puts back the rows of some words, and what belongs to them."""

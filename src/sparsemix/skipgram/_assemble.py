@@ -9,12 +9,14 @@ from sparsemix._estimator.checks import check_weights
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
-from sparsemix.topics._assemble import given_topics, topic_word_prior
+from sparsemix.topics._assemble import given_topics
 from sparsemix.topics._start import NOISE_SHAPE
 
 # Prior mass of an input word over all topics by default, where that is less than the largest prior for each.
 PRIOR_MASS = 5.0
 LARGEST_PRIOR = 0.1
+# Of a context word for each place of a window.
+PRIOR_OF_A_PLACE = 0.01
 # Up to so many topics all of them can be weighed at every position.
 DENSE_COMPONENTS = 2000
 # Tokens of a minibatch by default: so many a topic, within bounds, and so many minibatches a pass at least.
@@ -39,6 +41,11 @@ def input_topic_prior(params):
     if not (np.isfinite(prior).all() and (prior > 0).all()):
         raise ValueError("input_topic_prior must be positive and finite for every topic")
     return np.full(n_components, prior) if prior.shape == () else prior.copy()
+
+
+def topic_word_prior(params):
+    """beta: every word is counted in as many contexts as have room for it, and so is its prior."""
+    return PRIOR_OF_A_PLACE * 2 * params.window if params.topic_word_prior is None else params.topic_word_prior
 
 
 def annealing(params):

@@ -140,7 +140,7 @@ class WalkerSampler(Sampler):
             x.indptr, x.places, x.words, model.window, numbers + model.first_row, self._tables, model.doc_topic_prior,
             model.n_words * model.topic_word_prior, model.temperature, model.seed, model.n_steps, self.n_topics,
             factors, rows, model.table, model.factor, model.offset + model.topic_word_prior, model.stats["count"],
-            False, topics, resp.topics, resp.tally[0], resp.sizes,
+            topics, resp.topics, resp.tally[0], resp.sizes,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, topics)

@@ -49,7 +49,8 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
     input_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic of an input word. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
-        Dirichlet prior beta of each context word of a topic. None means 0.01.
+        Dirichlet prior beta of each context word of a topic. None means 0.01 for each place of a window, 0.1 for 5 on
+        both sides: so often is every word counted.
     n_words : int, default=None
         Size V of the vocabulary. None means that the largest number in the first data says it; give it for streams.
     n_samples : int, default=5

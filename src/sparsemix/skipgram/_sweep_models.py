@@ -132,11 +132,10 @@ class WalkingSkipGramModel(GibbsSkipGramModel):
         tables.clear(np.ones(self.n_components), inverse, self.topic_word_prior)
         tables.build(np.unique(x.words), table, 1.0)
         tally, numbers = np.zeros(3, dtype=np.int64), np.arange(first_row, first_row + len(x))
-        temperature = self.annealing(number)
-        _walk.walk(
-            x.indptr, x.places, x.words, self.window, numbers, tables, self.doc_topic_prior,
-            self.n_words * self.topic_word_prior, temperature, self.seed, number, self.n_samples, None,
-            stats["input_topic"], table, 1.0, self.topic_word_prior, totals, True, topics, None, tally,
+        _walk.sweep(
+            x.indptr, x.places, x.words, self.window, numbers, tables, self.doc_topic_prior, self.topic_word_prior,
+            self.annealing(number), self.seed, number, self.n_samples, stats["input_topic"], table, totals, topics,
+            tally,
         )  # fmt: skip
         stats["proposals"] += tally[:2]
         stats["change"] += tally[2]

@@ -60,8 +60,10 @@ TARGET static void SPARSEMIX_NAME(weigh_position)(const sparsemix_position_setti
         const REAL *row = table + (ptrdiff_t)c->word[i] * s->n_components;
         if (!c->before[i])
             continue;
-        for (k = 0; k < s->n_components; k++)
-            weights[k] += (REAL)log1p(c->before[i] / (s->scale * row[k] + s->base));
+        for (k = 0; k < s->n_components; k += LANES) {
+            const VECTOR there = SPARSEMIX_NAME(load)(row + k, s->n_components - k) * (REAL)s->scale + (REAL)s->base;
+            AT(weights, k) += SPARSEMIX_NAME(log)((REAL)1 + (REAL)c->before[i] / there);
+        }
     }
 }
 

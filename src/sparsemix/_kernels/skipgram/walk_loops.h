@@ -5,23 +5,23 @@
 #define WALK_NAME(name) WALK_PASTE(name, REAL)
 
 /* Logarithm of the conditional of topic k ([IF19] Eq. 5), and of the counts without this position if it is its topic
- * (``own`` = 1). Products of eight factors are far from the ends of double. */
+ * (``own`` = 1). Products of sixteen factors are far from the ends of double. */
 static inline double WALK_NAME(log_target)(const sparsemix_walk_settings *s, const sparsemix_context *c,
                                            const REAL *input_table, const REAL *table, int word, int k, int own)
 {
     const ptrdiff_t n = s->n_components;
     const double count = (s->factors ? s->factors[word] : 1.0) * input_table[word * n + k] - own;
     const double total = s->totals[k] - own * c->n + s->total_prior;
-    double product = (count > 0.0 ? count : 0.0) + s->alpha[k], sum = 0.0;
+    double above = (count > 0.0 ? count : 0.0) + s->alpha[k], below = 1.0, sum = 0.0;
     for (int i = 0; i < c->n; i++) {
-        const double there = s->scale * table[c->word[i] * n + k] + s->base - own * c->times[i] + c->before[i];
-        product *= there / (total + i);
-        if ((i & 7) == 7) {
-            sum += log(product);
-            product = 1.0;
+        above *= s->scale * table[c->word[i] * n + k] + s->base - own * c->times[i] + c->before[i];
+        below *= total + i;
+        if ((i & 15) == 15) {
+            sum += log(above / below);
+            above = below = 1.0;
         }
     }
-    return sum + log(product);
+    return sum + log(above / below);
 }
 
 /* S proposals, each from the tables of a context word that is drawn uniformly ([IF19] Eq. 10), and what is accepted
