@@ -71,18 +71,17 @@ def tokens(bench):
     )  # fmt: skip
     if options.n_jobs > 1:
         rows = []
+        middle = options.K[len(options.K) // 2]
         for kind in KINDS[:2]:
             one, more = (
-                bench.measure(
-                    "token_seconds", kind, n_jobs, kind=kind, n_components=options.K[len(options.K) // 2], threads=n_jobs
-                )
+                bench.measure("token_seconds", kind, n_jobs, kind=kind, n_components=middle, threads=n_jobs)
                 for n_jobs in (1, options.n_jobs)
             )
             if one and more:
                 same = "yes" if one["digest"] == more["digest"] else "NO"
                 rows.append([kind, number(1e6 * one["wall"], ".2f"), number(1e6 * more["wall"], ".2f"), same])
         print_rst_table(
-            f"microseconds of a token by the clock, K = {options.K[len(options.K) // 2]}",
+            f"microseconds of a token by the clock, K = {middle}",
             ["inference", "1 thread", f"{options.n_jobs} threads", "same bits"], rows,
         )  # fmt: skip
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import reference_skipgram as twin
 from scipy.special import logsumexp
-
 from sparsemix._kernels.collapsed._mhw import WordTables
+
 from sparsemix._kernels.skipgram import _positions, _walk
 
 DTYPES = [np.float32, np.float64]

@@ -78,7 +78,7 @@ class SkipGramReadings(TopicReadings):
             raise ValueError(f"n_nonzero is {n_nonzero}; it must be at least 1")
         parts = {}
 
-        def best(first, x, resp):
+        def best(first, x, resp):  # noqa: ARG001
             topics = np.sort(np.argpartition(-resp, n - 1, axis=1)[:, :n], axis=1)
             values = np.take_along_axis(resp, topics, axis=1)
             parts[first] = topics.astype(np.int32), (values / values.sum(axis=1, keepdims=True)).astype(np.float32)
@@ -114,7 +114,7 @@ class SkipGramReadings(TopicReadings):
         check_is_fitted(self)
         sums = {}
 
-        def add(first, x, log_sums, sizes):
+        def add(first, x, log_sums, sizes):  # noqa: ARG001
             sums[first] = log_sums[sizes > 0].sum(), sizes.sum()
 
         self._visit(X, add)

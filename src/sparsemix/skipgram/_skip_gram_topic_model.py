@@ -142,8 +142,8 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
     matrix, is a place without a word, over which windows reach. Lists or arrays of word numbers of any length are
     taken too; in a list numbers begin with 0, and -1 is a place without a word.
 
-    Counts are two float32 tables of 4 V K bytes each. "gibbs" has two more, of their logarithms, and readings two; "mhw"
-    has alias tables of 16 bytes for each count above a tenth of the prior.
+    Counts are two float32 tables of 4 V K bytes each. "gibbs" has two more, of their logarithms, and readings two;
+    "mhw" has alias tables of 16 bytes for each count above a tenth of the prior.
 
     References
     ----------

@@ -50,7 +50,7 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
 
 
 def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
-    """The same where word v has the rows ``entries[starts[v]:starts[v + 1]]`` of the responsibilities, again and again."""
+    """The same where word v has the rows ``entries[starts[v]:starts[v + 1]]`` of the responsibilities."""
     lengths, energies = np.zeros(n_words, dtype=np.int64), np.zeros(n_words)
     bounds = np.searchsorted(starts, np.linspace(0, starts[-1], workers.n_jobs + 1)[1:-1])
     bounds = [0, *(int(b) for b in bounds), n_words]

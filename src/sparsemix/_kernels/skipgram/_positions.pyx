@@ -134,14 +134,14 @@ def positions(
     int window,                      # IN
     const int[::1] slots,            # IN  (V,) rows of words in the two tables of logarithms
     const real[:, ::1] input_logs,   # IN  (., padded K) log(N_wk + alpha_k), or log theta
-    const real[:, ::1] context_logs, # IN  (., padded K) log(G + beta), or log phi
+    const real[:, ::1] context_logs,  # IN  (., padded K) log(G + beta), or log phi
     const real[:, ::1] total_logs,   # IN  (2 window + 1, padded K) of ``total_rows``, or None
     const real[:, ::1] table,        # IN  (V, K) G, for words that come again in a context; or None to count them alike
     double scale,                    # IN  its factor
     double base,                     # IN  what is added to it
     double temperature,              # IN
     Py_ssize_t n_components,         # IN  K
-    const int64_t[::1] numbers=None, # IN  (n,) global row numbers, which key the random numbers
+    const int64_t[::1] numbers=None,  # IN  (n,) global row numbers, which key the random numbers
     uint64_t seed=0,                 # IN
     uint64_t visit=0,                # IN
     int[:, ::1] topics=None,         # OUT (n_tokens, M) each for an equal part of the responsibilities
