@@ -4,16 +4,19 @@ from sparsemix._report import Report, report, representative_documents
 from sparsemix._version import __version__
 from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix.mixture import SparseGaussianMixture
+from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
 from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
 __all__ = [
     "CollapsedLDA",
     "GibbsNGGPMixture",
     "Report",
+    "SkipGramTopicModel",
     "SparseGaussianMixture",
     "SparseLDA",
     "SparseSCVB0LDA",
     "StreamingNGGPMixture",
+    "TokenSequences",
     "__version__",
     "report",
     "representative_documents",

@@ -89,7 +89,7 @@ class RowState:
         """A checksum of the rows and weights."""
         key = 0
         for x, weight, _, _ in self.visits(rows):
-            for array in (x.indptr, x.indices, x.counts, weight):
+            for array in (*vars(x).values(), weight):
                 key = zlib.crc32(b"" if array is None else np.ascontiguousarray(array), key)
         return key
 

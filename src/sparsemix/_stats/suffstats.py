@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.documents import _words
+from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._stats.word_rows import WordRows
 
 # Entries of a dense sum that are scaled at once, so that no temporary is as large as the sum.
@@ -27,9 +28,9 @@ class SufficientStatistics:
         are always among them.
     shift : ndarray of shape (D,) or None
         What was subtracted from the rows before they were summed. Statistics of different shifts do not add.
-    by_word : dict of str to ndarray, csr_array or WordRows of shape (V, K)
+    by_word : dict of str to ndarray, csr_array, WordRows or WordClocks of shape (V, K)
         Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
-        ones, in place.
+        ones, in place; those with clocks are not scaled, and what is added makes steps of the words' own.
 
     Notes
     -----
@@ -267,13 +268,15 @@ def copied(value):
 
 def zeros(value):
     """Zeros in an array's shape; those of few entries have none."""
-    if isinstance(value, WordRows):
+    if isinstance(value, (WordRows, WordClocks)):
         return value.zeros_like()
     return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
 
 
 def scaled(value, factor):
     """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
+    if isinstance(value, WordClocks):  # moves by its own steps
+        return value
     numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
     value = value if numbers.flags.writeable else copied(value)
     value *= factor
@@ -281,7 +284,9 @@ def scaled(value, factor):
 
 
 def added(value, other, factor):
-    """value + factor other, in place where the value is dense."""
+    """value + factor other, in place where the value is dense; words with clocks make their own steps."""
+    if isinstance(value, WordClocks):
+        return value.advance(other)
     if isinstance(value, WordRows):
         return rows_added(value, other, factor)
     if sparse.issparse(value):
@@ -327,6 +332,8 @@ def rows_added(value, other, factor):
 
 def kept_entries(value, other):
     """A function that puts back the entries of ``value`` that adding ``other`` changes in place."""
+    if isinstance(value, WordClocks):
+        return value.kept(np.flatnonzero(np.diff(other.indptr)))
     if not isinstance(value, np.ndarray):
         before = value.copy() if isinstance(value, WordRows) else None  # sparse sums are new arrays
 

@@ -5,7 +5,7 @@ from sparsemix.datasets._docstrings import load_docstrings
 from sparsemix.datasets._fetch import fetch_bag_of_words
 from sparsemix.datasets._mixture_generators import make_bars_mixture, make_pitman_yor_mixture
 from sparsemix.datasets._patches import load_image_patches, make_patch_mixture
-from sparsemix.datasets._topic_generators import make_bars, make_sparse_lda
+from sparsemix.datasets._topic_generators import make_bars, make_skip_gram, make_sparse_lda
 
 __all__ = [
     "fetch_bag_of_words",
@@ -16,5 +16,6 @@ __all__ = [
     "make_bars_mixture",
     "make_patch_mixture",
     "make_pitman_yor_mixture",
+    "make_skip_gram",
     "make_sparse_lda",
 ]

@@ -146,3 +146,78 @@ def draw_words(topics, documents, n_samples, rng):
     documents, words = np.concatenate(documents), np.concatenate(words)
     ones = np.ones(len(words), dtype=np.float32)
     return sparse.csr_matrix((ones, (documents, words)), shape=(n_samples, topics.shape[1]))
+
+
+def make_skip_gram(
+    n_samples=500,
+    n_features=200,
+    n_components=10,
+    *,
+    doc_length=50,
+    segment_length=None,
+    topic_word_prior=0.05,
+    random_state=None,
+):
+    """Documents as words in their order, in which neighbours share a topic: what skip-gram topics are learned from.
+
+    A document is cut into segments, each has a topic, and words are drawn from it. So a word's topics are what its
+    occurrences say: ``word_topics`` is the probability of each topic given the word.
+
+    Parameters
+    ----------
+    n_samples : int, default=500
+        Documents.
+    n_features : int, default=200
+        Words of the vocabulary.
+    n_components : int, default=10
+        Topics.
+    doc_length : int or array of shape (n_samples,), default=50
+        Words of a document.
+    segment_length : int, default=None
+        Words of a segment; None means that a document is one. Windows near the border of two see both.
+    topic_word_prior : float, default=0.05
+        Parameter of the Dirichlet distribution that a topic's words are drawn from.
+    random_state : int, RandomState instance or None, default=None
+        For reproducible documents.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, longest), int32
+        Word number + 1 at the place of each word.
+    topics : ndarray of shape (n_components, n_features)
+        Probabilities of words, rows sum to one.
+    word_topics : ndarray of shape (n_features, n_components)
+        Probabilities of topics given a word, rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When the prior is not positive.
+
+    See Also
+    --------
+    sparsemix.SkipGramTopicModel : The model.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import make_skip_gram
+    >>> X, topics, word_topics = make_skip_gram(20, n_features=30, n_components=4, doc_length=15, random_state=0)
+    >>> X.shape, topics.shape, word_topics.shape, X.nnz
+    ((20, 15), (4, 30), (30, 4), 300)
+    """
+    rng = check_random_state(random_state)
+    topics = draw_dirichlet("topic_word_prior", topic_word_prior, (n_components, n_features), rng)
+    word_topics = topics.T / topics.sum(axis=0)[:, None]
+    rows = []
+    for length in np.broadcast_to(doc_length, n_samples):
+        segment = max(1, length) if segment_length is None else segment_length
+        chosen = np.repeat(rng.randint(n_components, size=-(-length // segment)), segment)[:length]
+        row = np.empty(length, dtype=np.int32)
+        for k in np.unique(chosen):
+            row[chosen == k] = rng.choice(n_features, size=(chosen == k).sum(), p=topics[k])
+        rows.append(row + 1)
+    lengths = np.array([len(row) for row in rows])
+    places = np.concatenate([np.arange(n, dtype=np.int32) for n in lengths])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    shape = n_samples, max(1, lengths.max())
+    return sparse.csr_array((np.concatenate(rows), places, indptr), shape=shape), topics, word_topics

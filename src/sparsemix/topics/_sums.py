@@ -46,7 +46,11 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
     sums : csr_array of shape (V, K)
     log_phi : float
     """
-    starts, entries = group(x, n_words)
+    return sum_groups(*group(x, n_words), resp, n_words, n_components, workers, table, smallest, packed)
+
+
+def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
+    """The same where word v has the rows ``entries[starts[v]:starts[v + 1]]`` of the responsibilities."""
     lengths, energies = np.zeros(n_words, dtype=np.int64), np.zeros(n_words)
     bounds = np.searchsorted(starts, np.linspace(0, starts[-1], workers.n_jobs + 1)[1:-1])
     bounds = [0, *(int(b) for b in bounds), n_words]

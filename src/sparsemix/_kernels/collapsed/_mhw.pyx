@@ -44,19 +44,6 @@ cdef extern from "collapsed/chain.h" nogil:
         double* own
         double* factor
         double* prefix
-    ctypedef struct sparsemix_word_tables:
-        int n_components
-        const int64_t* begin
-        const int* length
-        const int* topics
-        const int* alias
-        const int* shared_alias
-        const double* total
-        const void* prob
-        const void* density
-        const void* shared_prob
-        const void* shared_density
-        double shared_total
     double sparsemix_acceptance(double, double, double, double, double)
     double frozen_float(const sparsemix_word_tables*, int, int)
     double frozen_double(const sparsemix_word_tables*, int, int)
@@ -248,9 +235,6 @@ def word_tables(
 
 cdef class _Views:
     """What a kernel reads of ``WordTables``; keeps its arrays."""
-
-    cdef sparsemix_word_tables c
-    cdef object arrays
 
     def __cinit__(self, tables):
         cdef const int64_t[::1] begin = tables.begin

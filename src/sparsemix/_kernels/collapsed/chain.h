@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "random/alias.h"
-#include "own_token.h"
+#include "collapsed/own_token.h"
 #include "random/random.h"
 
 #if defined(__GNUC__)
@@ -211,10 +211,10 @@ static inline void sparsemix_own(sparsemix_counts *c, const sparsemix_chain_sett
 }
 
 #define REAL float
-#include "chain_loops.h"
+#include "collapsed/chain_loops.h"
 #undef REAL
 #define REAL double
-#include "chain_loops.h"
+#include "collapsed/chain_loops.h"
 #undef REAL
 
 #endif

@@ -1,0 +1,157 @@
+"""What ``skipgram.py`` measures, each in a child process: seconds of a token, scores, senses, vectors of documents."""
+
+import gzip
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix import SkipGramTopicModel, SparseSCVB0LDA, TokenSequences
+from sparsemix.metrics import topic_coherence
+
+KINDS = {
+    "scvb0, dense": {"sampler": "dense"},
+    "scvb0, chains": {"sampler": "mhw"},
+    "gibbs": {"inference": "gibbs"},
+    "mhw": {"inference": "mhw"},
+}
+
+
+def read(path, n_documents=None):
+    """Documents as lists of words, a line each."""
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        return [line.split() for line in file][:n_documents]
+
+
+def sequences(path, n_documents=None):
+    """Word numbers of words of ten documents or more, and the words."""
+    transformer = TokenSequences(analyzer=list, min_df=10, max_df=0.5)
+    return transformer.fit_transform(read(path, n_documents)), transformer.get_feature_names_out()
+
+
+def split(n, share=0.1):
+    """Rows to learn from, and held-out ones."""
+    order = np.random.default_rng(0).permutation(n)
+    return np.sort(order[int(share * n) :]), np.sort(order[: int(share * n)])
+
+
+def counts_of(X, n_words):
+    """The same as counts of words."""
+    documents = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return sparse.csr_array((np.ones(X.nnz, dtype=np.float32), (documents, X.data - 1)), shape=(X.shape[0], n_words))
+
+
+def describe(path, n_documents):
+    """Size of a corpus."""
+    X, names = sequences(path, n_documents)
+    name = Path(path).name.removeprefix("tokens.").partition(".")[0]
+    return {"name": name, "n_documents": X.shape[0], "n_tokens": X.nnz, "n_words": len(names)}
+
+
+def token_seconds(path, n_documents, kind, n_components, threads):
+    """Seconds of a token in a pass, without start and first pass: of the processor, and by the clock."""
+    X, names = sequences(path, n_documents)
+    seconds = []
+    for n_passes in (1, 4):
+        model = SkipGramTopicModel(
+            n_components, max_iter=n_passes, n_words=len(names), n_jobs=threads, random_state=0, **KINDS[kind]
+        )
+        start = time.process_time(), time.perf_counter()
+        model.fit(X)
+        seconds.append([time.process_time() - start[0], time.perf_counter() - start[1]])
+    cpu, wall = (np.array(seconds[1]) - seconds[0]) / 3 / X.nnz
+    return {"cpu": cpu, "wall": wall, "acceptance": model.acceptance_rate_, "digest": float(model.components_.sum())}
+
+
+def score(path, n_documents, n_components, n_passes, parameters):
+    """Held-out score, coherence and seconds of the processor after a fit."""
+    X, names = sequences(path, n_documents)
+    train, test = split(X.shape[0])
+    model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0, **parameters)
+    start = time.process_time()
+    model.fit(X[train])
+    seconds = time.process_time() - start
+    npmi = topic_coherence(model, counts_of(X[train], len(names)))
+    return {"seconds": seconds, "score": model.score(X[test]), "npmi": float(npmi.mean()), "test": len(test)}
+
+
+def senses(path, n_documents, n_components, n_passes, n_pairs, parameters):
+    """Pseudo-words: pairs of words joined to one; how often the context tells which one stood there."""
+    X, names = sequences(path, n_documents)
+    frequency = np.bincount(X.data - 1, minlength=len(names))
+    common = np.argsort(-frequency, kind="stable")[50:1050]
+    pairs = np.random.default_rng(0).permutation(common)[: 2 * n_pairs].reshape(-1, 2)
+    joined, truth = X.copy(), X.data.copy()
+    for first, second in pairs:
+        joined.data[joined.data == second + 1] = first + 1
+    model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0, **parameters)
+    start = time.process_time()
+    model.fit(joined)
+    seconds = time.process_time() - start
+    gamma = model.transform_words(joined, n_nonzero=16)
+    correct, best = [], []
+    rng = np.random.default_rng(1)
+    for first, second in pairs:
+        at = np.flatnonzero(joined.data == first + 1)
+        is_second = truth[at] == second + 1
+        half = rng.random(len(at)) < 0.5  # one half says what each topic means, the other is asked
+        if not (0 < is_second[half].mean() < 1) or half.all():
+            continue
+        rows = gamma[at]
+        weights = [np.asarray(rows[half & (is_second == b)].sum(axis=0)).ravel() for b in (0, 1)]
+        prior = is_second[half].mean()
+        second_given_topic = (weights[1] + prior) / (weights[0] + weights[1] + 1.0)
+        said = rows @ second_given_topic > 0.5
+        correct.append((said == is_second)[~half].mean())
+        best.append(max(is_second[~half].mean(), 1 - is_second[~half].mean()))
+    return {"seconds": seconds, "accuracy": float(np.mean(correct)), "majority": float(np.mean(best)),
+            "n_pairs": len(correct)}  # fmt: skip
+
+
+def labels_of(path):
+    """First label of each document, "-" where it has none."""
+    return np.array([fields[0].partition(",")[0] if fields else "-" for fields in read(path)])
+
+
+def classify(path, labels, n_documents, n_components, n_passes, method):
+    """Share of held-out documents whose label logistic regression tells from their vectors."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    X, names = sequences(path, n_documents)
+    y = labels_of(labels)[: X.shape[0]]
+    common, sizes = np.unique(y, return_counts=True)
+    kept = np.flatnonzero(np.isin(y, [c for c, n in zip(common, sizes, strict=True) if c != "-" and n >= 100]))
+    train, test = (kept[part] for part in split(len(kept), 0.3))
+    start = time.process_time()
+    if method == "word2vec":
+        vectors = word2vec_documents(X, len(names), n_components, n_passes)
+    elif method == "SparseSCVB0LDA":
+        counts = counts_of(X, len(names))
+        vectors = np.sqrt(SparseSCVB0LDA(n_components, max_iter=n_passes, random_state=0).fit_transform(counts))
+    else:
+        model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0, **KINDS[method])
+        vectors = np.sqrt(model.fit(X).transform(X))
+    seconds = time.process_time() - start
+    scaler = StandardScaler().fit(vectors[train])
+    classifier = LogisticRegression(C=0.05, max_iter=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classifier.fit(scaler.transform(vectors[train]), y[train])
+    accuracy = classifier.score(scaler.transform(vectors[test]), y[test])
+    return {"seconds": seconds, "accuracy": accuracy, "n_labels": len(set(y[kept])), "n_test": len(test)}
+
+
+def word2vec_documents(X, n_words, size, n_passes):
+    """Mean vectors of documents' words by gensim's skip-gram with negative sampling."""
+    from gensim.models import Word2Vec
+
+    texts = [[str(v - 1) for v in X.data[a:b]] for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+    model = Word2Vec(texts, vector_size=size, window=5, sg=1, min_count=1, epochs=n_passes, workers=1, seed=0)
+    vectors = np.zeros((n_words, size), dtype=np.float32)
+    for word, at in model.wv.key_to_index.items():
+        vectors[int(word)] = model.wv.vectors[at]
+    counts = counts_of(X, n_words)
+    return (counts @ vectors) / np.maximum(1, counts.sum(axis=1))[:, None]

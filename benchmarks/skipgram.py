@@ -1,0 +1,171 @@
+"""Skip-gram topics: seconds of a token by the number of topics, scores and coherence, senses, vectors of documents.
+
+python benchmarks/skipgram.py tokens  --data tokens.reuters21578.txt.gz   what a token costs, by inference and K
+python benchmarks/skipgram.py scores  --data tokens.arxiv.txt.gz          held-out score and coherence, annealing
+python benchmarks/skipgram.py senses  --data tokens.arxiv.txt.gz          pseudo-words told apart by their context
+python benchmarks/skipgram.py vectors --data tokens.reuters21578.txt.gz --labels labels.reuters21578.txt
+
+A corpus is a file of documents, one a line, words in their order and separated by spaces. Tables are printed in
+reStructuredText. README.md has the rest.
+"""
+
+import argparse
+import importlib.util
+import json
+import sys
+
+from _measure import CORES, MeasurementError, run
+from _report import number, print_rst_table, write_line
+
+KINDS = ("scvb0, dense", "scvb0, chains", "gibbs", "mhw")
+SCORES = {
+    "scvb0, dense": {},
+    "scvb0, dense, no annealing": {"start_temperature": 0.0},
+    "scvb0, dense, to T = 1e-5": {"final_temperature": 1e-5},
+    "scvb0, chains": {"sampler": "mhw"},
+    "scvb0, chains, no annealing": {"sampler": "mhw", "start_temperature": 0.0},
+    "scvb0, chains, to T = 1e-5": {"sampler": "mhw", "final_temperature": 1e-5},
+    "gibbs": {"inference": "gibbs"},
+    "mhw": {"inference": "mhw"},
+    "mhw, to T = 1e-5": {"inference": "mhw", "final_temperature": 1e-5},
+}
+
+
+class Bench:
+    """One corpus; what fails is told and left out."""
+
+    def __init__(self, options):
+        self.options, self.failed = options, 0
+        self.corpus = run("_skipgram_tasks:describe", CORES[:1], path=options.data, n_documents=options.documents)
+        print("{name}: {n_documents:,} documents, {n_tokens:,} tokens, {n_words:,} words".format(**self.corpus))
+
+    def measure(self, task, label, n_jobs=1, **arguments):
+        """A record, or None."""
+        print(f"{task}: {label}, {arguments} ...", file=sys.stderr, flush=True)
+        try:
+            result = run(
+                f"_skipgram_tasks:{task}", CORES[:n_jobs], n_threads=1, path=self.options.data,
+                n_documents=self.options.documents, **arguments,
+            )  # fmt: skip
+        except MeasurementError as error:
+            self.failed += 1
+            print(f"{label} failed: {error}", flush=True)
+            return None
+        if self.options.json:
+            write_line(self.options.json, {"task": task, "label": label, "corpus": self.corpus, **arguments, **result})
+        return result
+
+
+def tokens(bench):
+    """Microseconds of a token by K."""
+    options, rows = bench.options, []
+    for kind in KINDS:
+        cells = []
+        for n_components in options.K:
+            result = bench.measure("token_seconds", kind, kind=kind, n_components=n_components, threads=1)
+            cells.append(number(result and 1e6 * result["cpu"], ".2f"))
+        rows.append([kind, *cells])
+    print_rst_table(
+        f"{bench.corpus['name']}: microseconds of a token and pass, of the processor",
+        ["inference", *(f"K = {n_components}" for n_components in options.K)], rows,
+    )  # fmt: skip
+    if options.n_jobs > 1:
+        rows = []
+        middle = options.K[len(options.K) // 2]
+        for kind in KINDS[:2]:
+            one, more = (
+                bench.measure("token_seconds", kind, n_jobs, kind=kind, n_components=middle, threads=n_jobs)
+                for n_jobs in (1, options.n_jobs)
+            )
+            if one and more:
+                same = "yes" if one["digest"] == more["digest"] else "NO"
+                rows.append([kind, number(1e6 * one["wall"], ".2f"), number(1e6 * more["wall"], ".2f"), same])
+        print_rst_table(
+            f"microseconds of a token by the clock, K = {middle}",
+            ["inference", "1 thread", f"{options.n_jobs} threads", "same bits"], rows,
+        )  # fmt: skip
+
+
+def scores(bench):
+    """Held-out score and coherence of each setting."""
+    options, rows = bench.options, []
+    for label, parameters in SCORES.items():
+        for n_passes in options.passes:
+            result = bench.measure(
+                "score", label, n_components=options.K[0], n_passes=n_passes, parameters=parameters | options.params
+            )
+            if result:
+                rows.append([
+                    label, n_passes, number(result["seconds"], ".0f"), number(result["score"]), number(result["npmi"])
+                ])  # fmt: skip
+    print_rst_table(
+        f"{bench.corpus['name']}, K = {options.K[0]}", ["inference", "passes", "seconds", "score", "NPMI"], rows
+    )
+
+
+def senses(bench):
+    """Pseudo-words told apart."""
+    options, rows = bench.options, []
+    for label in KINDS:
+        parameters = SCORES[label]
+        result = bench.measure(
+            "senses", label, n_components=options.K[0], n_passes=options.passes[0], n_pairs=100, parameters=parameters
+        )
+        if result:
+            rows.append([label, number(result["seconds"], ".0f"), number(result["accuracy"]),
+                         number(result["majority"]), result["n_pairs"]])  # fmt: skip
+    print_rst_table(
+        f"{bench.corpus['name']}, K = {options.K[0]}: pseudo-words told apart by their contexts",
+        ["inference", "seconds", "right", "the more frequent one", "pairs"], rows,
+    )  # fmt: skip
+
+
+def vectors(bench):
+    """Labels told from vectors of documents."""
+    options, rows = bench.options, []
+    methods = [*KINDS, "SparseSCVB0LDA"]
+    methods += ["word2vec"] if importlib.util.find_spec("gensim") else []
+    for method in methods:
+        result = bench.measure(
+            "classify", method, labels=options.labels, n_components=options.K[0], n_passes=options.passes[0],
+            method=method,
+        )  # fmt: skip
+        if result:
+            rows.append([method, number(result["seconds"], ".0f"), number(result["accuracy"]), result["n_labels"],
+                         result["n_test"]])  # fmt: skip
+    print_rst_table(
+        f"{bench.corpus['name']}, {options.K[0]} topics or dimensions: labels told from vectors of documents",
+        ["vectors", "seconds", "right", "labels", "documents"], rows,
+    )  # fmt: skip
+
+
+EXPERIMENTS = {"tokens": tokens, "scores": scores, "senses": senses, "vectors": vectors}
+
+
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("experiment", choices=EXPERIMENTS)
+    add("--data", required=True, metavar="PATH", help="documents, one a line; may be compressed (.gz)")
+    add("--labels", metavar="PATH", help="for vectors: labels, one a line, the first of those divided by commas")
+    add("--documents", type=int, metavar="N", help="the first N documents only")
+    add("--K", type=numbers, help="numbers of topics, by commas (default: 10,100,500,1000,5000 for tokens, else 200)")
+    add("--passes", type=numbers, default=[10], help="passes, by commas (default: 10)")
+    add("--params", type=json.loads, default={}, metavar="JSON", help="of all models of scores")
+    add("--n-jobs", type=int, default=1, help="for tokens: threads to compare one with")
+    add("--json", metavar="FILE", help="append all records there, one a line")
+    options = parser.parse_args()
+    options.K = options.K or ([10, 100, 500, 1000, 5000] if options.experiment == "tokens" else [200])
+    if options.experiment == "vectors" and not options.labels:
+        parser.error("vectors needs --labels")
+    bench = Bench(options)
+    EXPERIMENTS[options.experiment](bench)
+    return 1 if bench.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,330 @@
+"""All topics of positions: responsibilities and a few even draws of them, Gibbs sampling, sums over contexts.
+
+The loops are in positions_loops.h. Tables of logarithms have rows that are padded to whole vectors.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint64_t
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "skipgram/context.h" nogil:
+    ctypedef struct sparsemix_context:
+        int n
+        int* word
+        int* before
+        int* times
+    void sparsemix_slide(const int*, int64_t, int64_t, int, int64_t*, int64_t*)
+
+
+cdef extern from "skipgram/positions.h" nogil:
+    enum:
+        SPARSEMIX_PADDING
+    ctypedef struct sparsemix_position_settings:
+        Py_ssize_t n_components, padded
+        int window
+        double inverse_temperature, scale, base, total_prior
+        uint64_t seed, first_row, visit
+        const double* alpha
+        double* totals
+        const int* slots
+    void sparsemix_log_rows_float(
+        int, const float*, const int*, const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double, const double*, float*)
+    void sparsemix_log_rows_double(
+        int, const double*, const int*, const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double, const double*,
+        double*)
+    void sparsemix_positions_float(
+        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, const int64_t*,
+        const float*, const float*, const float*, const float*, sparsemix_context*, float*, float*, int, int*, double*,
+        float*, int*)
+    void sparsemix_positions_double(
+        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, const int64_t*,
+        const double*, const double*, const double*, const double*, sparsemix_context*, double*, double*, int, int*,
+        double*, double*, int*)
+    void sparsemix_sweep_float(
+        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, float*, float*,
+        float*, float*, float*, sparsemix_context*, float*, float*, int*, int64_t*, double*)
+    void sparsemix_sweep_double(
+        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, double*, double*,
+        double*, double*, double*, sparsemix_context*, double*, double*, int*, int64_t*, double*)
+
+
+def padded(n_components):
+    """Topics in whole vectors."""
+    return -(-n_components // SPARSEMIX_PADDING) * SPARSEMIX_PADDING
+
+
+def log_table(n_rows, n_components, dtype):
+    """Room for rows of logarithms."""
+    return aligned_empty(n_rows * padded(n_components), dtype).reshape(n_rows, padded(n_components))
+
+
+def log_rows(
+    const real[:, ::1] table,    # IN  (V, K) counts up to factors
+    const int[::1] words,        # IN  (n,)
+    const double[::1] factors,   # IN  (V,) of the rows; or None
+    double scale,                # IN  of all
+    const double[::1] base,      # IN  (K,) positive
+    real[:, ::1] out,            # OUT (n, padded K)
+):
+    """log(factors[w] scale table[w, k] + base[k]) for some words, and no topic behind the last."""
+    cdef Py_ssize_t n = table.shape[1]
+    cdef int level = instruction_level()
+    if base.shape[0] != n or out.shape[1] != padded(n) or out.shape[0] < words.shape[0]:
+        raise ValueError(f"base must be ({n},) and out ({words.shape[0]}, {padded(n)})")
+    cdef const double* first = NULL if factors is None else &factors[0]
+    if words.shape[0] == 0:
+        return
+    with nogil:
+        if real is float:
+            sparsemix_log_rows_float(
+                level, &table[0, 0], &words[0], first, words.shape[0], n, out.shape[1], scale, &base[0], &out[0, 0])
+        else:
+            sparsemix_log_rows_double(
+                level, &table[0, 0], &words[0], first, words.shape[0], n, out.shape[1], scale, &base[0], &out[0, 0])
+
+
+def total_rows(totals, total_prior, window, dtype):
+    """sum_{c < m} log(N_k + V beta + c) for m = 0, ..., 2 window; (2 window + 1, padded K)."""
+    out = log_table(2 * window + 1, len(totals), dtype)
+    out[...] = 0.0
+    terms = np.log(np.asarray(totals) + total_prior + np.arange(2 * window)[:, None])
+    out[1:, :len(totals)] = np.cumsum(terms, axis=0)
+    return out
+
+
+cdef class _Room:
+    """The context at hand, weights of its topics, and sums of their vectors."""
+
+    cdef sparsemix_context c
+    cdef object arrays
+
+    def __cinit__(self, int window, n_components, dtype):
+        cdef int[:, ::1] integers = np.empty((3, 2 * window), dtype=np.intc)
+        self.arrays = integers, log_table(1, n_components, dtype)[0], aligned_empty(padded(n_components), dtype)
+        self.c.n = 0
+        self.c.word, self.c.before, self.c.times = &integers[0, 0], &integers[1, 0], &integers[2, 0]
+
+
+cdef check_block(const int64_t[::1] indptr, const int[::1] places, const int[::1] words, Py_ssize_t n_words):
+    cdef Py_ssize_t d, n = indptr.shape[0] - 1
+    cdef int64_t e
+    if n < 0 or indptr[n] > words.shape[0] or places.shape[0] != words.shape[0]:
+        raise ValueError("places and words must hold indptr[-1] entries")
+    for d in range(n):
+        for e in range(indptr[d], indptr[d + 1]):
+            if words[e] < 0 or words[e] >= n_words:
+                raise ValueError(f"words must be from 0 to {n_words - 1}")
+            if e > indptr[d] and places[e] <= places[e - 1]:
+                raise ValueError("places must increase within a document")
+
+
+def positions(
+    const int64_t[::1] indptr,       # IN  (n + 1,) tokens of document d are indptr[d] to indptr[d + 1]
+    const int[::1] places,           # IN  (n_tokens,) increasing within a document
+    const int[::1] words,            # IN  (n_tokens,)
+    int window,                      # IN
+    const int[::1] slots,            # IN  (V,) rows of words in the two tables of logarithms
+    const real[:, ::1] input_logs,   # IN  (., padded K) log(N_wk + alpha_k), or log theta
+    const real[:, ::1] context_logs,  # IN  (., padded K) log(G + beta), or log phi
+    const real[:, ::1] total_logs,   # IN  (2 window + 1, padded K) of ``total_rows``, or None
+    const real[:, ::1] table,        # IN  (V, K) G, for words that come again in a context; or None to count them alike
+    double scale,                    # IN  its factor
+    double base,                     # IN  what is added to it
+    double temperature,              # IN
+    Py_ssize_t n_components,         # IN  K
+    const int64_t[::1] numbers=None,  # IN  (n,) global row numbers, which key the random numbers
+    uint64_t seed=0,                 # IN
+    uint64_t visit=0,                # IN
+    int[:, ::1] topics=None,         # OUT (n_tokens, M) each for an equal part of the responsibilities
+    double[::1] log_sums=None,       # OUT (n_tokens,) logarithm of the sum over topics
+    real[:, ::1] resp=None,          # OUT (n_tokens, K)
+    int[::1] sizes=None,             # OUT (n_tokens,) words of the context
+):
+    """Every position under tables that stay as they are; ``topics``, ``log_sums``, ``resp``, ``sizes`` if wanted."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_tokens = words.shape[0], p = padded(n_components)
+    cdef int level = instruction_level(), n_even = 0 if topics is None else <int> topics.shape[1]
+    cdef sparsemix_position_settings s
+    check_block(indptr, places, words, slots.shape[0])
+    if window < 1 or not temperature > 0.0:
+        raise ValueError("window must be at least 1 and temperature positive")
+    if input_logs.shape[1] != p or context_logs.shape[1] != p:
+        raise ValueError(f"tables of logarithms must have {p} columns")
+    if total_logs is not None and (total_logs.shape[0] != 2 * window + 1 or total_logs.shape[1] != p):
+        raise ValueError(f"total_logs must be ({2 * window + 1}, {p})")
+    if topics is not None and (
+        topics.shape[0] != n_tokens or n_even < 1 or numbers is None or numbers.shape[0] != n
+    ):
+        raise ValueError("topics must be (n_tokens, M) and numbers (n,)")
+    if table is not None and (table.shape[0] != slots.shape[0] or table.shape[1] != n_components):
+        raise ValueError(f"table must be ({slots.shape[0]}, {n_components})")
+    if (log_sums is not None and log_sums.shape[0] != n_tokens) or (sizes is not None and sizes.shape[0] != n_tokens):
+        raise ValueError("log_sums and sizes must be (n_tokens,)")
+    if resp is not None and (resp.shape[0] != n_tokens or resp.shape[1] != n_components):
+        raise ValueError(f"resp must be (n_tokens, {n_components})")
+    if n_tokens == 0:
+        return
+    for word in words:
+        if slots[word] < 0 or slots[word] >= min(input_logs.shape[0], context_logs.shape[0]):
+            raise ValueError(f"word {word} has no row in the tables of logarithms")
+    s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, window, 1.0 / temperature
+    s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = scale, base, 0.0, seed, visit, 0
+    s.alpha, s.totals, s.slots = NULL, NULL, &slots[0]
+    cdef _Room room = _Room(window, n_components, np.float32 if real is float else np.float64)
+    cdef real[::1] weights = room.arrays[1], parts = room.arrays[2]
+    cdef const real* total_start = NULL if total_logs is None else &total_logs[0, 0]
+    cdef const real* table_start = NULL if table is None else &table[0, 0]
+    cdef const int64_t* number_start = NULL if numbers is None else &numbers[0]
+    cdef int* topic_start = NULL if topics is None else &topics[0, 0]
+    cdef double* sum_start = NULL if log_sums is None else &log_sums[0]
+    cdef real* resp_start = NULL if resp is None else &resp[0, 0]
+    cdef int* size_start = NULL if sizes is None else &sizes[0]
+    with nogil:
+        if real is float:
+            sparsemix_positions_float(
+                level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
+                total_start, table_start, &room.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
+                size_start)
+        else:
+            sparsemix_positions_double(
+                level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
+                total_start, table_start, &room.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
+                size_start)
+
+
+def sweep(
+    const int64_t[::1] indptr,     # IN    (n + 1,)
+    const int[::1] places,         # IN    (n_tokens,)
+    const int[::1] words,          # IN    (n_tokens,)
+    int window,                    # IN
+    const double[::1] alpha,       # IN    (K,) prior of an input word's topics
+    double beta,                   # IN    prior of a topic's context words
+    uint64_t seed,                 # IN
+    uint64_t first_row,            # IN    row number of the first document
+    uint64_t number,               # IN    of the sweep
+    int[::1] topics,               # INOUT (n_tokens,) of each position, -1 has none yet
+    real[:, ::1] input_table,      # INOUT (V, K) positions by input word and topic
+    real[:, ::1] table,            # INOUT (V, K) context words by word and topic
+    double[::1] totals,            # INOUT (K,) sums of the latter
+    real[:, ::1] input_logs,       # INOUT (V, padded K) log(input_table + alpha)
+    real[:, ::1] context_logs,     # INOUT (V, padded K) log(table + beta)
+    real[:, ::1] total_logs,       # INOUT (2 window + 1, padded K)
+    double[::1] conditional=None,  # OUT   (K,) of the first position that has a context; then nothing is drawn
+):
+    """Draw the topic of every position with a context, in order ([IF19] Eq. 5); returns how many have changed."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_words = table.shape[0], n_components = table.shape[1]
+    cdef Py_ssize_t p = padded(n_components)
+    cdef int level = instruction_level()
+    cdef int64_t moved = 0
+    cdef sparsemix_position_settings s
+    check_block(indptr, places, words, n_words)
+    if input_table.shape[0] != n_words or input_table.shape[1] != n_components or window < 1:
+        raise ValueError("both tables must be of one shape, and window at least 1")
+    if alpha.shape[0] != n_components or totals.shape[0] != n_components:
+        raise ValueError(f"alpha and totals must be ({n_components},)")
+    if context_logs.shape[0] != n_words or context_logs.shape[1] != p or input_logs.shape[0] != n_words or (
+        input_logs.shape[1] != p or total_logs.shape[0] != 2 * window + 1 or total_logs.shape[1] != p
+    ):
+        raise ValueError(f"tables of logarithms must have {p} columns, and a row for each word or size of a context")
+    if topics.shape[0] != words.shape[0] or (conditional is not None and conditional.shape[0] != n_components):
+        raise ValueError(f"topics must be ({words.shape[0]},) and conditional ({n_components},)")
+    if topics.shape[0] == 0:
+        return 0
+    if np.max(topics) >= n_components or np.min(topics) < -1:
+        raise ValueError(f"topics must be from -1 to {n_components - 1}")
+    cdef int[::1] slots = np.arange(n_words, dtype=np.intc)
+    s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, window, 1.0
+    s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = 1.0, beta, n_words * beta, seed, number, first_row
+    s.alpha, s.totals, s.slots = &alpha[0], &totals[0], &slots[0]
+    cdef _Room room = _Room(window, n_components, np.float32 if real is float else np.float64)
+    cdef real[::1] weights = room.arrays[1], parts = room.arrays[2]
+    cdef double* first = NULL if conditional is None else &conditional[0]
+    with nogil:
+        if real is float:
+            sparsemix_sweep_float(
+                level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0],
+                &total_logs[0, 0], &input_table[0, 0], &table[0, 0], &room.c, &weights[0], &parts[0], &topics[0],
+                &moved, first)
+        else:
+            sparsemix_sweep_double(
+                level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0],
+                &total_logs[0, 0], &input_table[0, 0], &table[0, 0], &room.c, &weights[0], &parts[0], &topics[0],
+                &moved, first)
+    return moved
+
+
+def pairs(
+    const int64_t[::1] indptr,     # IN  (n + 1,)
+    const int[::1] places,         # IN  (n_tokens,)
+    const int[::1] words,          # IN  (n_tokens,)
+    int window,                    # IN
+    int64_t[::1] starts,           # OUT (V + 1,) pairs of each context word
+    int[::1] centres,              # OUT (n_pairs,) the positions of a word's pairs, increasing; or None, to count
+):
+    """Pairs of a position and a word of its context, by that word; returns how many there are."""
+    cdef Py_ssize_t d, v, n_words = starts.shape[0] - 1
+    cdef int64_t e, i, first, last, total
+    check_block(indptr, places, words, n_words)
+    with nogil:
+        starts[:] = 0
+        for d in range(indptr.shape[0] - 1):
+            first = last = indptr[d]
+            for e in range(indptr[d], indptr[d + 1]):
+                sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
+                starts[words[e] + 1] += last - first - 1  # a pair is one for both: so often e is in a context
+        for v in range(n_words):
+            starts[v + 1] += starts[v]
+    total = starts[n_words]
+    if centres is None:
+        return total
+    if centres.shape[0] < total:
+        raise ValueError(f"centres must have room for {total} pairs")
+    with nogil:
+        for d in range(indptr.shape[0] - 1):
+            first = last = indptr[d]
+            for e in range(indptr[d], indptr[d + 1]):
+                sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
+                for i in range(first, last):
+                    if i != e:
+                        centres[starts[words[i]]] = <int> e
+                        starts[words[i]] += 1
+        for v in range(n_words, 0, -1):
+            starts[v] = starts[v - 1]
+        starts[0] = 0
+    return total
+
+
+def add_up(
+    const int64_t[::1] indptr,     # IN    (n + 1,)
+    const int[::1] places,         # IN    (n_tokens,)
+    const int[::1] words,          # IN    (n_tokens,)
+    int window,                    # IN
+    const int[::1] topics,         # IN    (n_tokens,) -1 has none
+    double[:, ::1] input_table,    # INOUT (V, K) += 1
+    double[:, ::1] table,          # INOUT (V, K) += 1 for each context word
+):
+    """The counts that a sweep moves, from the topics themselves."""
+    cdef Py_ssize_t d
+    cdef int64_t e, i, first, last
+    check_block(indptr, places, words, table.shape[0])
+    if topics.shape[0] != words.shape[0] or (topics.shape[0] and np.max(topics) >= table.shape[1]):
+        raise ValueError(f"topics must be one for each token, below {table.shape[1]}")
+    with nogil:
+        for d in range(indptr.shape[0] - 1):
+            first = last = indptr[d]
+            for e in range(indptr[d], indptr[d + 1]):
+                sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
+                if topics[e] < 0 or last - first < 2:
+                    continue
+                input_table[words[e], topics[e]] += 1.0
+                for i in range(first, last):
+                    if i != e:
+                        table[words[i], topics[e]] += 1.0

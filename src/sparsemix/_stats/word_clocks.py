@@ -1,0 +1,132 @@
+"""Sums by word whose steps are the words' own: a rare word remembers as many of its occurrences as a frequent one."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from sparsemix._kernels.documents import _words
+
+# Pending factors below reach the rows, which are of single precision.
+SMALLEST_FACTOR = 1e-15
+# Steps are told apart up to so many occurrences of a word; later ones are as long as the last.
+MOST_STEPS = 1 << 20
+
+
+@lru_cache(maxsize=64)
+def log_kept(n, decay, offset):
+    """Sums of log(1 - rho_t) over the first 0 to n steps."""
+    rates = np.minimum(1.0 - 1e-9, (offset + np.arange(1.0, n + 1.0)) ** -decay)
+    sums = np.concatenate([[0.0], np.cumsum(np.log1p(-rates))])
+    sums.flags.writeable = False
+    return sums
+
+
+class WordClocks:
+    """A table (V, K) of which a row moves as often as its word occurs ([IF19] Section 5).
+
+    With t the occurrences so far and c those of a minibatch with sums s_w, a row becomes
+    :math:`N_w \\leftarrow \\kappa N_w + (1 - \\kappa) C_w s_w / c`, where :math:`\\kappa` is the product of the
+    :math:`1 - \\rho` of steps t + 1 to t + c, and C_w the occurrences in all data. What stands in the table are shares
+    of C_w, all the same in the beginning.
+
+    Parameters
+    ----------
+    n_words, n_components : int
+    dtype : dtype
+    totals : ndarray of shape (V,), or float
+        C_w; a number is their sum, which words share in proportion to what was seen of them.
+    decay, offset : float
+        :math:`\\rho_t = \\min(1, (\\mathrm{offset} + t)^{-\\mathrm{decay}})`.
+    """
+
+    def __init__(self, n_words, n_components, dtype, totals, decay, offset):
+        self.rows = np.full((n_words, n_components), 1.0 / n_components, dtype=dtype)
+        self.pending = np.ones(n_words)
+        self.seen = np.zeros(n_words)
+        self.totals = totals
+        self.decay, self.offset = decay, offset
+
+    @property
+    def shape(self):
+        """(V, K)."""
+        return self.rows.shape
+
+    @property
+    def dtype(self):
+        """Of the rows."""
+        return self.rows.dtype
+
+    @property
+    def nbytes(self):
+        """Memory of the rows."""
+        return self.rows.nbytes
+
+    @property
+    def factors(self):
+        """What rows have to be multiplied by to be counts, (V,)."""
+        totals = self.totals
+        if np.ndim(totals) == 0:
+            totals = totals / max(1.0, self.seen.sum()) * self.seen
+        return self.pending * totals
+
+    def toarray(self):
+        """The counts themselves."""
+        return self.rows * self.factors[:, None].astype(self.dtype)
+
+    def copy(self):
+        """Independent copy."""
+        out = object.__new__(type(self))
+        vars(out).update({name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(self).items()})
+        return out
+
+    def zeros_like(self):
+        """The same before anything was seen."""
+        return type(self)(*self.shape, self.dtype, self.totals, self.decay, self.offset)
+
+    def __getitem__(self, key):
+        """``table[:, components]``: some components, in that order."""
+        out = self.copy()
+        out.rows = np.ascontiguousarray(self.rows[key])
+        return out
+
+    def advance(self, sums):
+        """A step of every word that has sums (csr_array) in a minibatch."""
+        lengths = np.diff(sums.indptr)
+        words = np.flatnonzero(lengths)
+        if not len(words):
+            return self
+        if not self.rows.flags.writeable:  # of a file that was loaded as a read-only map
+            self.rows = self.rows.copy()
+        running = np.concatenate([[0.0], np.cumsum(sums.data, dtype=np.float64)])
+        counts = running[sums.indptr[words + 1]] - running[sums.indptr[words]]
+        then, now = self.seen[words], self.seen[words] + counts
+        kept = np.exp(self._log_kept(now) - self._log_kept(then))
+        self.seen[words] = now
+        self.pending[words] *= kept
+        small = words[self.pending[words] < SMALLEST_FACTOR]
+        self.rows[small] *= self.pending[small, None].astype(self.dtype)
+        self.pending[small] = 1.0
+        share = np.zeros(self.shape[0])
+        share[words] = (1.0 - kept) / (counts * self.pending[words])
+        data = (sums.data * np.repeat(share, lengths)).astype(self.dtype)
+        indptr, indices = sums.indptr.astype(np.int64, copy=False), sums.indices.astype(np.int32, copy=False)
+        _words.add_rows(indptr, indices, data, 1.0, self.rows)
+        return self
+
+    def _log_kept(self, t):
+        """Sum over the first t steps of log(1 - rho), t need not be whole."""
+        sums = log_kept(1 << max(6, int(min(MOST_STEPS - 1, t.max(initial=0.0))).bit_length()), self.decay, self.offset)
+        most = len(sums) - 1
+        whole = np.minimum(t.astype(np.int64), most - 1)
+        return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # beyond the last as the last
+
+    def kept(self, words):
+        """A function that puts back the rows of some words, and what belongs to them."""
+        before = self.rows, self.rows[words], self.pending.copy(), self.seen.copy()
+
+        def put_back():
+            self.rows, rows, self.pending, self.seen = before
+            if self.rows.flags.writeable:
+                self.rows[words] = rows
+
+        return put_back

@@ -1,0 +1,157 @@
+"""From the parameters of the skip-gram topic model to model, start and schedule."""
+
+import numpy as np
+
+from sparsemix._engine.schedules import MiniEpochs
+from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
+from sparsemix._engine.sweeps import RowState
+from sparsemix._estimator.checks import check_weights
+from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
+from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
+from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix.topics._assemble import given_topics
+from sparsemix.topics._start import NOISE_SHAPE
+
+# Prior mass of an input word over all topics by default, where that is less than the largest prior for each.
+PRIOR_MASS = 5.0
+LARGEST_PRIOR = 0.1
+# Of a context word for each place of a window.
+PRIOR_OF_A_PLACE = 0.01
+# Up to so many topics all of them can be weighed at every position.
+DENSE_COMPONENTS = 2000
+# Tokens of a minibatch by default: so many a topic, within bounds, and so many minibatches a pass at least.
+TOKENS_A_TOPIC = 100
+MINIBATCH = 2_000, 50_000
+LEAST_STEPS = 64
+TABLE_AGE = 10
+# Tokens whose proposals come from the same tables in a sweep of "mhw".
+SWEEP_TOKENS = 1 << 16
+
+
+def input_topic_prior(params):
+    """alpha, (K,)."""
+    prior, n_components = params.input_topic_prior, params.n_components
+    if prior is None:
+        prior = min(LARGEST_PRIOR, PRIOR_MASS / n_components)
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape not in ((), (n_components,)):
+        raise ValueError(
+            f"input_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
+        )
+    if not (np.isfinite(prior).all() and (prior > 0).all()):
+        raise ValueError("input_topic_prior must be positive and finite for every topic")
+    return np.full(n_components, prior) if prior.shape == () else prior.copy()
+
+
+def topic_word_prior(params):
+    """beta: every word is counted in as many contexts as have room for it, and so is its prior."""
+    return PRIOR_OF_A_PLACE * 2 * params.window if params.topic_word_prior is None else params.topic_word_prior
+
+
+def annealing(params):
+    """Temperatures by passes."""
+    start = 2.0 * params.window if params.start_temperature is None else params.start_temperature
+    return Annealing(start, params.final_temperature, params.cooling)
+
+
+def weighted_sequences(X, n_words, sample_weight, window, may_be_empty=False):
+    """Documents of positive weight, of which at least one has a word with a context."""
+    sample_weight = check_weights(sample_weight, X.shape[0])
+    if sample_weight is not None and not sample_weight.all():
+        kept = sample_weight > 0
+        X, sample_weight = X[kept], sample_weight[kept]
+    documents = Sequences(X, n_words, sample_weight)
+    if not may_be_empty and not documents.totals(window)[0].any():
+        raise ValueError(
+            "no document of X has two words within the window; give at least one, or a wider window: words without a "
+            "context teach nothing"
+        )
+    return documents
+
+
+def make_model(params, n_words, n_documents):
+    """The model of ``inference="scvb0"``."""
+    kind = params.sampler
+    if kind == "auto":
+        kind = "dense" if params.n_components <= DENSE_COMPONENTS else "mhw"
+    age = TABLE_AGE if params.max_table_age is None else params.max_table_age
+    sampler = DenseSampler(params.n_even_samples) if kind == "dense" else WalkerSampler(params.n_samples, age)
+    return StochasticSkipGramModel(
+        n_words, input_topic_prior(params), topic_word_prior(params), sampler, params.window, annealing(params),
+        n_documents, params.input_decay, params.input_offset, params._table_dtype,
+    )  # fmt: skip
+
+
+def make_start(params, model, documents, rng, streaming):
+    """Statistics that learning starts from, in the shape of those of all documents."""
+    model.seed = int(rng.integers(2**63))
+    inputs, contexts = documents.totals(params.window)
+    words = start_topics(params, model, contexts, rng)
+    words *= words.dtype.type(contexts.sum() / words.sum(dtype=np.float64))
+    mass = inputs.sum()
+    if streaming:  # what words there will be is not known yet
+        total = params.total_samples
+        inputs = None if total is None else float(mass * total / documents.mass)
+    return model.first_stats(words, inputs, documents.mass, mass)
+
+
+def start_topics(params, model, contexts, rng):
+    """Counts of context words by topic, of any sum: the frequencies of the corpus with noise, or given ones."""
+    if not isinstance(params.init_params, str):
+        return given_topics(params.init_params, model).astype(model.dtype)
+    noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
+    return (noise * contexts[:, None].astype(np.float32)).astype(model.dtype)
+
+
+def batch_size(params, documents):
+    """Documents of a minibatch."""
+    n = len(documents)
+    if params.batch_size is not None:
+        return params.batch_size
+    tokens = np.clip(TOKENS_A_TOPIC * params.n_components, *MINIBATCH)
+    wanted = min(tokens * n / max(1, documents.n_tokens), n / LEAST_STEPS)
+    return max(1, int(wanted))
+
+
+def make_schedule(params, documents, rng, initial):
+    """Random minibatches that come again."""
+    return MiniEpochs(
+        len(documents), batch_size(params, documents), rng, params.learning_decay, params.learning_offset,
+        float(initial["mass"]), params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
+    )  # fmt: skip
+
+
+def make_memory():
+    """Where chains are remembered."""
+    return TokenMemory()
+
+
+def make_sweep_model(params, n_words, seed):
+    """The model of ``inference="gibbs"`` or "mhw"."""
+    kind = GibbsSkipGramModel if params.inference == "gibbs" else WalkingSkipGramModel
+    model = kind(
+        n_words, input_topic_prior(params), topic_word_prior(params), params.window, annealing(params), seed,
+        params._table_dtype,
+    )  # fmt: skip
+    model.n_samples = params.n_samples
+    return model
+
+
+def make_row_state(params, model, documents, rng):
+    """What a sweep begins with: topics of positions at random, or none and given topics' words."""
+    size = max(1, int((SWEEP_TOKENS if params.inference == "mhw" else BLOCK_TOKENS) * len(documents)
+                      / max(1, documents.n_tokens)))  # fmt: skip
+    state = RowState(documents, model.n_components, size)
+    stats = model.empty_stats()
+    inputs, contexts = documents.totals(params.window)
+    stats["mass"] += inputs.sum()
+    stats["documents"] += documents.mass
+    if isinstance(params.init_params, str):
+        state.fill(documents, lambda x: model.random_state(x, rng))
+        model.recount(state.visits(documents), stats)
+        return state, stats
+    state.fill(documents, model.empty_state)
+    words = given_topics(params.init_params, model)
+    stats.replace("word_topic", (words * (contexts.sum() / words.sum())).astype(model.dtype))
+    stats["count"] = stats["word_topic"].sum(axis=0, dtype=np.float64)
+    return state, stats

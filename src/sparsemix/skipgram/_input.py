@@ -1,0 +1,123 @@
+"""Checks of documents as words in their order: the first bad word is named by row and place, with the remedy."""
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
+
+
+def check_sequences(estimator, X, n_words=None):
+    """Documents as CSR of shape (N, longest) with word number + 1 as data; and the least vocabulary they need.
+
+    Parameters
+    ----------
+    X : sparse matrix or ndarray of shape (N, longest), or list of N sequences
+        In a matrix word number + 1; in a list the word numbers themselves, and -1 where there is no word.
+    n_words : int or None
+        V, where it is known.
+    """
+    ragged = is_ragged(X)
+    X = from_lists(X) if ragged else from_matrix(estimator, X)
+    least = int(X.data.max(initial=0))
+    if n_words is not None and least > n_words:
+        entry = int(np.flatnonzero(X.data > n_words)[0])
+        raise ValueError(
+            f"row {row_of(X, entry)} of X has at place {X.indices[entry]} the word {int(X.data[entry]) - 1}, but the "
+            f"vocabulary has {n_words} words, numbered from 0; leave out words that the model does not know "
+            "(TokenSequences.transform does), or set n_words before the first fit"
+        )
+    return X, least
+
+
+def is_ragged(X):
+    """Whether X is a list of documents of any length, and not a matrix."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype == object and not any(isinstance(document, str) for document in X)
+    return isinstance(X, (list, tuple)) and all(isinstance(d, (list, tuple, np.ndarray)) for d in X)
+
+
+def from_lists(documents):
+    """Lists or arrays of word numbers as CSR."""
+    if not len(documents):
+        raise ValueError("Found array with 0 sample(s): X is an empty list; give at least one document")
+    arrays = []
+    for row, document in enumerate(documents):
+        array = np.asarray(document)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
+            raise ValueError(
+                f"row {row} of X is no list of word numbers; give one number for each word in its order, as "
+                "TokenSequences makes them from texts"
+            )
+        if array.dtype.kind == "f" and not (np.floor(array) == array).all():  # NaN too
+            bad = int(np.flatnonzero(np.floor(array) != array)[0])
+            raise ValueError(f"row {row} of X has {array[bad]} at place {bad}, which is no word number")
+        bad = np.flatnonzero((array < -1) | (array >= np.iinfo(np.int32).max))
+        if len(bad):
+            raise ValueError(
+                f"row {row} of X has the word {array[bad[0]]} at place {bad[0]}; word numbers of lists begin with 0, "
+                "and -1 is a place without a word"
+            )
+        arrays.append(array.astype(np.int32))
+    lengths = np.array([len(array) for array in arrays])
+    data = np.concatenate(arrays) + np.int32(1)
+    indices = np.concatenate([np.arange(n, dtype=np.int32) for n in lengths])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    X = sparse.csr_array((data, indices, indptr), shape=(len(arrays), max(1, lengths.max())))
+    X.eliminate_zeros()
+    return X
+
+
+def from_matrix(estimator, X):
+    """A matrix of word numbers + 1 as CSR without zeros; the caller's arrays stay as they are."""
+    X = check_array(
+        X, accept_sparse="csr", accept_large_sparse=True, dtype=[np.int32, np.int64, np.float64, np.float32],
+        ensure_all_finite=False, estimator=estimator, input_name="X",
+    )  # fmt: skip
+    dense = not sparse.issparse(X)
+    X = sparse.csr_array(X)
+    bad = np.flatnonzero(~(X.data >= 0) | (X.data != np.floor(X.data)) | ~(X.data < np.iinfo(np.int32).max))
+    if len(bad):
+        entry = bad[0]
+        value = X.data[entry]
+        kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value}"
+        raise ValueError(
+            f"Negative values in data passed to {type(estimator).__name__}, or NaN, infinity or fractions: row "
+            f"{row_of(X, entry)} of X has {kind} at place {X.indices[entry]}, which is no word; {REMEDY}"
+        )
+    if not dense:
+        shared, X = X, sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # no flags of the caller's
+        if not X.has_sorted_indices:
+            X = X.copy()
+            X.sort_indices()
+        same = np.flatnonzero(X.indices[1:] == X.indices[:-1]) + 1
+        same = same[~np.isin(same, X.indptr)] if len(same) else same
+        if len(same):
+            raise ValueError(
+                f"row {row_of(X, same[0])} of X has two words at place {X.indices[same[0]]}; a place has room for one"
+            )
+        if not X.data.all():
+            X = X.copy() if X.data is shared.data else X
+            X.eliminate_zeros()
+    return X
+
+
+def row_of(X, entry):
+    """Row of an entry of a CSR matrix."""
+    return int(np.searchsorted(X.indptr, entry, side="right")) - 1
+
+
+def word_number(word, feature_names, n_words):
+    """Number of a word that is given by name or by number."""
+    if isinstance(word, numbers.Integral) and not isinstance(word, bool):
+        if not 0 <= word < n_words:
+            raise ValueError(f"word is {word}; numbers of words are from 0 to {n_words - 1}")
+        return int(word)
+    if feature_names is None:
+        raise ValueError(f"word is {word!r}; give its number, or feature_names, such as those of TokenSequences")
+    found = np.flatnonzero(np.asarray(feature_names, dtype=object) == word)
+    if not len(found):
+        raise ValueError(f"{word!r} is not in the vocabulary")
+    return int(found[0])

@@ -1,0 +1,246 @@
+"""What fitted skip-gram topics say: of documents, of positions, of words."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._engine.blocks import spans
+from sparsemix._engine.sequences import Sequences
+from sparsemix._engine.threads import Workers
+from sparsemix._kernels.skipgram import _positions
+from sparsemix.skipgram._input import check_sequences, word_number
+from sparsemix.topics._readings import TopicReadings
+
+# Numbers of the responsibilities that a thread holds at once: 4 MB.
+TILE_NUMBERS = 1 << 20
+# Tokens read at once.
+BLOCK_TOKENS = 1 << 18
+
+
+class SkipGramReadings(TopicReadings):
+    """Topics of documents, positions and words, scores, vectors; ``_fitted`` holds model and statistics."""
+
+    # -- documents and positions
+
+    def transform(self, X):
+        """Topics of documents: the mean over their positions, each with its context.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Documents as in ``fit``.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components), float64
+            Rows sum to one. The one word of a document without contexts has its own topics; a document without words
+            has those of the prior.
+
+        Raises
+        ------
+        ValueError
+            For words that are no numbers or not in the vocabulary, with row and place.
+        """
+        check_is_fitted(self)
+        theta = np.zeros((len(X) if isinstance(X, (list, tuple)) else X.shape[0], self._n_features_out))
+
+        def mean(first, x, resp):
+            lengths = np.diff(x.indptr)
+            some = np.flatnonzero(lengths)
+            if len(some):
+                sums = np.add.reduceat(resp, x.indptr[some], axis=0, dtype=np.float64)
+                theta[first + some] = sums / lengths[some, None]
+
+        self._visit(X, mean, resp=True)
+        empty = ~theta.any(axis=1)
+        theta[empty] = self._fitted.model.doc_topic_prior
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+    def transform_words(self, X, n_nonzero=8):
+        """Topics of every word of the documents in its context: what a word means where it stands.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Documents as in ``fit``.
+        n_nonzero : int, default=8
+            Topics that are kept of a word; their probabilities are divided by their sum.
+
+        Returns
+        -------
+        word_topic : csr_array of shape (n_words_of_X, n_components), float32
+            One row for each word, document by document in their order; rows sum to one.
+        """
+        check_is_fitted(self)
+        n = int(min(n_nonzero, self._n_features_out))
+        if n < 1:
+            raise ValueError(f"n_nonzero is {n_nonzero}; it must be at least 1")
+        parts = {}
+
+        def best(first, x, resp):  # noqa: ARG001
+            topics = np.sort(np.argpartition(-resp, n - 1, axis=1)[:, :n], axis=1)
+            values = np.take_along_axis(resp, topics, axis=1)
+            parts[first] = topics.astype(np.int32), (values / values.sum(axis=1, keepdims=True)).astype(np.float32)
+
+        self._visit(X, best, resp=True)
+        n_components = self._n_features_out
+        if not parts:
+            return sparse.csr_array((0, n_components), dtype=np.float32)
+        topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
+        shape = len(topics), n_components
+        return sparse.csr_array((values.ravel(), topics.ravel(), n * np.arange(len(topics) + 1)), shape=shape)
+
+    def score(self, X, y=None):  # noqa: ARG002
+        """Held-out log likelihood a context word.
+
+        The mean over all pairs of a position and a word of its context of
+        :math:`\\log \\sum_k \\theta_{w k} \\prod_c \\phi_{k w_c}`, which is one number for a position and is shared by
+        the words of its context. It means the same for every number of topics and every ``inference``, but not for
+        different windows: a wide context says more of its words.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Documents that were not learned from.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Natural logarithm.
+        """
+        check_is_fitted(self)
+        sums = {}
+
+        def add(first, x, log_sums, sizes):  # noqa: ARG001
+            sums[first] = log_sums[sizes > 0].sum(), sizes.sum()
+
+        self._visit(X, add)
+        total, n_pairs = sum(sums[a][0] for a in sorted(sums)), sum(sums[a][1] for a in sums)
+        if not n_pairs:
+            raise ValueError("no document of X has two words within a window, so there is nothing to score")
+        return float(total / n_pairs)
+
+    def _visit(self, X, use, resp=False):
+        """Call ``use(first document, x, ...)`` for tiles of documents: with responsibilities, or log sums and sizes."""
+        model, (inputs, contexts) = self._fitted.model, self._fitted.logs
+        X, _ = check_sequences(self, X, model.n_words)
+        slots = np.arange(model.n_words, dtype=np.int32)
+
+        def tile(first, x):
+            shape = len(x.words), model.n_components
+            gamma = np.empty(shape, dtype=inputs.dtype) if resp else None
+            log_sums, sizes = np.empty(len(x.words)), np.empty(len(x.words), dtype=np.int32)
+            _positions.positions(
+                x.indptr, x.places, x.words, model.window, slots, inputs, contexts, None, None, 1.0, 0.0, 1.0,
+                model.n_components, log_sums=log_sums, resp=gamma, sizes=sizes,
+            )  # fmt: skip
+            use(first, x, gamma) if resp else use(first, x, log_sums, sizes)
+
+        with Workers(self.n_jobs) as workers:
+            for first, block in Sequences(X, model.n_words).blocks(BLOCK_TOKENS):
+                size = max(1, TILE_NUMBERS // model.n_components * len(block) // max(1, len(block.words)))
+
+                def share(a, b, first=first, block=block):
+                    tile(first + a, block.part(a, b))
+
+                workers.map(share, spans(len(block), size))
+
+    # -- words
+
+    @property
+    def word_topics_(self):
+        """Topics of each input word, (V, n_components); rows sum to one."""
+        return self._fitted_part("word_topics")
+
+    @property
+    def word_vectors_(self):
+        """Square roots of ``word_topics_``: vectors of length one whose cosine is the Bhattacharyya coefficient."""
+        return np.sqrt(self.word_topics_)
+
+    @property
+    def input_topic_prior_(self):
+        """Dirichlet prior of the topics of an input word, (n_components,)."""
+        return self.doc_topic_prior_
+
+    def most_similar(self, word, n=10, feature_names=None):
+        """Words whose topics are most like those of a word.
+
+        Parameters
+        ----------
+        word : int or str
+            Number of the word, or its name.
+        n : int, default=10
+            How many words.
+        feature_names : array-like of shape (n_features,), default=None
+            Names of the words, such as ``TokenSequences.get_feature_names_out()``; None gives numbers.
+
+        Returns
+        -------
+        words : list of (word, float)
+            With their Bhattacharyya coefficients, from 0 to 1, the most similar first; without the word itself.
+        """
+        vectors = self.word_vectors_
+        v = word_number(word, feature_names, len(vectors))
+        likeness = vectors @ vectors[v]
+        likeness[v] = -1.0
+        n = min(n, len(vectors) - 1)
+        best = np.argsort(-likeness, kind="stable")[:n]
+        names = best if feature_names is None else np.asarray(feature_names, dtype=object)[best]
+        return [(int(w) if feature_names is None else w, float(likeness[i])) for w, i in zip(names, best, strict=True)]
+
+    def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
+        """The topics of one word, its senses: as ``topic_table``, but its most probable topics only.
+
+        Parameters
+        ----------
+        word : int or str
+            Number of the word, or its name.
+        n_topics : int, default=5
+            Most topics of the word.
+        feature_names : array-like of shape (n_features,), default=None
+            Names of the words.
+        n_top_words : int, default=10
+            Most probable words of each topic.
+
+        Returns
+        -------
+        rows : list of dict
+            As ``topic_table``, with "weight" the probability of the topic given the word, the largest first.
+        """
+        row = self.word_topics_[word_number(word, feature_names, self.n_features_in_)]
+        table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words)}
+        best = np.argsort(-row, kind="stable")[:n_topics]
+        return [table[int(k)] | {"weight": float(row[k])} for k in best]
+
+    def save_word_vectors(self, path, feature_names, binary=True):
+        """Write ``word_vectors_`` in the format of word2vec, which gensim's ``KeyedVectors`` and others read.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        feature_names : array-like of shape (n_features,)
+            Names of the words, without white space.
+        binary : bool, default=True
+            Four bytes a number, or text.
+        """
+        vectors = np.ascontiguousarray(self.word_vectors_, dtype="<f4")
+        names = [str(name) for name in feature_names]
+        if len(names) != len(vectors):
+            raise ValueError(f"feature_names has {len(names)} words, expected {len(vectors)}")
+        bad = next((name for name in names if not name or any(c.isspace() for c in name)), None)
+        if bad is not None:
+            raise ValueError(f"the word {bad!r} has white space or is empty, which the format has no place for")
+        with open(path, "wb") as file:
+            file.write(f"{len(vectors)} {vectors.shape[1]}\n".encode())
+            for name, vector in zip(names, vectors, strict=True):
+                numbers = vector.tobytes() if binary else " ".join(f"{x:.6g}" for x in vector).encode()
+                file.write(name.encode() + b" " + numbers + b"\n")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True  # numbers of words, which are no amounts
+        return tags

@@ -1,0 +1,146 @@
+"""How positions are visited under frozen counts: all topics of each, or a few proposals from its context's words."""
+
+import numpy as np
+
+from sparsemix._kernels.collapsed import _mhw
+from sparsemix._kernels.skipgram import _positions, _walk
+from sparsemix.skipgram._stochastic_model import SampledTopics
+from sparsemix.topics._collapsed.walker_sampler import EARLY_STEPS, NEGLIGIBLE
+
+# Tokens of a tile, and tiles of a chunk, which threads share out.
+TILE_TOKENS = 1 << 12
+TILES = 16
+
+
+class Sampler:
+    """What both have in common: room for topics, and tiles of about so many tokens."""
+
+    def blocking(self, model, rows):  # noqa: ARG002
+        """Documents of a tile and of a chunk."""
+        tile = max(1, int(TILE_TOKENS * len(rows) / max(1, rows.n_tokens)))
+        return tile, TILES * tile
+
+    def empty_responsibilities(self, model, x, n_rows):
+        """Room for the topics of a chunk."""
+        shape = len(x.words), self.n_topics
+        topics, values = np.zeros(shape, dtype=np.int32), np.empty(shape, dtype=model.dtype)
+        return SampledTopics(
+            x.indptr, topics, values, np.zeros(len(x.words), dtype=np.int32), np.zeros((n_rows, 3), dtype=np.int64)
+        )
+
+    def scratch(self, model, n_rows):  # noqa: ARG002
+        """Room of one thread."""
+        return None
+
+    def forget(self):
+        """Nothing is held between calls."""
+
+    def begin(self, model):
+        """After a global step."""
+
+
+class DenseSampler(Sampler):
+    """Responsibilities for all topics, and M topics that stand for equal parts of them.
+
+    Parameters
+    ----------
+    n_even : int
+        M.
+    """
+
+    name = "dense"
+
+    def __init__(self, n_even):
+        self.n_topics = n_even
+        self._logs = None
+
+    def __getstate__(self):
+        return {**vars(self), "_logs": None}
+
+    def forget(self):
+        """No logarithms."""
+        self._logs = None
+
+    def prepare(self, model, x, workers):
+        """Logarithms of the counts of a chunk's words."""
+        words = np.unique(x.words)
+        slots = np.full(model.n_words, -1, dtype=np.int32)
+        slots[words] = np.arange(len(words), dtype=np.int32)
+        inputs, contexts = (_positions.log_table(len(words), model.n_components, model.dtype) for _ in range(2))
+        rows, factors = model.input_topic()
+        base = np.full(model.n_components, model.offset + model.topic_word_prior)
+
+        def share(first, last):
+            some = words[first:last]
+            _positions.log_rows(rows, some, factors, 1.0, model.doc_topic_prior, inputs[first:last])
+            _positions.log_rows(model.table, some, None, model.factor, base, contexts[first:last])
+
+        workers.split(share, len(words))
+        totals = _positions.total_rows(
+            model.stats["count"], model.n_words * model.topic_word_prior, model.window, model.dtype
+        )
+        self._logs = slots, inputs, contexts, totals
+
+    def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
+        """Topics of the positions of a tile."""
+        _positions.positions(
+            x.indptr, x.places, x.words, model.window, *self._logs, model.table, model.factor,
+            model.offset + model.topic_word_prior, model.temperature, model.n_components, numbers + model.first_row,
+            model.seed, model.n_steps, resp.topics, None, None, resp.sizes,
+        )  # fmt: skip
+
+
+class WalkerSampler(Sampler):
+    """Metropolis-Hastings-Walker chains, which a uniformly chosen word of the context proposes to ([IF19] Eq. 10).
+
+    Parameters
+    ----------
+    n_samples : int
+        S proposals of a position at each visit.
+    max_age : int
+        Global steps that tables of the words live.
+    """
+
+    name = "mhw"
+
+    def __init__(self, n_samples, max_age):
+        self.n_topics = n_samples
+        self.max_age = max_age
+        self.forget()
+
+    def forget(self):
+        """No word has a table."""
+        self._tables, self._age = None, self.max_age
+
+    def __getstate__(self):
+        return {**vars(self), "_tables": None, "_age": self.max_age}
+
+    def begin(self, model):
+        """After a global step tables are older, by a step or by as much as they may be at most."""
+        self._age = self.max_age + 1 if model.n_steps <= EARLY_STEPS else self._age + 1
+
+    def prepare(self, model, x, workers):
+        """Tables of the words of a chunk."""
+        if self._tables is None:
+            self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
+            self._age = self.max_age
+        if self._age >= self.max_age:
+            base = model.offset + model.topic_word_prior
+            self._tables.clear(np.ones(model.n_components), model.inverse, base)
+            self._age = 0
+        smallest = NEGLIGIBLE * model.topic_word_prior
+        self._tables.build(np.unique(x.words), model.table, model.factor, workers, smallest)
+
+    def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
+        """Some steps of the chain of every position of a tile, from where it was at the last visit."""
+        topics = None if memory is None else memory.recall(numbers)
+        topics = np.full(len(x.words), -1, dtype=np.int32) if topics is None else topics
+        rows, factors = model.input_topic()
+        _walk.walk(
+            x.indptr, x.places, x.words, model.window, numbers + model.first_row, self._tables, model.doc_topic_prior,
+            model.n_words * model.topic_word_prior, model.temperature, model.seed, model.n_steps, self.n_topics,
+            factors, rows, model.table, model.factor, model.offset + model.topic_word_prior, model.stats["count"],
+            topics, resp.topics, resp.tally[0], resp.sizes,
+        )  # fmt: skip
+        if memory is not None:
+            memory.remember(numbers, topics)

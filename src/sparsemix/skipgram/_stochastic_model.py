@@ -1,0 +1,176 @@
+"""Stochastic collapsed inference of skip-gram topics as the engine sees it: statistics, sums, temperature."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._kernels.skipgram import _positions
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.word_clocks import WordClocks
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+from sparsemix.topics._sums import group, sum_groups
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """Temperatures: final + start cooling^passes ([IF19] Section 5), with passes = documents visited / all."""
+
+    start: float
+    final: float
+    cooling: float
+
+    def __call__(self, n_passes):
+        return self.final + self.start * self.cooling**n_passes
+
+
+@dataclass(frozen=True)
+class SampledTopics:
+    """Topics of the positions of a chunk.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Positions of each document.
+    topics : ndarray of shape (n_tokens, M), int32
+        Each for an equal part of a position.
+    values : ndarray of shape (n_tokens, M)
+        That part, when they are summed.
+    sizes : ndarray of shape (n_tokens,), int32
+        Words of the context.
+    tally : ndarray of shape (n, 3), int64
+        Proposals, accepted, of the tile that begins with a document.
+    """
+
+    indptr: np.ndarray
+    topics: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray
+    tally: np.ndarray
+
+    def rows(self, start, stop):
+        """View of the documents of a tile."""
+        first, last = self.indptr[start], self.indptr[stop]
+        part = slice(first, last)
+        indptr = self.indptr[start : stop + 1] - first
+        return SampledTopics(indptr, self.topics[part], self.values[part], self.sizes[part], self.tally[start:stop])
+
+
+class StochasticSkipGramModel(StochasticCollapsedModel):
+    """SCVB0 of the mixed membership skip-gram topic model ([IF19] Section 5).
+
+    "Documents" of the collapsed conditional are input words here, and their counts N_w are statistics by word like
+    those of the context words. Both are those of the last global step while documents are visited.
+
+    Parameters
+    ----------
+    n_words, doc_topic_prior, topic_word_prior, sampler, dtype
+        As StochasticCollapsedModel's; alpha is that of the input words' topics.
+    window : int
+        Places on both sides that a context reaches.
+    annealing : Annealing
+    n_documents : float or None
+        Of all data: what a pass is. None, in streams of unknown length: the final temperature holds.
+    input_decay, input_offset : float
+        Of the steps of the input words.
+    """
+
+    def __init__(
+        self, n_words, doc_topic_prior, topic_word_prior, sampler, window, annealing, n_documents, input_decay,
+        input_offset, dtype=np.float32,
+    ):  # fmt: skip
+        super().__init__(n_words, doc_topic_prior, topic_word_prior, sampler, dtype=dtype)
+        self.window = window
+        self.annealing = annealing
+        self.n_documents = n_documents
+        self.input_decay, self.input_offset = input_decay, input_offset
+
+    @property
+    def temperature(self):
+        """Of the conditionals from now on."""
+        if self.n_documents is None:
+            return self.annealing.final
+        return self.annealing(self.n_visited / self.n_documents)
+
+    # -- statistics
+
+    def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
+        """Statistics of no documents."""
+        shape = self.n_words, self.n_components
+        return SufficientStatistics(
+            {"count": np.zeros(self.n_components)},
+            {name: np.zeros(()) for name in ("mass", "documents", "offset")} | {"proposals": np.zeros(2)},
+            by_word={name: sparse.csr_array(shape, dtype=self.dtype) for name in ("word_topic", "input_topic")},
+        )
+
+    def first_stats(self, word_topic, input_totals, documents, n_positions):
+        """Statistics as of all documents from counts of context words (V, K), with input words' topics still open.
+
+        ``input_totals`` (V,) are occurrences of input words, a number if only their sum is known, or None where every
+        document of a stream counts the same.
+        """
+        stats = self.empty_stats()
+        stats["mass"] += n_positions
+        stats["documents"] += documents
+        stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
+        stats.replace("word_topic", np.ascontiguousarray(word_topic, dtype=self.dtype))
+        shape = self.n_words, self.n_components
+        if input_totals is None:
+            stats.replace("input_topic", np.zeros(shape, dtype=self.dtype))
+        else:
+            steps = self.input_decay, self.input_offset
+            stats.replace("input_topic", WordClocks(*shape, self.dtype, input_totals, *steps))
+        return stats
+
+    def input_topic(self, stats=None):
+        """Counts of input words (V, K) up to factors (V,)."""
+        value, factor = (self.stats if stats is None else stats).unfolded("input_topic")
+        if isinstance(value, WordClocks):
+            return value.rows, value.factors
+        return value, np.full(self.n_words, factor)
+
+    def accumulate(self, x, resp, sample_weight, stats, workers):
+        """Add a chunk to the statistics: every position to its input word, and to each word of its context."""
+        weight = np.ones(len(x)) if sample_weight is None else sample_weight
+        per_token = np.where(resp.sizes > 0, np.repeat(weight, np.diff(x.indptr)), 0.0)
+        resp.values[...] = (per_token / resp.topics.shape[1])[:, None]
+        stats["mass"] += per_token.sum()
+        stats["documents"] += weight.sum()
+        stats["proposals"] += resp.tally[:, :2].sum(axis=0)
+        self.n_visited += len(x)
+        shape = self.n_words, self.n_components
+        inputs, _ = sum_groups(*group(Words(x.words), self.n_words), resp, *shape, workers)
+        words, _ = sum_groups(*self._pairs(x), resp, *shape, workers)
+        stats["count"] += np.bincount(words.indices, words.data, minlength=self.n_components)
+        stats.replace("input_topic", stats["input_topic"] + inputs)
+        stats.replace("word_topic", stats["word_topic"] + words)
+
+    def _pairs(self, x):
+        """Positions by the words of their contexts."""
+        starts = np.empty(self.n_words + 1, dtype=np.int64)
+        n = _positions.pairs(x.indptr, x.places, x.words, self.window, starts, None)
+        centres = np.empty(n, dtype=np.int32)
+        _positions.pairs(x.indptr, x.places, x.words, self.window, starts, centres)
+        return starts, centres
+
+    def continued(self, old, stats, documents):
+        """Statistics that go on from another model's, as of these documents; so do the random numbers."""
+        self.seed, self.n_steps = old.seed, old.n_steps
+        inputs, contexts = documents.totals(self.window)
+        stats = stats.copy()
+        rows, factors = self.input_topic(stats)
+        out = self.first_stats(stats["word_topic"] + float(stats["offset"]), inputs, documents.mass, inputs.sum())
+        shares = rows * factors[:, None].astype(self.dtype) + 1e-3 / self.n_components
+        clocks = out["input_topic"]
+        clocks.rows[...] = shares / shares.sum(axis=1, keepdims=True)
+        clocks.seen[...] = inputs  # as after one pass
+        out["word_topic"] *= contexts.sum() / out["count"].sum()
+        out["count"] *= contexts.sum() / out["count"].sum()
+        return out
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words as ``group`` reads them."""
+
+    indices: np.ndarray

@@ -1,0 +1,141 @@
+"""Samplers that go over the positions in order, with counts that follow each of them at once."""
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsemix._kernels.collapsed import _mhw
+from sparsemix._kernels.skipgram import _positions, _walk
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix.topics._word_prior import log_evidence_of_words
+
+
+class GibbsSkipGramModel:
+    """Collapsed Gibbs sampling of the topic of every position ([IF19] Eq. 5).
+
+    Parameters
+    ----------
+    n_words, n_components : int
+    doc_topic_prior : ndarray of shape (K,)
+        alpha, of the topics of an input word.
+    topic_word_prior : float
+        beta.
+    window : int
+    annealing : Annealing or None
+        None is temperature one.
+    seed : int
+        Keys the random numbers, with a row's number, the sweep and the position.
+    """
+
+    unit = "token"
+    objective = "log_joint"
+    state_dtype = np.dtype(np.int32)
+
+    def __init__(self, n_words, doc_topic_prior, topic_word_prior, window, annealing, seed, dtype=np.float32):
+        self.n_words, self.n_components = n_words, len(doc_topic_prior)
+        self.doc_topic_prior = np.asarray(doc_topic_prior, dtype=np.float64)
+        self.topic_word_prior = float(topic_word_prior)
+        self.window, self.annealing, self.seed = window, annealing, seed
+        self.dtype = np.dtype(dtype)
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "logs"}
+
+    def renewed(self, n_samples_seen):  # noqa: ARG002
+        """It keeps nothing of the documents."""
+        return self
+
+    def empty_stats(self):
+        """Statistics of no documents."""
+        shape = self.n_words, self.n_components
+        names = "mass", "documents", "offset", "objective", "change"
+        return SufficientStatistics(
+            {"count": np.zeros(self.n_components)},
+            {name: np.zeros(()) for name in names} | {"proposals": np.zeros(2)},
+            by_word={name: np.zeros(shape, dtype=self.dtype) for name in ("word_topic", "input_topic")},
+        )
+
+    def size(self, stats):
+        """Positions."""
+        return float(stats["mass"])
+
+    def summary(self, stats):
+        """A copy of what the topics follow from."""
+        return stats.copy()
+
+    def random_state(self, x, rng):
+        """A topic for each token, all alike."""
+        return rng.integers(self.n_components, size=len(x.words), dtype=np.int32)
+
+    def empty_state(self, x):
+        """No topics yet: the first sweep reads every position from its beginning."""
+        return np.full(len(x.words), -1, dtype=np.int32)
+
+    def begin(self, stats):
+        """Forget the sums that every sweep makes anew; logarithms from the counts."""
+        stats["change"] *= 0.0
+        stats["proposals"] *= 0.0
+        every = np.arange(self.n_words, dtype=np.int32)
+        inputs, words = (_positions.log_table(self.n_words, self.n_components, self.dtype) for _ in range(2))
+        base = np.full(self.n_components, self.topic_word_prior)
+        _positions.log_rows(stats["input_topic"], every, None, 1.0, self.doc_topic_prior, inputs)
+        _positions.log_rows(stats["word_topic"], every, None, 1.0, base, words)
+        total = self.n_words * self.topic_word_prior
+        self.logs = inputs, words, _positions.total_rows(stats["count"], total, self.window, self.dtype)
+
+    def sweep(self, x, weight, topics, stats, first_row, number):  # noqa: ARG002
+        """Draw the topics of all positions of a block, in order; all counts follow."""
+        stats["change"] += _positions.sweep(
+            x.indptr, x.places, x.words, self.window, self.doc_topic_prior, self.topic_word_prior, self.seed,
+            first_row, number, topics, stats["input_topic"], stats["word_topic"], stats["count"], *self.logs,
+        )  # fmt: skip
+
+    def recount(self, visits, stats):
+        """Counts from the topics themselves."""
+        shape = self.n_words, self.n_components
+        inputs, words = np.zeros(shape), np.zeros(shape)
+        for x, _, topics, _ in visits:
+            _positions.add_up(x.indptr, x.places, x.words, self.window, topics, inputs, words)
+        stats.replace("input_topic", inputs.astype(self.dtype))
+        stats.replace("word_topic", words.astype(self.dtype))
+        stats["count"] = words.sum(axis=0)
+
+    def global_step(self, stats, lap):  # noqa: ARG002
+        """log p(z, w) of the sweep's topics."""
+        counts = stats["input_topic"]
+        words, topics = np.nonzero(counts)
+        alpha, values = self.doc_topic_prior, counts[words, topics].astype(np.float64)
+        lengths = np.bincount(words, values, minlength=self.n_words)
+        inputs = np.sum(gammaln(values + alpha[topics]) - gammaln(alpha[topics]))
+        inputs += np.sum(gammaln(alpha.sum()) - gammaln(lengths + alpha.sum()))
+        stats["objective"] = inputs + log_evidence_of_words(stats, self.topic_word_prior)
+
+    def log_joint(self, stats):
+        """log p(z, w) of the last sweep's topics."""
+        return float(stats["objective"])
+
+
+class WalkingSkipGramModel(GibbsSkipGramModel):
+    """The same by Metropolis-Hastings-Walker chains, tempered: S proposals of a position in a sweep."""
+
+    n_samples = 1
+
+    def begin(self, stats):
+        """Forget the sums that every sweep makes anew."""
+        stats["change"] *= 0.0
+        stats["proposals"] *= 0.0
+
+    def sweep(self, x, weight, topics, stats, first_row, number):  # noqa: ARG002
+        """Proposals from tables that are as old as the block."""
+        table, totals = stats["word_topic"], stats["count"]
+        tables = _mhw.WordTables(self.n_words, self.n_components, self.dtype)
+        inverse = 1.0 / (totals + self.n_words * self.topic_word_prior)
+        tables.clear(np.ones(self.n_components), inverse, self.topic_word_prior)
+        tables.build(np.unique(x.words), table, 1.0)
+        tally, numbers = np.zeros(3, dtype=np.int64), np.arange(first_row, first_row + len(x))
+        _walk.sweep(
+            x.indptr, x.places, x.words, self.window, numbers, tables, self.doc_topic_prior, self.topic_word_prior,
+            self.annealing(number), self.seed, number, self.n_samples, stats["input_topic"], table, totals, topics,
+            tally,
+        )  # fmt: skip
+        stats["proposals"] += tally[:2]
+        stats["change"] += tally[2]

@@ -1,0 +1,213 @@
+"""TokenSequences: raw texts to the words that they consist of, in their order."""
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._compat import Interval, StrOptions, _fit_context
+
+WORDS = r"(?u)\b\w\w+\b"
+
+
+class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Texts to sequences of word numbers, for models that look at the order of words.
+
+    It takes the place of ``CountVectorizer`` in front of :class:`SkipGramTopicModel`, has its parameters, and chooses
+    the same vocabulary. A text becomes a row of a sparse matrix: at column p the number + 1 of the word at place p. So
+    documents of different lengths are rows that can be indexed, split and shuffled, in pipelines and grid searches.
+
+    Parameters
+    ----------
+    gaps : {"close", "keep"}, default="close"
+        What happens at the places of words that are not in the vocabulary: stop words, rare and frequent ones. "close"
+        moves the others together, so that a window of 5 reaches over the next 5 words that count. "keep" leaves
+        their places empty, so that the window reaches as far in the text as it says, and holds fewer words.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Remove accents.
+    preprocessor, tokenizer : callable, default=None
+        As in ``CountVectorizer``.
+    token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
+        Regular expression of a word.
+    stop_words : {"english"}, list, default=None
+        Words that have no place in the vocabulary.
+    analyzer : "word" or callable, default="word"
+        How words are taken from a text; a callable gives them in their order.
+    max_df, min_df : float in [0, 1] or int, default=1.0 and 1
+        Leave out words that are in more, or in fewer, documents: a share or a number.
+    max_features : int, default=None
+        Keep so many most frequent words.
+    vocabulary : mapping or iterable, default=None
+        The words, if they are not to be chosen.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        Number of each word.
+
+    See Also
+    --------
+    SkipGramTopicModel : The topic model that learns from such sequences.
+
+    Examples
+    --------
+    >>> from sparsemix import TokenSequences
+    >>> sequences = TokenSequences(stop_words=["the"])
+    >>> X = sequences.fit_transform(["the cat saw the dog", "dog saw cat"])
+    >>> [str(word) for word in sequences.get_feature_names_out()]
+    ['cat', 'dog', 'saw']
+    >>> X.toarray()
+    array([[1, 3, 2],
+           [2, 3, 1]], dtype=int32)
+    >>> sequences.set_params(gaps="keep").transform(["the cat saw the dog"]).toarray()
+    array([[0, 1, 3, 0, 2]], dtype=int32)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "gaps": [StrOptions({"close", "keep"})],
+        "lowercase": ["boolean"],
+        "strip_accents": [StrOptions({"ascii", "unicode"}), None, callable],
+        "preprocessor": [callable, None],
+        "tokenizer": [callable, None],
+        "token_pattern": [str, None],
+        "stop_words": [StrOptions({"english"}), list, None],
+        "analyzer": [StrOptions({"word"}), callable],
+        "max_df": [Interval(numbers.Real, 0, 1, closed="both"), Interval(numbers.Integral, 1, None, closed="left")],
+        "min_df": [Interval(numbers.Real, 0, 1, closed="both"), Interval(numbers.Integral, 1, None, closed="left")],
+        "max_features": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "vocabulary": "no_validation",
+    }
+
+    def __init__(
+        self,
+        *,
+        gaps="close",
+        lowercase=True,
+        strip_accents=None,
+        preprocessor=None,
+        tokenizer=None,
+        token_pattern=WORDS,
+        stop_words=None,
+        analyzer="word",
+        max_df=1.0,
+        min_df=1,
+        max_features=None,
+        vocabulary=None,
+    ):
+        self.gaps = gaps
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.token_pattern = token_pattern
+        self.stop_words = stop_words
+        self.analyzer = analyzer
+        self.max_df = max_df
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+
+    def _counter(self, **changes):
+        parameters = self.get_params() | changes
+        parameters.pop("gaps")
+        return CountVectorizer(**parameters)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, raw_documents, y=None):  # noqa: ARG002
+        """Choose the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str
+            Texts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : TokenSequences
+        """
+        self.vocabulary_ = self._counter().fit(raw_documents).vocabulary_
+        return self
+
+    def transform(self, raw_documents):
+        """Texts to rows of word numbers.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str
+            Texts.
+
+        Returns
+        -------
+        X : CSR matrix of shape (n_documents, longest), int32
+            At the place of each word its number + 1. The longest document says how many columns there are.
+        """
+        if self.vocabulary is not None and not hasattr(self, "vocabulary_"):
+            self.fit([])
+        check_is_fitted(self)
+        if isinstance(raw_documents, str):
+            raise ValueError("Iterable over raw text documents expected, string object received.")
+        analyze = self._counter(stop_words=None).build_analyzer()
+        number = {word: v + 1 for word, v in self.vocabulary_.items()}
+        rows, places, indptr, longest = [], [], [0], 1
+        for text in raw_documents:
+            words = np.fromiter((number.get(word, 0) for word in analyze(text)), dtype=np.int32)
+            kept = np.flatnonzero(words)
+            rows.append(words[kept])
+            places.append(kept if self.gaps == "keep" else np.arange(len(kept)))
+            indptr.append(indptr[-1] + len(kept))
+            longest = max(longest, int(places[-1][-1]) + 1 if len(kept) else 1)
+        if not rows:
+            return sparse.csr_array((0, longest), dtype=np.int32)
+        data, indices = np.concatenate(rows), np.concatenate(places).astype(np.int32)
+        return sparse.csr_array((data, indices, np.array(indptr)), shape=(len(rows), longest))
+
+    def inverse_transform(self, X):
+        """The words of each document in their order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_documents, longest)
+            As ``transform`` makes it.
+
+        Returns
+        -------
+        documents : list of ndarray of str
+            Words without the gaps between them.
+        """
+        check_is_fitted(self)
+        names, X = self.get_feature_names_out(), sparse.csr_array(X)
+        X = X if X.has_sorted_indices else X.sorted_indices()
+        parts = (X.data[first:last] for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True))
+        return [names[part[part > 0].astype(np.int64) - 1] for part in parts]
+
+    def get_feature_names_out(self, input_features=None):  # noqa: ARG002
+        """The words by their numbers: names of the words of a model, and not of the columns, which are places.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self, "vocabulary_")
+        names = np.empty(len(self.vocabulary_), dtype=object)
+        for word, number in self.vocabulary_.items():
+            names[number] = word
+        return names
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = self.vocabulary is None
+        return tags
