@@ -314,9 +314,10 @@ def test_seeds(variant):
 @pytest.mark.parametrize("variant", ["dense", "chains", "mini-epochs"])
 @pytest.mark.parametrize("n_jobs", [2, 5])
 def test_any_number_of_threads(variant, n_jobs, monkeypatch):
-    from sparsemix.skipgram import _readings, _samplers
+    from sparsemix._engine import sequences
+    from sparsemix.skipgram import _readings
 
-    monkeypatch.setattr(_samplers, "TILE_TOKENS", 40)
+    monkeypatch.setattr(sequences, "TILE_TOKENS", 40)
     monkeypatch.setattr(_readings, "TILE_NUMBERS", 300)
     one, many = model(variant).fit(X), model(variant, n_jobs=n_jobs).fit(X)
     assert_same_bits(one, many)

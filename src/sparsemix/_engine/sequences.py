@@ -6,6 +6,9 @@ import numpy as np
 
 from sparsemix._engine.blocks import spans
 
+# Tokens of a tile, and tiles of a chunk, which threads share out.
+TILE_TOKENS = 1 << 12
+TILES = 16
 # Tokens that are looked at in one go.
 BLOCK_TOKENS = 1 << 20
 
@@ -63,6 +66,8 @@ class Sequences:
         Where to keep the topics of tokens between visits.
     """
 
+    dtype = np.dtype(np.int32)
+
     def __init__(self, X, n_words, sample_weight=None, memory=None):
         self.X = X
         self.n_words = n_words
@@ -83,9 +88,14 @@ class Sequences:
         return self.X.nnz
 
     @property
-    def has_tokens(self):
-        """Whether a document has any."""
+    def informative(self):
+        """Whether a document has a word."""
         return self.X.nnz > 0
+
+    def blocking(self, n_components, n_nonzero):  # noqa: ARG002
+        """Documents of a tile and of a chunk."""
+        tile = max(1, int(TILE_TOKENS * len(self) / max(1, self.n_tokens)))
+        return tile, TILES * tile
 
     def totals(self, window):
         """Weighted numbers of each word: as input word with a context, and in contexts; (V,) float64 both."""

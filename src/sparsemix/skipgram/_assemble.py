@@ -82,7 +82,7 @@ def make_model(params, n_words, n_documents):
     )  # fmt: skip
 
 
-def make_start(params, model, documents, rng, streaming):
+def make_start(params, model, documents, rng, streaming=False):
     """Statistics that learning starts from, in the shape of those of all documents."""
     model.seed = int(rng.integers(2**63))
     inputs, contexts = documents.totals(params.window)
@@ -93,6 +93,17 @@ def make_start(params, model, documents, rng, streaming):
         total = params.total_samples
         inputs = None if total is None else float(mass * total / documents.mass)
     return model.first_stats(words, inputs, documents.mass, mass)
+
+
+def continued(model, fitted, documents):
+    """Statistics that ``warm_start`` goes on from."""
+    old = fitted.model
+    if (old.n_components, old.n_words) != (model.n_components, model.n_words):
+        raise ValueError(
+            f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
+            "warm_start=False"
+        )
+    return model.continued(old, fitted.stats, documents)
 
 
 def start_topics(params, model, contexts, rng):

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from sparsemix._estimator.checks import check_structure
+
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 
 
@@ -72,6 +74,8 @@ def from_lists(documents):
 
 def from_matrix(estimator, X):
     """A matrix of word numbers + 1 as CSR without zeros; the caller's arrays stay as they are."""
+    if sparse.issparse(X):
+        check_structure(X)
     X = check_array(
         X, accept_sparse="csr", accept_large_sparse=True, dtype=[np.int32, np.int64, np.float64, np.float32],
         ensure_all_finite=False, estimator=estimator, input_name="X",

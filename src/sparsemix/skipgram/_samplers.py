@@ -1,24 +1,39 @@
 """How positions are visited under frozen counts: all topics of each, or a few proposals from its context's words."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy import sparse
 
 from sparsemix._kernels.collapsed import _mhw
 from sparsemix._kernels.skipgram import _positions, _walk
 from sparsemix.skipgram._stochastic_model import SampledTopics
 from sparsemix.topics._collapsed.walker_sampler import EARLY_STEPS, NEGLIGIBLE
-
-# Tokens of a tile, and tiles of a chunk, which threads share out.
-TILE_TOKENS = 1 << 12
-TILES = 16
+from sparsemix.topics._sums import group, sum_groups
 
 
 class Sampler:
-    """What both have in common: room for topics, and tiles of about so many tokens."""
+    """What both have in common: room for topics, and what they add to the counts."""
 
-    def blocking(self, model, rows):  # noqa: ARG002
+    def sums(self, model, rows, selection):  # noqa: ARG002
+        """Sums are sparse."""
+        return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
+
+    def blocking(self, model, rows):
         """Documents of a tile and of a chunk."""
-        tile = max(1, int(TILE_TOKENS * len(rows) / max(1, rows.n_tokens)))
-        return tile, TILES * tile
+        return rows.blocking(model.n_components, self.n_topics)
+
+    def accumulate(self, model, x, resp, weight, stats, workers):
+        """Add a chunk: every position to its input word, and to each word of its context."""
+        per_token = np.where(resp.sizes > 0, np.repeat(weight, np.diff(x.indptr)), 0.0)
+        resp.values[...] = (per_token / self.n_topics)[:, None]
+        stats["proposals"] += resp.tally[:, :2].sum(axis=0)
+        shape = model.n_words, model.n_components
+        inputs, _ = sum_groups(*group(Words(x.words), model.n_words), resp, *shape, workers)
+        words, _ = sum_groups(*pairs(x, model), resp, *shape, workers)
+        stats["count"] += np.bincount(words.indices, words.data, minlength=model.n_components)
+        stats.replace("input_topic", stats["input_topic"] + inputs)
+        stats.replace("word_topic", stats["word_topic"] + words)
 
     def empty_responsibilities(self, model, x, n_rows):
         """Room for the topics of a chunk."""
@@ -37,6 +52,22 @@ class Sampler:
 
     def begin(self, model):
         """After a global step."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words as ``group`` reads them."""
+
+    indices: np.ndarray
+
+
+def pairs(x, model):
+    """Positions by the words of their contexts."""
+    starts = np.empty(model.n_words + 1, dtype=np.int64)
+    n = _positions.pairs(x.indptr, x.places, x.words, model.window, starts, None)
+    centres = np.empty(n, dtype=np.int32)
+    _positions.pairs(x.indptr, x.places, x.words, model.window, starts, centres)
+    return starts, centres
 
 
 class DenseSampler(Sampler):

@@ -1,4 +1,4 @@
-"""SkipGramTopicModel: the manual, and what it is learned with; streams and steps are AdditiveTopics'."""
+"""SkipGramTopicModel: the manual, and what it is learned with; fits and streams by steps are AdditiveEstimator's."""
 
 import numbers
 import time
@@ -7,22 +7,20 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.loop import collect
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
-from sparsemix._estimator.additive import OF_FIT
+from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, Beginning
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._readings import SkipGramReadings
-from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._parameters import OF_STEPS
 
 DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter")
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
+class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     """Topics and readable word vectors from words in their order: the mixed membership skip-gram topic model.
 
     Every word has a distribution over topics, and every topic a distribution over the words that stand near ([1]_,
@@ -184,7 +182,9 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
         "input_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "input_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
-    tol = 0.0  # there is no bound to converge: a fit makes max_iter passes
+    # Of the counts, and of all that documents are inferred with; the oracles of the tests set float64.
+    _table_dtype = np.float32
+    _stream_first_passes = 5
     _fitted_class = FittedSkipGram
     _rows_statistic = "documents"  # mass is of positions
 
@@ -276,7 +276,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
             before stays as it was.
         """
         if self.inference == "scvb0":
-            return self._fit_by_steps(X, sample_weight)
+            return self._fit(X, sample_weight)
         if sample_weight is not None:
             raise ValueError(
                 f'inference="{self.inference}" counts positions and takes no sample_weight; use inference="scvb0", or '
@@ -286,7 +286,8 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
             raise ValueError(f'inference="{self.inference}" cannot go on from topics; set warm_start=False')
         return self._fit_by_sweeps(X)
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream, for ``inference="scvb0"``.
 
         With ``total_samples=None`` every document counts the same whenever it came. With ``total_samples`` given the
@@ -307,7 +308,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
         self : SkipGramTopicModel
         """
         self._only_by_steps("partial_fit")
-        return super().partial_fit(X, y, sample_weight)
+        return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None):
         """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
@@ -329,7 +330,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
             ``"count"`` (K,), sums of the former; ``"mass"``, the positions.
         """
         self._only_by_steps("expected_stats")
-        return super().expected_stats(X, sample_weight)
+        return self._expected_stats(X, sample_weight)
 
     @property
     def acceptance_rate_(self):
@@ -352,39 +353,35 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveTopics):
         X, least = check_sequences(self, X, n_words)
         if reset:
             self.n_features_in_ = max(1, least) if n_words is None else n_words
-        return _assemble.weighted_sequences(X, self.n_features_in_, sample_weight, self.window, may_be_empty)
+        return X, _assemble.weighted_sequences(X, self.n_features_in_, sample_weight, self.window, may_be_empty)
 
-    def _make_model(self, n_words):
-        return _assemble.make_model(self, n_words, self.total_samples)
+    def _begin_fit(self, documents, rng, workers, warm):  # noqa: ARG002
+        documents.memory = _assemble.make_memory()
+        model = _assemble.make_model(self, documents.n_words, float(len(documents)))
+        if warm:
+            stats = _assemble.continued(model, self._fitted, documents)
+        else:
+            stats = _assemble.make_start(self, model, documents, rng)
+        return Beginning(documents, model, stats, _assemble.make_schedule(self, documents, rng, stats))
 
-    def _make_start(self, model, documents, rng, workers):  # noqa: ARG002
-        return _assemble.make_start(self, model, documents, rng, documents.memory is None)
+    def _begin_stream(self, documents, rng, workers):  # noqa: ARG002
+        model = _assemble.make_model(self, documents.n_words, self.total_samples)
+        return Beginning(documents, model, _assemble.make_start(self, model, documents, rng, streaming=True))
 
-    def _make_memory(self):
-        return _assemble.make_memory()
-
-    def _make_schedule(self, documents, rng, initial):
-        return _assemble.make_schedule(self, documents, rng, initial)
-
-    def _begin(self, documents, rng, workers, warm):
-        model, initial = super()._begin(documents, rng, workers, warm)
-        model.n_documents = float(len(documents))
-        return model, initial
-
-    def _collect(self, documents, workers):
-        """Statistics of documents under the fitted topics; their numbers go on from those of documents seen."""
+    def _view(self, documents):
+        """The numbers of documents go on from those of documents seen."""
         model = self._fitted.model.renewed(self.n_samples_seen_)
         model.n_documents = self.total_samples
         if self.total_samples is not None:  # a fit has cooled the model
             model.n_visited += getattr(self, "n_iter_", 0) * self.total_samples
-        return collect(model, documents, slice(0, len(documents)), workers)
+        return model, documents
 
     # -- sweeps
 
     def _fit_by_sweeps(self, X):
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish_sweeps(fits)):
-            documents = self._read(X, None, reset=True)
+            X, documents = self._read(X, None, reset=True)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             observer = FitObserver(self, self.max_iter, self._attributes_of_sweeps, X)
             model = _assemble.make_sweep_model(self, self.n_features_in_, seed)

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sparsemix._kernels.skipgram import _positions
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics._sums import group, sum_groups
 
 
 @dataclass(frozen=True)
@@ -130,28 +128,12 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         return value, np.full(self.n_words, factor)
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
-        """Add a chunk to the statistics: every position to its input word, and to each word of its context."""
+        """Add a chunk to the statistics."""
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
-        per_token = np.where(resp.sizes > 0, np.repeat(weight, np.diff(x.indptr)), 0.0)
-        resp.values[...] = (per_token / resp.topics.shape[1])[:, None]
-        stats["mass"] += per_token.sum()
+        stats["mass"] += np.repeat(weight, np.diff(x.indptr))[resp.sizes > 0].sum()
         stats["documents"] += weight.sum()
-        stats["proposals"] += resp.tally[:, :2].sum(axis=0)
         self.n_visited += len(x)
-        shape = self.n_words, self.n_components
-        inputs, _ = sum_groups(*group(Words(x.words), self.n_words), resp, *shape, workers)
-        words, _ = sum_groups(*self._pairs(x), resp, *shape, workers)
-        stats["count"] += np.bincount(words.indices, words.data, minlength=self.n_components)
-        stats.replace("input_topic", stats["input_topic"] + inputs)
-        stats.replace("word_topic", stats["word_topic"] + words)
-
-    def _pairs(self, x):
-        """Positions by the words of their contexts."""
-        starts = np.empty(self.n_words + 1, dtype=np.int64)
-        n = _positions.pairs(x.indptr, x.places, x.words, self.window, starts, None)
-        centres = np.empty(n, dtype=np.int32)
-        _positions.pairs(x.indptr, x.places, x.words, self.window, starts, centres)
-        return starts, centres
+        self.sampler.accumulate(self, x, resp, weight, stats, workers)
 
     def continued(self, old, stats, documents):
         """Statistics that go on from another model's, as of these documents; so do the random numbers."""
@@ -167,10 +149,3 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         out["word_topic"] *= contexts.sum() / out["count"].sum()
         out["count"] *= contexts.sum() / out["count"].sum()
         return out
-
-
-@dataclass(frozen=True)
-class Words:
-    """Words as ``group`` reads them."""
-
-    indices: np.ndarray

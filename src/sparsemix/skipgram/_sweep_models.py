@@ -28,6 +28,9 @@ class GibbsSkipGramModel:
 
     unit = "token"
     objective = "log_joint"
+    change = None
+    whole_blocks = False
+    recount_every = 10
     state_dtype = np.dtype(np.int32)
 
     def __init__(self, n_words, doc_topic_prior, topic_word_prior, window, annealing, seed, dtype=np.float32):
