@@ -48,6 +48,8 @@ def load_docstrings(*, min_df=5, max_df=0.5):
             The words, sorted.
         names : ndarray of shape (n_documents,)
             Qualified names of what is documented, sorted.
+        texts : list of str
+            The texts themselves, without their examples.
 
     Raises
     ------
@@ -69,7 +71,10 @@ def load_docstrings(*, min_df=5, max_df=0.5):
     )
     counts = vectorizer.fit_transform(texts)
     kept = np.flatnonzero(np.diff(counts.indptr))
-    return Bunch(data=counts[kept], feature_names=vectorizer.get_feature_names_out(), names=np.array(names)[kept])
+    return Bunch(
+        data=counts[kept], feature_names=vectorizer.get_feature_names_out(), names=np.array(names)[kept],
+        texts=[texts[i] for i in kept],
+    )  # fmt: skip
 
 
 def distinct(documents):
