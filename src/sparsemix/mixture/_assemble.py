@@ -92,6 +92,7 @@ def assemble(params, rows, workers):
     What depends on data (the shift, default priors, the variance floor) is fixed here.
     """
     family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
+    check_squares(rows.X)
     if family.has_means:
         rows = Rows(rows.X, rows.sample_weight, rows.mean())
     data = data_gaussian(family, rows, workers)
@@ -112,6 +113,16 @@ def assemble(params, rows, workers):
     learner = VariationalMixture(family, even, prior, *sizes, floor=floor)
     learner.wide_prior = family.prior(data)
     return rows, model, learner
+
+
+def check_squares(X):
+    """Refuse rows whose squares are beyond the numbers of their dtype."""
+    limit = 1e-2 * np.sqrt(np.finfo(X.dtype).max)
+    if max(X.max(), -X.min()) > limit:
+        row = int(np.flatnonzero((X > limit).any(axis=1) | (X < -limit).any(axis=1))[0])
+        raise ValueError(
+            f"row {row} of X holds a value beyond {limit:.0e}, whose square {X.dtype} cannot hold; scale the columns"
+        )
 
 
 def make_search(params, rng, step_rows, stored=True):

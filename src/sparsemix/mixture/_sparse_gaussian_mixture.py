@@ -86,7 +86,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes.
     max_iter : int, default=100
         Most passes over the data.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Convergence: a pass gains less than this per row, in nats.
     batch_size : int, default=None
         Rows of a batch. None means for "memoized" a tenth of the data, for "online" n_features rows a component
@@ -116,6 +116,12 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         Covariances, in scikit-learn's shapes.
     precisions_ : ndarray
         Inverses of the covariances.
+    precisions_cholesky_ : ndarray
+        Their upper triangular factors, as scikit-learn's.
+    weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
+        Priors of weights, means and covariances, as given or by default (VB).
+    mean_prior_, covariance_prior_ : ndarray or float
+        Likewise.
     weight_concentration_ : ndarray of shape (n_components,)
         Posterior of the weights (VB).
     mean_precision_ : ndarray of shape (n_components,)
@@ -242,7 +248,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         means_init=None,
         precisions_init=None,
         max_iter=100,
-        tol=1e-4,
+        tol=1e-3,
         batch_size=None,
         total_samples=None,
         learning_decay=0.6,
