@@ -80,7 +80,7 @@ def test_dense_vb_has_the_fixed_point_of_sklearn():
         "weight_concentration_prior_type": "dirichlet_distribution", "max_iter": 150, "tol": 0.0,
     }  # fmt: skip
     theirs = BayesianGaussianMixture(n_components=K, reg_covar=0.0, random_state=0, **prior).fit(X)
-    ours = mixture(n_nonzero=None, init_params=np.eye(K)[labels], **prior).fit(X)
+    ours = mixture(n_nonzero=None, init_params=np.eye(K)[labels], reg_covar=0.0, **prior).fit(X)
     order = np.abs(ours.means_[:, None] - theirs.means_).sum(axis=2).argmin(axis=1)
     assert sorted(order) == list(range(K))
     for name in ("means_", "covariances_", "weights_", "degrees_of_freedom_", "mean_precision_"):
@@ -173,7 +173,7 @@ def test_translation_moves_the_means_alone(covariance_type, inference):
 def test_rotation_turns_the_fit(covariance_type, inference):
     X, _ = blobs()
     turn, _ = np.linalg.qr(np.random.default_rng(2).standard_normal((D, D)))
-    params = {"inference": inference, "init_params": responsibilities(len(X))}
+    params = {"inference": inference, "init_params": responsibilities(len(X)), "reg_covar": 0.0}
     plain, turned = mixture(covariance_type, **params).fit(X), mixture(covariance_type, **params).fit(X @ turn)
     np.testing.assert_allclose(turned.means_, plain.means_ @ turn, atol=1e-8)  # round-off over ten steps
     np.testing.assert_allclose(turned.score_samples(X @ turn), plain.score_samples(X), rtol=1e-8, atol=1e-8)

@@ -18,8 +18,16 @@ def prior_arguments(params, family, shift, kind):
         mean = check_shape("mean_prior", params.mean_prior, (d,))
         arguments["mean"] = mean - shift
     if params.covariance_prior is not None:
-        arguments["covariance"] = check_covariances("covariance_prior", params.covariance_prior, family, None)
+        value = spread(params.covariance_prior, family)
+        arguments["covariance"] = check_covariances("covariance_prior", value, family, None)
     return arguments
+
+
+def spread(value, family):
+    """One number as that multiple of the identity, where the family has more than one variance."""
+    if np.ndim(value) > 0 or family.structure == "spherical":
+        return value
+    return np.full(family.n_features, value) if family.structure == "diag" else value * np.eye(family.n_features)
 
 
 def check_shape(name, value, shape):

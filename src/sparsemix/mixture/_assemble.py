@@ -1,6 +1,7 @@
 """From an estimator's parameters to model, prior, start and schedule, with the checks that need the data's shape."""
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -11,16 +12,19 @@ from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.additive import Beginning
 from sparsemix._estimator.checks import check_structure, check_weights
-from sparsemix._estimator.gaussian_prior import check_covariances, check_shape, prior_arguments
+from sparsemix._estimator.gaussian_prior import check_covariances, check_shape
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
+from sparsemix.mixture._priors import covariance_share, make_floor, make_prior
 from sparsemix.mixture._start import Start, data_gaussian
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
 INIT_ROWS_PER_COMPONENT = 50
+INIT_ROWS_PER_DIRECTION = 3.0
+INIT_NUMBERS = 1 << 25
 # Minibatches by default: enough rows for every component to have some. A memoized batch is a tenth of the data; an
 # online one replaces much of the statistics, so it should hold as many rows of each component as make a covariance.
 BATCH_ROWS = 1_000
@@ -29,6 +33,8 @@ MEMOIZED_BATCHES = 10
 # Components on a row's list of candidates, and the number of components from which on there are lists.
 CANDIDATES = 4
 CANDIDATES_FROM = 100
+# Variance that EM adds unless it is told to add another, as scikit-learn's GaussianMixture does.
+EM_FLOOR = 1e-6
 # Hard assignments before learning. On image patches they make the sizes of clusters uneven, and passes do better
 # without; a stream never returns to its first block, and on clustered rows three of them gained most.
 FIT_INIT_ITER = 0
@@ -53,12 +59,12 @@ def begin_fit(params, rows, rng, workers, fitted=None):
         method = "warm"
     else:
         kept = rows.kept
-        rows, model, smoothing = assemble(params, rows, workers)
-        start = make_start(params, model, smoothing, len(rows), kept, n_init_iter=FIT_INIT_ITER)
+        rows, model, learner = assemble(params, rows, workers)
+        start = make_start(params, model, learner, len(rows), kept, n_init_iter=FIT_INIT_ITER)
         initial = start.stats(rows, rng, workers)
         method = start.method
     schedule = make_schedule(params, rows, rng)
-    model.search = make_search(params, rng, schedule.step_rows, known=method in ("warm", "given"))
+    model.search = make_search(params, rng, schedule.step_rows)
     if model.search is not None:
         rows.memory = CandidateLists(len(rows), model.search.size)
     if params.n_init > 1 and not schedule.has_bound:
@@ -73,40 +79,57 @@ def begin_fit(params, rows, rng, workers, fitted=None):
 def begin_stream(params, rows, rng, workers):
     """What a stream begins with, from its first block."""
     kept = rows.kept
-    rows, model, smoothing = assemble(params, rows, workers)
-    start = make_start(params, model, smoothing, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
+    rows, model, learner = assemble(params, rows, workers)
+    start = make_start(params, model, learner, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
     stats = start.stats(rows, rng, workers)
     model.search = make_search(params, rng, len(rows), stored=False)
     return Beginning(rows, model, stats, about={"init_params_": start.method})
 
 
 def assemble(params, rows, workers):
-    """Rows less their shift, a new model for them, and the prior that smooths its start.
+    """Rows less their shift, a new model for them, and the model that its start learns with.
 
-    What depends on data (the shift, default priors) is fixed here.
+    What depends on data (the shift, default priors, the variance floor) is fixed here.
     """
     family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
+    check_squares(rows.X)
     if family.has_means:
         rows = Rows(rows.X, rows.sample_weight, rows.mean())
     data = data_gaussian(family, rows, workers)
-    smoothing = family.prior(data)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
+    floor = make_floor(params, data, rows.mass)
+    even = DirichletWeights(1.0 / params.n_components)
     if params.inference == "em":
-        return rows, MaximumLikelihoodMixture(family, params.reg_covar, *sizes), smoothing
-    prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
-    concentration = params.weight_concentration_prior
-    concentration = 1.0 / params.n_components if concentration is None else concentration
-    stick_breaking = params.weight_concentration_prior_type == "dirichlet_process"
-    weights = (StickBreakingWeights if stick_breaking else DirichletWeights)(concentration)
-    return rows, VariationalMixture(family, weights, prior, *sizes), smoothing
+        prior = family.prior(data)
+        prior = replace(prior, scale=prior.scale * covariance_share(family.n_features, params.n_components, rows.mass))
+        model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
+    else:
+        prior = make_prior(params, family, data, rows)
+        concentration = params.weight_concentration_prior
+        concentration = 1.0 / params.n_components if concentration is None else concentration
+        sticks = params.weight_concentration_prior_type == "dirichlet_process"
+        weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
+        model = VariationalMixture(family, weights, prior, *sizes, floor=floor)
+    learner = VariationalMixture(family, even, prior, *sizes, floor=floor)
+    learner.wide_prior = family.prior(data)
+    return rows, model, learner
 
 
-def make_search(params, rng, step_rows, stored=True, known=False):
+def check_squares(X):
+    """Refuse rows whose squares are beyond the numbers of their dtype."""
+    limit = 1e-2 * np.sqrt(np.finfo(X.dtype).max)
+    if max(X.max(), -X.min()) > limit:
+        row = int(np.flatnonzero((X > limit).any(axis=1) | (X < -limit).any(axis=1))[0])
+        raise ValueError(
+            f"row {row} of X holds a value beyond {limit:.0e}, whose square {X.dtype} cannot hold; scale the columns"
+        )
+
+
+def make_search(params, rng, step_rows, stored=True):
     """How candidates are found by steps of so many rows; None when the weights of all components are made.
 
-    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. Components that
-    are ``known``, from a fit or from the user, are looked at whole first unless the user says otherwise: a few at
-    random would blend them.
+    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. They look at all
+    components first, unless the user says otherwise: a few at random would blend what the start has found.
     """
     n_components, size = params.n_components, params.candidates
     if size == "auto":
@@ -120,8 +143,7 @@ def make_search(params, rng, step_rows, stored=True, known=False):
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
     seed = int(rng.integers(2**31))
-    first = params.candidates_init or ("all" if known else "random")
-    return CandidateSearch(size, seed, every, all_first=first == "all")
+    return CandidateSearch(size, seed, every, all_first=params.candidates_init != "random")
 
 
 def kept_entries(params):
@@ -145,7 +167,16 @@ def resume(params, fitted, rows):
     return Rows(rows.X, rows.sample_weight, model.shift, model.dtype), model, stats
 
 
-def make_start(params, model, smoothing, n_rows, kept=None, n_init_iter=0):
+def default_init_size(family, n_components):
+    """Rows of the start's subset: some for each number of a component's covariance, in reasonable memory."""
+    d = family.n_features
+    per_component = INIT_ROWS_PER_COMPONENT
+    if family.structure == "full":
+        per_component = max(per_component, round(INIT_ROWS_PER_DIRECTION * d))
+    return min(max(INIT_ROWS, per_component * n_components), max(INIT_NUMBERS // d, 10 * n_components))
+
+
+def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
     """The start of a fit.
 
     ``kept`` selects the rows of a given matrix of responsibilities; ``n_init_iter`` holds where the parameter is None.
@@ -162,14 +193,12 @@ def make_start(params, model, smoothing, n_rows, kept=None, n_init_iter=0):
         precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
         inverse = 1.0 / precisions if family.structure in ("diag", "spherical") else np.linalg.inv(precisions)
         covariances = family.pack_covariances(inverse)
-    size = params.init_size
-    if size is None:
-        size = max(INIT_ROWS, INIT_ROWS_PER_COMPONENT * n_components)
+    size = default_init_size(family, n_components) if params.init_size is None else params.init_size
     init_params = params.init_params
     if not isinstance(init_params, str):
         init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
     n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
-    return Start(model, smoothing, init_params, n_init_iter, size, weights, means, covariances)
+    return Start(model, learner, init_params, n_init_iter, size, weights, means, covariances)
 
 
 def check_responsibilities(resp, n_rows, n_components, kept):

@@ -1,6 +1,6 @@
 """Mixtures of Gaussians as the engine sees them: local step, sums, global step, bound."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +60,7 @@ class MixtureModel:
     """
 
     unit = "row"
+    posterior = None  # EM has none
     objective = "lower_bound"
     change = None
 
@@ -141,17 +142,19 @@ class MixtureModel:
 class VariationalMixture(MixtureModel):
     """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics."""
 
-    def __init__(self, family, weights, prior, *args, **kwargs):
+    def __init__(self, family, weights, prior, *args, floor=None, **kwargs):
         super().__init__(family, weights, *args, **kwargs)
         self.prior = prior
+        self.floor = floor
 
     def posterior(self, stats):
         """q(phi_k) for all components."""
-        return self.family.posterior(self.prior, stats)
+        post = self.family.posterior(self.prior, stats)
+        return post if self.floor is None else self.family.blurred(post, stats["count"], self.floor)
 
     def global_step(self, stats, split=serial):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
-        self._make_table(self.family.expected(self.posterior(stats)), stats, split)
+        self._make_table(self.published(stats), stats, split)
 
     def lower_bound(self, stats):
         """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
@@ -164,7 +167,7 @@ class VariationalMixture(MixtureModel):
 
     def published(self, stats):
         """Gaussians whose covariances are published: B / nu, as in scikit-learn's BayesianGaussianMixture."""
-        return self.family.expected(self.posterior(stats))
+        return replace(self.family.expected(self.posterior(stats)), floor=self.floor)
 
 
 class MaximumLikelihoodMixture(MixtureModel):
@@ -197,3 +200,4 @@ class MaximumLikelihoodMixture(MixtureModel):
         super().permute(order)
         moved = self.gaussians.covariances if self.gaussians.structure == "tied" else self.gaussians.covariances[order]
         self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)
+

@@ -87,7 +87,7 @@ class MixtureReadings(DensityMixin):
         model.search = None  # exact
         with Workers(self.n_jobs) as workers:
             resp, _ = respond(model, self._rows(X), slice(0, len(X)), workers)
-        return resp.to_csr(model.n_components)
+        return resp.to_csr(model.n_components).astype(X.dtype, copy=False)
 
     def score_samples(self, X):
         """Log density of each row under the mixture of the point estimates, over all K.
@@ -222,6 +222,44 @@ class MixtureReadings(DensityMixin):
         return np.linalg.inv(fitted.covariances) if square else 1.0 / fitted.covariances
 
     @property
+    def precisions_cholesky_(self):
+        """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" roots."""
+        fitted = self._attribute("precisions_cholesky_")
+        covariances = fitted.covariances
+        if fitted.model.family.structure not in ("full", "tied"):
+            return 1.0 / np.sqrt(covariances)
+        return np.swapaxes(np.linalg.inv(np.linalg.cholesky(covariances)), -1, -2)
+
+    @property
+    def weight_concentration_prior_(self):
+        """Concentration of the prior of the weights (VB), as given or by default."""
+        return self._attribute("weight_concentration_prior_", variational=True).model.weights.concentration
+
+    @property
+    def mean_precision_prior_(self):
+        """kappa_0 (VB, not for "zero_mean"), as given or by default."""
+        return float(self._prior("mean_precision_prior_").mean_precision[0])
+
+    @property
+    def mean_prior_(self):
+        """Prior of the means (VB, not for "zero_mean"), (n_features,), in the coordinates of the data."""
+        return self._prior("mean_prior_").mean[0] + self._fitted.model.shift
+
+    @property
+    def degrees_of_freedom_prior_(self):
+        """nu_0 (VB), as given or by default."""
+        return float(np.ravel(self._prior("degrees_of_freedom_prior_", has_means=False).dof)[0])
+
+    @property
+    def covariance_prior_(self):
+        """B_0 (VB), as given or by default, in the shape of the parameter ``covariance_prior``."""
+        scale = self._prior("covariance_prior_", has_means=False).scale
+        family = self._fitted.model.family
+        if family.structure == "spherical":
+            return float(scale[0, 0])
+        return family.unpack_covariances(scale if family.structure == "tied" else scale[0])
+
+    @property
     def weight_concentration_(self):
         """Parameters of q(weights) (VB): (n_components,), or for the Dirichlet process two such arrays."""
         fitted = self._attribute("weight_concentration_", variational=True)
@@ -251,6 +289,12 @@ class MixtureReadings(DensityMixin):
         if variational and not isinstance(self._fitted.model, VariationalMixture):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
         return self._fitted
+
+    def _prior(self, name, has_means=True):
+        model = self._attribute(name, variational=True).model
+        if has_means and not model.family.has_means:
+            raise AttributeError(f"covariance_type='zero_mean' has no means and no attribute {name!r}")
+        return model.prior
 
     def _posterior(self, name):
         fitted = self._attribute(name, variational=True)

@@ -10,6 +10,7 @@ from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import begin_fit, begin_stream, weighted_rows
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
+from sparsemix.mixture._seeds import SEEDINGS
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -39,17 +40,15 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each
         batch contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
         minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
-    candidates : {"auto", "all"} or int, default="all"
+    candidates : {"auto", "all"} or int, default="auto"
         Components whose weights are computed for a row in learning. "all" is exact. An int keeps a list of so many of
         the row's best components (at least ``n_nonzero``), whose neighbours are looked at in the next pass, with some
         at random [5]_: a pass then costs some 30 weights a row, whatever K, and the bound still never falls. In
         ``partial_fit``, whose rows have no lists, it costs a quarter of all weights. "auto" is max(4, n_nonzero) in
         ``fit`` with 100 components and more, else "all". Predictions and scores are exact always.
     candidates_init : {"random", "all"}, default=None
-        What rows without a list look at in ``fit``: a few components at random, or all, which costs a dense pass. On
-        image patches, whose components overlap, random ones keep components of even size and end in far better
-        mixtures; where clusters are well separated they blend them, and all are better. None means "all" for components
-        that are given or that ``warm_start`` goes on with, and else "random".
+        What rows without a list look at in ``fit``: all components, which costs a dense pass and loses nothing that
+        the start has found, or a few at random, which blurs the start. None means "all".
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): symmetric Dirichlet, or a Dirichlet process truncated at K (stick-breaking).
     weight_concentration_prior : float, default=None
@@ -63,16 +62,21 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         None means n_features + 2; for "diag" and "spherical" 3.
     covariance_prior : array-like or float, default=None
         B_0 (VB), in scikit-learn's meaning: (n_features, n_features), for "diag" (n_features,), for "spherical" a
-        number. None means the covariance of the data times nu_0 - n_features - 1 (diag, spherical: nu_0 - 2).
-    reg_covar : float, default=1e-6
-        Added to the diagonals of the covariances (EM).
+        number; a number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diag,
+        spherical: nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N).
+    reg_covar : float, default=None
+        A variance that is added to those of the components, N_k times to B in VB as in scikit-learn. None means for
+        EM 1e-6, and for VB 1e-6 times the variance of each column; a column without variance gets the median of
+        the others' divided by N + 1.
     init_params : str or matrix of shape (n_samples, n_components), default="auto"
-        Start of the fit: clusters seeded by "bregman" k-means++ [4]_, "random_from_data" (rows drawn at random),
-        "kmeans" (scikit-learn's) or "random" (random labels); "auto" tries the first two, and with means the third,
-        and keeps the one with the highest lower bound after one step on the subset. A matrix, dense or sparse,
-        gives the responsibilities themselves.
+        Start of the fit. "kmeans": scikit-learn's k-means, "kmeans_scaled" with all columns on one scale, "k-means++"
+        its seeds alone; "splitting": one component becomes K by repeated cuts; "bregman" k-means++ [4]_;
+        "random_from_data": rows drawn at random; "random": random labels. "auto" tries some of them (user guide) and
+        keeps the one under which rows that were held out are most likely. A matrix, dense or sparse, gives the
+        responsibilities themselves.
     init_size : int, default=None
-        Rows of the random subset that seeds are chosen from; None means 20,000 or 50 a component if that is more.
+        Rows of the random subset that seeds are chosen from. None means 20,000 or, if that is more, 50 a component,
+        3 n_features a component where each has a covariance matrix; less where they would take more than 128 MB.
     n_init_iter : int, default=None
         Hard assignments of the subset under the seeds' Gaussians before learning begins. None means none in ``fit``,
         whose passes mend a start, and 3 for ``partial_fit``, whose first block does not come again.
@@ -82,7 +86,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes.
     max_iter : int, default=100
         Most passes over the data.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Convergence: a pass gains less than this per row, in nats.
     batch_size : int, default=None
         Rows of a batch. None means for "memoized" a tenth of the data, for "online" n_features rows a component
@@ -112,6 +116,12 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         Covariances, in scikit-learn's shapes.
     precisions_ : ndarray
         Inverses of the covariances.
+    precisions_cholesky_ : ndarray
+        Their upper triangular factors, as scikit-learn's.
+    weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
+        Priors of weights, means and covariances, as given or by default (VB).
+    mean_prior_, covariance_prior_ : ndarray or float
+        Likewise.
     weight_concentration_ : ndarray of shape (n_components,)
         Posterior of the weights (VB).
     mean_precision_ : ndarray of shape (n_components,)
@@ -187,9 +197,9 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         "mean_prior": ["array-like", None],
         "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "init_params": [
-            StrOptions({"auto", "bregman", "kmeans", "random_from_data", "random"}),
+            StrOptions(set(SEEDINGS)),
             "array-like",
             "sparse matrix",
         ],
@@ -221,7 +231,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         covariance_type="full",
         inference="vb",
         learning_method="memoized",
-        candidates="all",
+        candidates="auto",
         candidates_init=None,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
@@ -229,7 +239,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
-        reg_covar=1e-6,
+        reg_covar=None,
         init_params="auto",
         init_size=None,
         n_init_iter=None,
@@ -238,7 +248,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         means_init=None,
         precisions_init=None,
         max_iter=100,
-        tol=1e-4,
+        tol=1e-3,
         batch_size=None,
         total_samples=None,
         learning_decay=0.6,

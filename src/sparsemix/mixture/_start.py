@@ -1,16 +1,27 @@
 """The statistics that a fit starts from."""
 
-import warnings
-
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from scipy.special import logsumexp
 
-from sparsemix._engine import initialize
-from sparsemix._engine.loop import collect, collect_given, respond
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._model import MixtureModel
+from sparsemix.mixture._seeds import labels
+from sparsemix.mixture._splitting import learn
+
+# "auto" looks at the components of each start after so many steps, through the eyes of a share of the subset's rows
+# (at most so many) that these steps have not seen.
+JUDGE_STEPS = 2
+HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
+# Standard errors that a start has to be ahead of those before it.
+SURE = 1.0
+# From so many components on they are to describe a density rather than to be clusters, and splitting joins in.
+SPLITTING_FROM = 16
+# k-means sees a column in the measure of its variance. Where so few columns carry it that they count as less than this
+# share of all, seeds with all columns on one scale are tried too.
+FEW_COLUMNS = 0.25
 
 
 def data_gaussian(family, rows, workers):
@@ -24,18 +35,18 @@ def data_gaussian(family, rows, workers):
 class Start:
     """Initial statistics of a mixture, in the shape of those of all rows.
 
-    Given responsibilities are taken as they are. Else rows (a random subset when there are many) are assigned
-    to clusters; the clusters' smoothed Gaussians, with one row more in each than was assigned, then stand for all
-    rows. The smoothing keeps clusters of few rows from overconfidence, the extra row keeps empty ones alive.
+    Given responsibilities are taken as they are, and so are clusters of all rows. Clusters of a random subset become
+    Gaussians, smoothed by the prior, which then stand for all rows, with one row more in each than was assigned: the
+    smoothing keeps clusters of few rows from overconfidence, the extra row keeps empty ones alive.
 
     Parameters
     ----------
     model : MixtureModel
         The model to be fitted.
-    prior : prior of the family
-        What clusters are smoothed by: scaled by the data, whatever prior the model has. A narrow prior of the model
-        would make the first components narrow, and the few that fit best would take all rows.
-    init_params : {"auto", "bregman", "kmeans", "random_from_data", "random"} or (N, K) matrix
+    learner : VariationalMixture
+        What the start learns with: the model itself in VB but for the prior of the weights, and in EM a mixture with
+        default priors, since maximum likelihood of a few rows is no start. Its ``wide_prior`` has the data's scale.
+    init_params : str or (N, K) matrix
     n_init_iter : int
         Hard assignments under the clusters' Gaussians before the statistics are taken.
     init_size : int
@@ -49,10 +60,10 @@ class Start:
         How the clusters were seeded.
     """
 
-    def __init__(self, model, prior, init_params, n_init_iter, init_size, weights=None, means=None, covariances=None):
+    def __init__(self, model, learner, init_params, n_init_iter, init_size, weights=None, means=None, covariances=None):
         self.model = model
+        self.learner = learner
         self.family = model.family
-        self.prior = prior
         self.init_params = init_params
         self.n_init_iter = n_init_iter
         self.init_size = init_size
@@ -77,53 +88,69 @@ class Start:
         return self._seeded(rows, selection, rng, workers)
 
     def _seeded(self, rows, selection, rng, workers):
-        """From seeds of the chosen kind; "auto" keeps those whose lower bound is highest after one step.
+        """From seeds of the chosen kind; "auto" takes those that serve rows best which were not used for them."""
+        some = Rows(rows.read(selection), rows.weight(selection))
+        everything = slice(0, len(some))
+        methods = self._methods(some)
+        tried = [labels(method, self.learner, some, self.model.n_components, rng, workers) for method in methods]
+        best = self._best(tried, some, rng, workers) if len(tried) > 1 else 0
+        self.method = methods[best]
+        resp = SparseResponsibilities.from_labels(tried[best])
+        for _ in range(self.n_init_iter):
+            resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
+        given = self.weights is not None or self.covariances is not None
+        if len(some) == len(rows) and self.model.posterior is not None and not given:
+            return collect_given(self.model, some, everything, resp, workers)
+        return self._spread(*self._smoothed(some, everything, resp, workers), rows.mass)
 
-        Bregman k-means++ finds each of a few distinct clusters; where rows differ more in scale than in kind (image
-        patches) it spends its seeds on outliers, and rows drawn at random are the better start; where clusters are
-        far apart along one line the data's covariance hides them, and k-means is.
+    def _methods(self, some):
+        """The kinds of seeds to try."""
+        n_components = self.model.n_components
+        if self.init_params != "auto":
+            return [self.init_params]
+        if n_components == 1:
+            return ["random_from_data"]
+        if not self.family.has_means:
+            return ["bregman", "random_from_data", "splitting"]
+        variances = some.X.var(axis=0, dtype=np.float64)
+        few = variances.sum() ** 2 < FEW_COLUMNS * len(variances) * (variances**2).sum()
+        methods = ["kmeans"] + ["kmeans_scaled"] * bool(few)
+        return methods + ["splitting"] * (n_components >= SPLITTING_FROM)
+
+    def _best(self, tried, some, rng, workers):
+        """Which labels give the Gaussians under which rows that were not used for them are most likely.
+
+        A later one has to be ahead of the best so far by more than chance: by one standard error of the mean
+        difference of a row, which a few rows with extreme densities cannot decide.
         """
-        auto = self.init_params == "auto" and self.model.n_components > 1
-        if auto:
-            methods = ["bregman", "random_from_data"] + ["kmeans"] * self.family.has_means
-        else:
-            methods = ["random_from_data" if self.init_params == "auto" else self.init_params]
-        best, best_bound = None, -np.inf
-        for method in methods:
-            resp = SparseResponsibilities.from_labels(self._labels(method, rows, selection, rng))
-            for _ in range(self.n_init_iter):
-                resp = self._assign(self._smoothed(rows, selection, resp, workers)[1], rows, selection, workers)
-            stats = self._from_clusters(rows, selection, resp, workers)
-            bound = self._bound_after_step(stats, rows, selection, workers) if auto else 0.0
-            if best is None or bound > best_bound:
-                best, best_bound, self.method = stats, bound, method
+        n_held = min(int(HELD_OUT * len(some)), MOST_HELD_OUT)
+        if n_held < 2 or len(some) - n_held < self.model.n_components:
+            return 0
+        order = rng.permutation(len(some))
+        held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
+        weight = np.ones(n_held) if some.sample_weight is None else some.sample_weight[held]
+        best, best_score = 0, None
+        for i, each in enumerate(tried):
+            score = self._short_run(each[kept], Rows(some.X[kept], some.weight(kept)), some.X[held], workers)
+            if best_score is None or ahead(score - best_score, weight):
+                best, best_score = i, score
         return best
 
-    def _labels(self, method, rows, selection, rng):
-        """Cluster of each row of the subset."""
-        n_components = self.model.n_components
-        x, weight = rows.read(selection), rows.weight(selection)
-        if method == "random":
-            return initialize.random_labels(len(x), n_components, rng)
-        if method == "kmeans":
-            return kmeans_labels(x, n_components, weight, rng)
-        seed = initialize.plus_plus if method == "bregman" else initialize.random_centres
-        return seed(self.family.item_divergences(self.prior, x), len(x), n_components, rng, weight)
-
-    def _bound_after_step(self, stats, rows, selection, workers):
-        """Lower bound on the subset after one local and one global step."""
-        self.model.global_step(stats)
-        stats = collect(self.model, rows, selection, workers)
-        self.model.global_step(stats)
-        return self.model.lower_bound(stats)
+    def _short_run(self, labels, rows, held, workers):
+        """Log densities of held-out rows after a few steps on others."""
+        learner = self.learner
+        stats, _ = learn(learner, rows, labels, JUDGE_STEPS, workers)
+        log_weights = np.log(learner.weights.mean(stats["count"]))
+        table = learner.point_estimate(stats).table(log_weights, held.dtype)
+        return logsumexp(table.weights(held, np.empty((len(held), len(log_weights)), held.dtype)), axis=1)
 
     def _from_clusters(self, rows, selection, resp, workers):
         return self._spread(*self._smoothed(rows, selection, resp, workers), rows.mass)
 
     def _smoothed(self, rows, selection, resp, workers):
         """Counts and smoothed Gaussians of the clusters."""
-        stats = collect_given(self.hard, rows, selection, resp, workers)
-        return stats["count"] + 1.0, self.family.point_estimate(self.family.posterior(self.prior, stats))
+        stats = collect_given(self.learner, rows, selection, resp, workers)
+        return stats["count"] + 1.0, self.learner.point_estimate(stats)
 
     def _spread(self, counts, gaussians, mass):
         """Statistics as of ``mass`` rows, with given parameters in the place of the clusters'."""
@@ -151,10 +178,6 @@ class Start:
         return respond(self.hard, rows, selection, workers)[0]
 
 
-# A start need not have converged.
-KMEANS_ITER = 20
-
-
 def subset(rows, size, rng):
     """A random subset of the rows, in order; all of them when there are few."""
     if len(rows) <= size:
@@ -162,10 +185,8 @@ def subset(rows, size, rng):
     return np.sort(rng.choice(len(rows), size=size, replace=False))
 
 
-def kmeans_labels(x, n_clusters, weight, rng):
-    """Labels of scikit-learn's k-means."""
-    kmeans = KMeans(n_clusters, n_init=1, max_iter=KMEANS_ITER, random_state=int(rng.integers(2**31 - 1)))
-    with warnings.catch_warnings():
-        # fewer distinct rows than clusters: the other clusters start from the prior
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return kmeans.fit(x, sample_weight=weight).labels_
+def ahead(difference, weight):
+    """Whether a weighted mean difference is above chance."""
+    mean = np.average(difference, weights=weight)
+    variance = np.average((difference - mean) ** 2, weights=weight)
+    return mean > SURE * np.sqrt(variance / len(difference))

@@ -1,7 +1,7 @@
 """What every family of Gaussians shares: the protocol, and what follows from it without knowing the covariance."""
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 from scipy.special import gammaln
@@ -74,6 +74,10 @@ class GaussianFamily(ABC):
     @abstractmethod
     def posterior(self, prior, stats):
         """Prior + statistics."""
+
+    def blurred(self, post, counts, blur):
+        """The posterior when every row is a small cloud of variances ``blur`` (D,): N_k of them join the scale."""
+        return replace(post, scale=post.scale + counts[:, None] * blur)
 
     @abstractmethod
     def expected(self, post):
@@ -165,6 +169,11 @@ class GaussianFamily(ABC):
 
 class PackedCovariances:
     """Covariances as packed lower triangles, for the families that have whole matrices."""
+
+    def blurred(self, post, counts, blur):
+        """See GaussianFamily."""
+        post.scale[:, symmetric.diagonal_positions(self.n_features)] += counts[:, None] * blur
+        return post
 
     def add_to_diagonal(self, covariances, value):
         """See GaussianFamily."""

@@ -22,12 +22,17 @@ def serial(function, n):
 
 @dataclass(frozen=True)
 class Gaussians:
-    """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities."""
+    """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities.
+
+    ``floor`` (D,): rows are clouds with these variances, whose mean log densities are lower by half the trace of the
+    floor in units of the covariance.
+    """
 
     structure: str
     means: np.ndarray
     covariances: np.ndarray
     extra: np.ndarray | float = 0.0
+    floor: np.ndarray | None = None
 
     def table(self, log_weights, dtype, split=serial):
         """Table of ``log_weights[k] + log N(x | means[k], covariances[k]) + extra[k]``.
@@ -140,6 +145,9 @@ def full_table(gaussians, constants, dtype, split):
     factors, offsets, log_dets = whiten(gaussians.covariances, gaussians.means, dtype, split)
     n_features = gaussians.means.shape[1]
     constants = constants - 0.5 * (log_dets + n_features * LOG_2PI)
+    if gaussians.floor is not None:
+        columns = np.concatenate([np.arange(i + 1) for i in range(n_features)])
+        constants = constants - 0.5 * np.einsum("kt,kt,t->k", factors, factors, gaussians.floor[columns].astype(dtype))
     return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
 
 
@@ -147,6 +155,8 @@ def diagonal_table(gaussians, constants, dtype, split):  # noqa: ARG001
     """Table for diagonal covariances."""
     factors = 1.0 / np.sqrt(gaussians.covariances)
     constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
+    if gaussians.floor is not None:
+        constants = constants - 0.5 * (gaussians.floor / gaussians.covariances).sum(axis=1)
     return KernelTable(_quadratic.DIAGONAL, factors, factors * gaussians.means, constants, dtype)
 
 
@@ -154,6 +164,8 @@ def spherical_table(gaussians, constants, dtype, split):  # noqa: ARG001
     """Table for spherical covariances."""
     factors = 1.0 / np.sqrt(gaussians.covariances)
     constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
+    if gaussians.floor is not None:
+        constants = constants - 0.5 * gaussians.floor.sum() / gaussians.covariances
     return KernelTable(_quadratic.SPHERICAL, factors, gaussians.means, constants, dtype)
 
 

@@ -1,5 +1,7 @@
 """Gaussians with one variance each, Normal-Gamma prior."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import digamma, gammaln
 
@@ -43,6 +45,10 @@ class SphericalGaussian(GaussianFamily):
         before = prior.mean_precision * (prior.mean**2).sum(axis=1)
         scale = prior.scale[:, 0] + before + stats["second"][:, 0] - kappa * (mean**2).sum(axis=1)
         return NormalGamma(mean, kappa, prior.dof + self.n_features * stats["count"], scale[:, None])
+
+    def blurred(self, post, counts, blur):
+        """See GaussianFamily."""
+        return replace(post, scale=post.scale + (counts * blur.sum())[:, None])
 
     def expected(self, post):
         """E log F = log N(x | m, b / nu) + D (digamma(nu / 2) - log(nu / 2) - 1 / kappa) / 2."""

@@ -70,6 +70,11 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         scale = prior.scale + before + stats["scatter"][0] - between
         return TiedNormalWishart(mean, kappa, prior.dof + float(stats["count"].sum()), scale)
 
+    def blurred(self, post, counts, blur):
+        """See GaussianFamily."""
+        post.scale[symmetric.diagonal_positions(self.n_features)] += counts.sum() * blur
+        return post
+
     def expected(self, post):
         """As for the full family."""
         d = self.n_features

@@ -1,0 +1,57 @@
+"""Default priors of a mixture of Gaussians, from the data's Gaussian and the number of components."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparsemix._estimator.gaussian_prior import prior_arguments
+
+# A variance floor of this share of a column's variance: a thousandth of its standard deviation.
+FLOOR = 1e-6
+# Columns of less than this share of the median variance are constant, but for round-off.
+CONSTANT = 1e-12
+
+
+def make_prior(params, family, data, rows):
+    """The prior of the components; where ``covariance_prior`` is None it follows the data, K and N.
+
+    B0 / (nu0 - D - 1), the prior's mean of a covariance, is that of the data times K^(-2 / D), which is what is left
+    when K clusters of one shape share its volume (Fraley and Raftery 2007), times min(1, D K / N): the prior counts
+    as one row whatever there is, and where components have many rows for each of their D directions its row
+    should not hide how small the smallest are.
+    """
+    prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
+    if params.covariance_prior is not None:
+        return prior
+    return replace(prior, scale=prior.scale * covariance_share(family.n_features, params.n_components, rows.mass))
+
+
+def covariance_share(n_features, n_components, mass):
+    """How much smaller than the data's covariance the prior's is."""
+    return n_components ** (-2.0 / n_features) * min(1.0, n_features * n_components / mass)
+
+
+def make_floor(params, data, mass):
+    """Variances (D,) of the cloud that every row stands for; None for none.
+
+    A column without variance has shown one value in N rows. One row more may differ from it by about as much as rows
+    differ in other columns, and the variance under which that costs least in all is theirs, divided by N.
+    """
+    d = data.means.shape[1]
+    if params.reg_covar is not None:
+        return np.full(d, float(params.reg_covar)) if params.reg_covar else None
+    variances = data_variances(data)
+    varying = variances[variances > CONSTANT * variances.max(initial=0.0)]
+    level = np.median(varying) if len(varying) else 1.0
+    return np.where(variances > CONSTANT * level, FLOOR * variances, level / (mass + 1.0))
+
+
+def data_variances(data):
+    """Variances (D,) of the columns, from all rows as one Gaussian."""
+    d = data.means.shape[1]
+    if data.structure == "spherical":
+        return np.full(d, float(data.covariances[0]))
+    if data.structure == "diag":
+        return np.array(data.covariances[0])
+    diagonal = np.arange(d) * (np.arange(d) + 3) // 2
+    return np.array(data.covariances).reshape(-1)[diagonal]

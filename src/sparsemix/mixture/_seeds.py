@@ -1,0 +1,53 @@
+"""Clusters to start from: a label for each row of a subset."""
+
+import warnings
+
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsemix._engine import initialize
+from sparsemix.mixture._splitting import column_scales, grow
+
+SEEDINGS = "auto", "kmeans", "kmeans_scaled", "k-means++", "splitting", "bregman", "random_from_data", "random"
+# A start need not have converged.
+KMEANS_ITER = 20
+# k-means++ draws its centres from this many rows a component at most; assignments then see all rows.
+SEED_ROWS = 20
+# Up to this many products of a seeding each centre is the best of several that are drawn.
+GREEDY_NUMBERS = 1_000_000_000
+# With so few products of rows and clusters k-means is repeated, and the most compact clusters are kept.
+KMEANS_INIT, KMEANS_PAIRS = 5, 100_000
+
+
+def labels(method, learner, rows, n_components, rng, workers):
+    """Cluster of each of the rows by one of the methods of ``init_params``."""
+    x, weight = rows.read(slice(0, len(rows))), rows.weight(slice(0, len(rows)))
+    if method == "splitting":
+        return grow(learner, rows, n_components, rng, workers)
+    if method == "random":
+        return initialize.random_labels(len(x), n_components, rng)
+    if method == "kmeans":
+        return kmeans(x, n_components, weight, rng)
+    if method == "kmeans_scaled":
+        return kmeans(x / column_scales(x), n_components, weight, rng)
+    if method == "k-means++":
+        return kmeans(x, n_components, weight, rng, max_iter=1, n_init=1)
+    seed = initialize.plus_plus if method == "bregman" else initialize.random_centres
+    return seed(learner.family.item_divergences(learner.wide_prior, x), len(x), n_components, rng, weight)
+
+
+def kmeans(x, n_clusters, weight, rng, max_iter=KMEANS_ITER, n_init=None):
+    """Labels of scikit-learn's k-means."""
+    few = len(x) * n_clusters <= KMEANS_PAIRS
+    seed = int(rng.integers(2**31 - 1))
+    init, n_init = "k-means++", (KMEANS_INIT if few else 1) if n_init is None else n_init
+    if not few:
+        chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
+        trials = 1 if len(chosen) * n_clusters * x.shape[1] > GREEDY_NUMBERS else None
+        init = kmeans_plusplus(x[chosen], n_clusters, random_state=seed, n_local_trials=trials)[0]
+    with warnings.catch_warnings():
+        # fewer distinct rows than clusters: the other clusters start from the prior
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=seed).fit(
+            x, sample_weight=weight
+        ).labels_  # fmt: skip

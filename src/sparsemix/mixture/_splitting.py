@@ -1,0 +1,210 @@
+"""Components by repeated splitting: from one to K, all at once in each round.
+
+Every component is cut in two, along its longest axis and by how far rows are from its middle; the rows choose between
+the halves, and the cut whose halves explain them better stays. Half of K are cut by what that gains, all components
+learn together for a few steps, and so on. Sizes stay balanced where rows are a continuum (patches of images, colours),
+and no outlier gets a component before the bulk has its share.
+"""
+
+from copy import copy
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import collect_given, respond
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture._candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
+
+# Steps of all components after each round, and after the last one.
+STEPS, LAST_STEPS = 2, 4
+# Times that rows choose between the halves of their component, and steps towards its longest axis.
+CHOICES, POWER_STEPS = 2, 6
+# From so many components on there are lists of candidates, of this size.
+LISTS_FROM, LIST_SIZE = 64, 4
+# A column whose standard deviation is less than this share of its entries is constant, but for round-off.
+CONSTANT = 1e-6
+# A component of fewer rows is not cut.
+LEAST_ROWS = 4
+
+
+def grow(model, rows, n_components, rng, workers):
+    """Labels of the rows: ``n_components`` of them, or fewer where rows do not suffice."""
+    return Splitting(model, rows, rng, workers).run(n_components)
+
+
+class Splitting:
+    """The state of a growth: a label for each row."""
+
+    def __init__(self, model, rows, rng, workers):
+        self.model = model
+        self.rows = rows
+        self.everything = slice(0, len(rows))
+        self.x = rows.read(self.everything)
+        self.plain = Rows(self.x, rows.sample_weight)
+        self.units = (self.x / column_scales(self.x)).astype(np.float32)
+        self.rng = rng
+        self.workers = workers
+        self.labels = np.zeros(len(rows), dtype=np.int32)
+        self.n = 1
+
+    def run(self, n_components):
+        """Rounds until there are enough components, or none can be cut."""
+        while self.n < n_components:
+            wanted = min(n_components - self.n, self.n)
+            born = self._round(wanted)
+            if not born:
+                break
+            self._learn(LAST_STEPS if self.n == n_components else STEPS)
+        return self.labels
+
+    def _round(self, wanted):
+        """Cut the components that gain most; how many were cut."""
+        order = np.argsort(self.labels, kind="stable").astype(np.intc)
+        starts = np.searchsorted(self.labels[order], np.arange(self.n + 1)).astype(np.intp)
+        sides = [self._chosen(side, order, starts) for side in self._proposals(order, starts)]
+        gains = np.array([gain for _, gain in sides])
+        best = gains.argmax(axis=0)
+        gain = gains.max(axis=0)
+        chosen = np.argsort(-gain, kind="stable")[:wanted]
+        chosen = chosen[np.isfinite(gain[chosen])]
+        place = np.full(self.n, -1)
+        place[chosen] = self.n + np.arange(len(chosen))
+        side = np.choose(best[self.labels], [side for side, _ in sides]) if len(sides) > 1 else sides[0][0]
+        moved = (side > 0) & (place[self.labels] >= 0)
+        self.labels[moved] = place[self.labels[moved]]
+        self.n += len(chosen)
+        return len(chosen)
+
+    def _proposals(self, order, starts):
+        """First guesses: the side of the longest axis, and the outer half of each component's rows."""
+        yield self._axis_side(order, starts)
+        if self.model.family.structure != "tied":
+            yield self._outer_side(order, starts)
+
+    def _axis_side(self, order, starts):
+        """Side of the plane through the mean across the longest axis, found by power iteration on the rows."""
+        y = self.units[order]
+        owner = self.labels[order]
+        live = np.flatnonzero(np.diff(starts))
+        first = starts[live]
+        direction = np.zeros((self.n, y.shape[1]), dtype=np.float32)
+        if self.model.family.has_means:
+            mean = np.zeros_like(direction)
+            mean[live] = np.add.reduceat(y, first, axis=0) / np.diff(starts)[live, None]
+            y = y - mean[owner]
+        direction[:] = self.rng.standard_normal(direction.shape)
+        for _ in range(POWER_STEPS):
+            along = np.einsum("nd,nd->n", y, direction[owner])
+            direction[live] = np.add.reduceat(along[:, None] * y, first, axis=0)
+            direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-30)
+        along = np.einsum("nd,nd->n", y, direction[owner])
+        side = np.empty(len(along), dtype=bool)
+        if self.model.family.has_means:
+            side[order] = along > 0
+        else:
+            side[order] = self._upper_half(along**2, owner, starts)
+        return side
+
+    def _outer_side(self, order, starts):
+        """Whether a row is farther from the middle of its component than half of the others."""
+        model = self._sized(self.n)
+        model.global_step(self._hard(self.labels, self.n))
+        table = PairTable(model.table)
+        weights = table.weights(table.rows(self.x), starts, order)
+        side = np.empty(len(weights), dtype=bool)
+        side[order] = self._upper_half(-weights, self.labels[order], starts)
+        return side
+
+    def _upper_half(self, values, owner, starts):
+        """Whether a value belongs to the upper half of its component's."""
+        by_value = np.lexsort((values, owner))
+        rank = np.empty(len(values), dtype=np.intp)
+        rank[by_value] = np.arange(len(values)) - starts[owner[by_value]]
+        return 2 * rank >= np.diff(starts)[owner]
+
+    def _chosen(self, side, order, starts):
+        """Sides after rows have chosen between the halves, and what every cut gains in the bound."""
+        n = self.n
+        twice = np.concatenate([order, order])
+        pair_starts = np.concatenate([starts, starts[1:] + len(order)])
+        for choice in range(CHOICES + 1):
+            stats = self._hard(self.labels + n * side.astype(np.int32), 2 * n)
+            if choice == CHOICES:
+                break
+            model = self._sized(2 * n)
+            model.global_step(stats)
+            table = PairTable(model.table)
+            weights = table.weights(table.rows(self.x), pair_starts, twice).reshape(2, -1)
+            side = np.empty(len(order), dtype=bool)
+            side[order] = weights[1] > weights[0]
+        return side, self._gains(stats)
+
+    def _gains(self, stats):
+        """What the bound gains by each cut, under hard assignments; -inf where a half would have too few rows."""
+        n = self.n
+        halves = stats.take(np.arange(n)), stats.take(np.arange(n, 2 * n))
+        whole = halves[0] + halves[1]
+        counts = np.array([half["count"] for half in halves])
+        if self.model.family.structure == "tied":
+            model = self._sized(2 * n)
+            model.global_step(stats)
+            means = stats["first"] / np.maximum(stats["count"], 1e-30)[:, None]
+            apart = model.table.rows((means[n:] - means[:n]).astype(model.dtype))
+            gain = 0.5 * counts.prod(axis=0) / np.maximum(counts.sum(axis=0), 1e-30) * (apart**2).sum(axis=1)
+        else:
+            gain = self._evidences(halves[0]) + self._evidences(halves[1]) - self._evidences(whole)
+        return np.where(counts.min(axis=0) >= 0.5 * LEAST_ROWS, gain, -np.inf)
+
+    def _evidences(self, stats):
+        """Of each component."""
+        model = self._sized(stats.n_components)
+        concentration = getattr(model.weights, "concentration", 1.0)
+        family = self.model.family
+        data = family.log_normalizers(model.posterior(stats)) - family.log_normalizers(model.prior)
+        return data + gammaln(concentration + stats["count"]) - gammaln(concentration)
+
+    def _learn(self, steps):
+        """Some steps of all components; rows then belong to their most likely one."""
+        _, self.labels = learn(self._sized(self.n), self.plain, self.labels, steps, self.workers)
+
+    def _sized(self, n_components):
+        """The model with another number of components."""
+        model = copy(self.model)
+        model.n_components, model.table, model.search = n_components, None, None
+        model.n_nonzero = min(max(2, self.model.n_nonzero), n_components)
+        return model
+
+    def _hard(self, labels, n_components):
+        """Statistics of given clusters."""
+        resp = SparseResponsibilities.from_labels(labels)
+        return collect_given(self._sized(n_components), self.plain, self.everything, resp, self.workers)
+
+
+def learn(model, rows, labels, steps, workers):
+    """Statistics and most likely components of all rows after a few steps of batch learning from hard assignments.
+
+    With many components rows look at their own, at its neighbours and at some at random only.
+    """
+    everything = slice(0, len(rows))
+    stats = collect_given(model, rows, everything, SparseResponsibilities.from_labels(labels), workers)
+    if model.n_components >= LISTS_FROM:
+        model, rows = copy(model), copy(rows)
+        rows.memory = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
+        rows.memory.lists[:, 0] = labels
+        rows.memory.visits[:] = PERIOD - steps  # the last visits of a period, with few random components
+        model.search = CandidateSearch(rows.memory.lists.shape[1], seed=0, every=PERIOD)
+    for _ in range(steps):
+        model.global_step(stats, workers.split)
+        resp, x = respond(model, rows, everything, workers)
+        stats = model.empty_stats()
+        model.accumulate(x, resp, rows.sample_weight, stats, workers)
+    best = resp.values.argmax(axis=1)
+    return stats, np.ascontiguousarray(resp.indices[np.arange(len(best)), best], dtype=np.int32)
+
+
+def column_scales(x):
+    """Standard deviations of the columns, one for those that are constant."""
+    scales = x.std(axis=0, dtype=np.float64)
+    size = np.abs(x).max(axis=0, initial=0.0)
+    return np.where(scales > CONSTANT * size, scales, 1.0).astype(x.dtype)
