@@ -13,7 +13,16 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix.clusters._model import GibbsModel
-from sparsemix.clusters._parameters import ROWS, SHARED, check_data, make_prior, make_state, weighted_rows
+from sparsemix.clusters._parameters import (
+    ROWS,
+    SHARED,
+    check_data,
+    check_words,
+    make_prior,
+    make_state,
+    opening_threshold,
+    weighted_rows,
+)
 from sparsemix.clusters._readings import ClusterReadings, FittedClusters
 
 
@@ -112,7 +121,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def __init__(
         self,
-        likelihood="multinomial",
+        likelihood="auto",
         *,
         concentration=None,
         discount=0.0,
@@ -175,16 +184,16 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
-            X = check_data(self, X, reset=True)
-            rows, kept = weighted_rows(self, X, sample_weight)
-            if self.likelihood == "multinomial" and not rows.has_tokens:
-                raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+            X, counts = check_data(self, X, reset=True)
+            rows, kept = weighted_rows(X, counts, sample_weight)
+            check_words(rows, counts)
             self._check_concentration_prior()
             self._check_smallest_weight(rows, kept)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             rng = np.random.default_rng(seed)
-            state, rows = make_state(self, rows)
-            model = GibbsModel(make_prior(self), self.max_components, seed, rng, self.concentration_prior)
+            prior = make_prior(self, counts)
+            state, rows = make_state(self, rows, counts, prior, opening_threshold(self.discount))
+            model = GibbsModel(prior, self.max_components, seed, rng, self.concentration_prior)
             chain = RowState(rows, 0, ROWS, rng.permutation(len(rows)))
             model.numbers = chain.order if kept is None else kept[chain.order]
             chain.parts = [np.full(stop - start, -1, dtype=np.intc) for start, stop in chain.spans]

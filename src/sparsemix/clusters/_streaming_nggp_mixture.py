@@ -18,8 +18,10 @@ from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
     check_data,
+    check_words,
     make_prior,
     make_state,
+    opening_threshold,
     prior_is_given,
     weighted_rows,
 )
@@ -201,7 +203,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def __init__(
         self,
-        likelihood="multinomial",
+        likelihood="auto",
         *,
         concentration=None,
         discount=0.0,
@@ -283,12 +285,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
-            X = check_data(self, X, reset=True)
-            rows, kept = weighted_rows(self, X, sample_weight)
-            if self.likelihood == "multinomial" and not rows.has_tokens:
-                raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+            X, counts = check_data(self, X, reset=True)
+            rows, kept = weighted_rows(X, counts, sample_weight)
+            check_words(rows, counts)
             order = seeded(self.random_state).permutation(len(rows)) if self.shuffle else None
-            state, rows = make_state(self, rows)
+            state, rows = self._first_state(rows, counts)
             model = self._model(state, record=self.n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
             if model.record:
@@ -301,7 +302,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
             run(model, rows, row_state, monitor, state)
-            self._publish(fits)
+            if not self._publish(fits):
+                raise ValueError(
+                    f"no row of X opened a cluster: all weights are at most discount={self.discount}; give larger ones"
+                )
             if self.compute_labels:
                 self.labels_ = self._labels(self._read(X))
             observer.finish()
@@ -338,12 +342,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             first = not hasattr(self, "_fitted")
             if not first:
                 self._check_likelihood()
-            X = check_data(self, X, reset=first)
+            X, counts = check_data(self, X, reset=first)
             shift = None if first else getattr(self._fitted.state.sums, "shift", None)
-            rows, kept = weighted_rows(self, X, sample_weight, shift)
+            rows, kept = weighted_rows(X, counts, sample_weight, shift)
             if first:
-                self._check_first(rows)
-                state, rows = make_state(self, rows)
+                self._check_first(rows, counts)
+                state, rows = self._first_state(rows, counts)
             else:
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             model = self._model(state)
@@ -369,29 +373,31 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     # -- inside
 
+    def _first_state(self, rows, counts):
+        """No clusters, and rows as they will be read."""
+        threshold = opening_threshold(self.discount, self.new_cluster_threshold)
+        state, rows = make_state(self, rows, counts, make_prior(self, counts), threshold)
+        if self.verbose and self.likelihood == "auto":
+            print(f"{type(self).__name__}: likelihood {state.sums.likelihood!r}")
+        return state, rows
+
     def _model(self, state, record=False):
         """The model of the parameters, for a state that begins or goes on."""
-        threshold = self.new_cluster_threshold
-        if threshold is None:
-            threshold = max(0.5, self.discount + 0.001)
-        elif threshold < self.discount:
-            raise ValueError(
-                f"new_cluster_threshold is {threshold}; it must be at least discount={self.discount}, or a new cluster "
-                "could win no further row"
-            )
+        threshold = opening_threshold(self.discount, self.new_cluster_threshold)
         moves = None
         if self.merge_criterion is not None or self.prune_threshold is not None:
             moves = Moves(self.merge_every, self.merge_criterion, self.merge_threshold, self.prune_threshold)
             if moves.wants_overlap and state.overlap is None:
                 state.overlap = np.zeros((state.capacity, state.capacity))
+        partition = make_prior(self, state.sums.likelihood == "multinomial")
         return StreamingModel(
-            make_prior(self), threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
+            partition, threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
             self.expected_clusters == "recursion", moves, record=record,
         )  # fmt: skip
 
-    def _check_first(self, rows):
+    def _check_first(self, rows, counts):
         """Priors that are taken from the data need some."""
-        if self.likelihood != "multinomial" and not prior_is_given(self) and len(rows) < 2:
+        if not counts and not prior_is_given(self) and len(rows) < 2:
             raise ValueError(
                 "the first call of partial_fit has 1 sample (row), from which no prior can be taken; give mean_prior "
                 "and covariance_prior, or a larger first block"
@@ -400,7 +406,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def _check_likelihood(self):
         """A stream goes on as it began."""
         began = self._fitted.state.sums.likelihood
-        if began != self.likelihood:
+        if self.likelihood not in ("auto", began):
             raise ValueError(
                 f"likelihood is {self.likelihood!r}, but the stream began with {began!r}; set it back, or call fit to "
                 "begin anew"
@@ -433,7 +439,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _publish(self, fits):
         """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""
-        if not fits or fits[0].stats is None:
+        if not fits or fits[0].stats is None or not len(fits[0].stats.live(self.discount)):
             return False
         for name in OF_FIT:
             vars(self).pop(name, None)
