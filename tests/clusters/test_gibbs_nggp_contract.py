@@ -236,6 +236,8 @@ BAD_PARAMETERS = {
     "degrees_of_freedom_prior": [0, "auto"],
     "covariance_prior": [0, "auto"],
     "init_params": ["random", None],
+    "split_merge": ["yes", None],
+    "n_chains": [0, -1, 1.5, None],
     "max_iter": [0, 1.5, None],
     "burn_in": [-1, 1.5],
     "thin": [0, 1.5, None],
