@@ -39,6 +39,12 @@ def test_the_number_of_rows_decides_nothing(n):
     assert adjusted_rand_score(labels, est.labels_) == 1.0
 
 
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
+def test_one_cloud_is_one_cluster(likelihood):
+    rows = np.random.default_rng(0).normal(size=(500, 8))
+    assert StreamingNGGPMixture(likelihood, random_state=0).fit(rows).n_clusters_ == 1
+
+
 @pytest.mark.parametrize("likelihood", ["full", "diag"])
 def test_units_and_origin_of_columns_do_not_matter(likelihood):
     rows = load_iris().data

@@ -165,6 +165,15 @@ class GaussianSlots:
     def _evidence(self, post):
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
 
+    def probes(self, slots):
+        """Rows that stand for clusters: their means; around zero, where all means are the same, a typical row."""
+        rows, d = self.table[slots], self.n_features
+        if self.structure != "zero_mean":
+            return np.ascontiguousarray(rows[:, MEAN : MEAN + d])
+        return np.sqrt(expected_covariance(
+            self.prior.dof + rows[:, COUNT], symmetric.product_diagonal(rows[:, MEAN + d :]), d
+        ))  # fmt: skip
+
     def similarity(self, slots, others=None, least=0.0):
         """Bhattacharyya coefficients of the Gaussians with posterior mean parameters, (len(slots), len(others)).
 

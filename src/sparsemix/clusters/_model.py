@@ -203,6 +203,8 @@ class StreamingModel(NGGPModel):
     def recount(self, visits, state):
         """Drop clusters that have lost their rows, and make all sums anew from the responsibilities."""
         if not self.record:
+            if self.moves is not None:
+                self.moves.merge(self.prior, state)
             return
         index = self._move(visits, state)
         state.clear()

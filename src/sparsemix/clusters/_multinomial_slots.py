@@ -3,9 +3,14 @@
 import numpy as np
 from scipy.special import gammaln
 
+from sparsemix._engine.documents import DocumentBlock
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters
 from sparsemix._kernels.vectors._simd import aligned_empty
+
+
+# Words of a document that stands for a cluster.
+PROBE_WORDS = 16
 
 
 class MultinomialSlots:
@@ -100,6 +105,15 @@ class MultinomialSlots:
         words, slots = np.nonzero(table > beta)  # the others add nothing
         gains = gammaln(table[words, slots]) - gammaln(beta)
         return np.bincount(slots, gains, len(totals)) - (gammaln(totals) - gammaln(total))
+
+    def probes(self, slots):
+        """Documents that stand for clusters: their most frequent words, each once."""
+        columns = self.table[:, slots].T
+        n = min(PROBE_WORDS, self.n_features)
+        words = np.argpartition(columns, self.n_features - n, axis=1)[:, self.n_features - n :]
+        words = np.sort(words, axis=1).astype(np.int32)
+        seen = np.take_along_axis(columns, words, axis=1) > self.prior
+        return DocumentBlock(np.append(0, np.cumsum(seen.sum(axis=1))), words[seen], np.ones(seen.sum()))
 
     def similarity(self, slots, others):
         """Cosines of the posterior mean word distributions, (len(slots), len(others))."""

@@ -83,10 +83,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         How the auxiliary variable U enters the prior weights: at the mode of log U, or integrated out.
     expected_clusters : {"recursion", "count"}, default="recursion"
         The number of clusters that U goes by in a stream: expected under the responsibilities, or that there are.
-    merge_criterion : {"bayes_factor", "responsibility", "similarity"}, default=None
+    merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"}, default="auto"
         Merge pairs of clusters: by the log Bayes factor of one cluster against two, by the overlap of their
         responsibilities (one less the normalized L1 distance [3]_), or by the similarity of their means or densities.
-        None merges none.
+        "auto" is "bayes_factor" for Gaussians and None, which merges none, for counts, where hardly a pair qualifies.
     merge_threshold : float, default=None
         What a pair must exceed; None means 3 for "bayes_factor", 0.9 for "responsibility", 0.98 for "similarity".
     merge_every : int, default=1000
@@ -191,7 +191,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "u_rule": [StrOptions({"mode", "quadrature"})],
         "expected_clusters": [StrOptions({"recursion", "count"})],
-        "merge_criterion": [StrOptions(set(MERGE_THRESHOLDS)), None],
+        "merge_criterion": [StrOptions({"auto", *MERGE_THRESHOLDS}), None],
         "merge_threshold": [numbers.Real, None],
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
@@ -218,7 +218,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         covariance_prior=None,
         u_rule="mode",
         expected_clusters="recursion",
-        merge_criterion=None,
+        merge_criterion="auto",
         merge_threshold=None,
         merge_every=1000,
         prune_threshold=None,
@@ -385,8 +385,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """The model of the parameters, for a state that begins or goes on."""
         threshold = opening_threshold(self.discount, self.new_cluster_threshold)
         moves = None
-        if self.merge_criterion is not None or self.prune_threshold is not None:
-            moves = Moves(self.merge_every, self.merge_criterion, self.merge_threshold, self.prune_threshold)
+        criterion = self.merge_criterion
+        if criterion == "auto":
+            criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
+        if criterion is not None or self.prune_threshold is not None:
+            moves = Moves(self.merge_every, criterion, self.merge_threshold, self.prune_threshold)
             if moves.wants_overlap and state.overlap is None:
                 state.overlap = np.zeros((state.capacity, state.capacity))
         partition = make_prior(self, state.sums.likelihood == "multinomial")
