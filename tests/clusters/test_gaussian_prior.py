@@ -233,3 +233,27 @@ def test_a_fit_without_clusters_keeps_the_model_that_was_there():
     with pytest.raises(ValueError, match="opened a cluster"):
         new.fit(rows, sample_weight=np.full(60, 0.5))
     assert sorted(vars(new)) == sorted(new.get_params())
+
+
+# -- what a fit warns of
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.1])
+def test_more_clusters_than_rows_are_told_of(threshold):
+    rows = np.random.default_rng(0).poisson(0.3, (6, 12))
+    params = {"n_epochs": 50, "concentration": 1.0, "dirichlet_prior": 0.1, "random_state": 0, "tol": 0.0}
+    est = StreamingNGGPMixture("multinomial", new_cluster_threshold=threshold, **params)
+    with pytest.warns(UserWarning, match=rf"clusters were opened for 6 rows: new_cluster_threshold={threshold} lets"):
+        est.fit(rows)
+    assert est.n_clusters_ > 6
+    assert StreamingNGGPMixture("multinomial", **params).fit(rows).n_clusters_ <= 6
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.5])
+@pytest.mark.parametrize("weight", [1e10, 1e20])
+@pytest.mark.parametrize("rows", [COUNTS, load_iris().data], ids=["counts", "rows"])
+def test_chains_of_heavy_rows(rows, weight, discount):
+    est = GibbsNGGPMixture(discount=discount, max_iter=3, random_state=0, concentration_prior=(2.0, 0.5))
+    est.fit(rows, sample_weight=np.full(len(rows), weight))
+    assert np.isfinite(est.score(rows))
+    assert np.isfinite([est.u_, est.concentration_]).all()

@@ -316,6 +316,7 @@ BAD_PARAMETERS = {
     "merge_threshold": ["high", [1.0]],
     "merge_every": [0, -1, 1.5, None],
     "prune_threshold": [-1.0, "auto"],
+    "half_life": [0.0, -1.0, "auto"],
     "n_epochs": [0, -1, 1.5, None],
     "tol": [-1.0, None],
     "shuffle": ["yes", 2],

@@ -151,6 +151,12 @@ class GaussianSlots:
         self.set_stats([kept], self.stats([kept, gone]).merge(0, 1))
         self.clear([gone])
 
+    def fade(self, slots, factor):
+        """The rows in these slots count ``factor`` times what they did."""
+        slots = np.asarray(slots)[self.table[slots, COUNT] > 0.0]
+        if len(slots):
+            self.set_stats(slots, self.stats(slots).scale(factor))
+
     def evidence(self, slots):
         """A(posterior) - A(prior) of each slot: log evidence of its rows, but for their base measure, (len(slots),)."""
         return self._evidence(self.posterior(slots))

@@ -36,12 +36,13 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     """Mixture whose number of clusters is learned, by collapsed Gibbs sampling.
 
     The model of StreamingNGGPMixture, sampled: each row's cluster is drawn given those of all others, and the
-    auxiliary variable U given the partition [1]_. In the limit of many sweeps the samples are exact, so that this is
-    what one-pass methods are judged by; it needs all rows and some hundred sweeps.
+    auxiliary variable U given the partition [1]_, [2]_; clusters are split and joined as wholes [3]_. A chain starts
+    from the clusters of one pass. In the limit of many sweeps the samples are exact, so that one-pass methods may be
+    judged by them, if several chains (``n_chains``) agree; it needs all rows and some hundred sweeps.
 
     Parameters
     ----------
-    likelihood : {"multinomial", "full", "diag", "spherical", "zero_mean"}, default="multinomial"
+    likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         What a cluster is; see StreamingNGGPMixture.
     concentration : float, default=None
         a of the prior, where the chain begins if it is learned; None means 1000 for "multinomial", 1 for Gaussians.
@@ -79,7 +80,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     Attributes
     ----------
-    n_clusters_, weights_, new_weight_, counts_, means_, covariances_, u_ :
+    n_clusters_, likelihood_, weights_, new_weight_, counts_, means_, covariances_, u_ :
         As in StreamingNGGPMixture, of the last sweep's partition.
     labels_ : ndarray of shape (n_samples,), int64
         Cluster of each row in the last sweep; -1 for documents without words, and rows of weight zero.

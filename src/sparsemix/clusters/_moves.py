@@ -9,9 +9,11 @@ from sparsemix._kernels.clusters._sequential import add_overlap
 MERGE_THRESHOLDS = {"bayes_factor": 3.0, "responsibility": 0.9, "similarity": 0.98}
 # Of each cluster so many others are asked for their Bayes factor: those under which its mean is likeliest.
 NEAREST = 3
-# And among them those that are as similar. Without it clusters that touch would be joined: the factor compares rows that
-# are of one cluster each, and does not know the entropy of those that are of both.
+# And among them those that are as similar. Without it clusters that touch would be joined: the factor compares rows
+# that are of one cluster each, and does not know the entropy of those that are of both.
 SIMILAR = 0.8
+# Clusters of a stream that forgets are gone when less than this is left of their rows.
+FADED = 0.05
 # Slots of dead clusters are given up when they are this share of all.
 DEAD_SHARE = 0.125
 
@@ -29,13 +31,16 @@ class Moves:
         What a pair's criterion must exceed.
     prune_threshold : float or None
         Clusters of smaller mass are forgotten at the second look after they were opened.
+    half_life : float or None
+        Rows after which a row counts half.
     """
 
-    def __init__(self, every, criterion=None, threshold=None, prune_threshold=None):
+    def __init__(self, every, criterion=None, threshold=None, prune_threshold=None, half_life=None):
         self.every = every
         self.criterion = criterion
         self.threshold = MERGE_THRESHOLDS.get(criterion) if threshold is None else threshold
         self.prune_threshold = prune_threshold
+        self.half_life = half_life
 
     @property
     def wants_overlap(self):
@@ -51,6 +56,8 @@ class Moves:
         if state.n_rows % self.every:
             return
         self.merge(prior, state)
+        if self.half_life is not None:
+            state.fade(0.5 ** (self.every / self.half_life), FADED, prior.discount)
         if self.prune_threshold is not None:
             old = state.ids[: state.n_slots] < state.looked_id
             light = state.counts[: state.n_slots] < self.prune_threshold

@@ -8,7 +8,6 @@ from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters
 from sparsemix._kernels.vectors._simd import aligned_empty
 
-
 # Words of a document that stands for a cluster.
 PROBE_WORDS = 16
 
@@ -90,6 +89,12 @@ class MultinomialSlots:
         self.totals[kept] += self.totals[gone] - self.prior * self.n_features
         self.table[:, gone] = self.prior
         self.totals[gone] = self.prior * self.n_features
+
+    def fade(self, slots, factor):
+        """The documents in these slots count ``factor`` times what they did."""
+        self.table[:, slots] = self.prior + factor * (self.table[:, slots] - self.prior)
+        whole = self.prior * self.n_features
+        self.totals[slots] = whole + factor * (self.totals[slots] - whole)
 
     def evidence(self, slots):
         """A(posterior) - A(prior) of each slot: log evidence of its documents as sequences of words, (len(slots),)."""

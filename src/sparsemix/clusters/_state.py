@@ -151,6 +151,14 @@ class ClusterState:
         self.counts[slots], self.absent[slots] = 0.0, 1.0
         self.recount(discount)
 
+    def fade(self, factor, least, discount):
+        """All rows so far count ``factor`` times what they did; clusters of which less than ``least`` is left go."""
+        self.sums.fade(np.arange(self.n_slots), factor)
+        for name in ("counts", "counts_then", "asked"):
+            getattr(self, name)[...] *= factor
+        gone = np.flatnonzero(self.counts[: self.n_slots] < least)
+        self.forget(gone, discount)
+
     # -- between two looks at the clusters
 
     def looked(self):

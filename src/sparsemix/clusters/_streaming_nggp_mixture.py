@@ -2,6 +2,7 @@
 
 import numbers
 import time
+import warnings
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -32,23 +33,28 @@ OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
 
 
 class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
-    """Mixture whose number of clusters grows with the data, learned in one pass over a stream or in several.
+    """Clusters whose number grows with the data, from one pass over a stream or several over rows in memory.
 
-    Use it where the number of clusters is unknown or never stops growing: documents as they arrive, rows that are seen
-    once. Each row gets responsibilities under the clusters so far and may open one; clusters are conjugate and
-    integrated out, so nothing is initialised and nothing iterates. The prior of the clusters is a normalized
-    generalized gamma process: the Dirichlet process (``discount=0``, clusters grow like log n), the normalized inverse
-    Gaussian (``discount=0.5``, like the square root of n), and everything between and beyond.
+    Give it rows and read ``labels_`` and ``n_clusters_``; or show it blocks of a stream with ``partial_fit``, for which
+    each row is read once, joins the clusters that explain it, and may open one. The number of clusters is never given.
+    Rows are documents (counts of words, sparse as a rule) or measurements (a dense array of real numbers): by default
+    ``likelihood="auto"`` tells which. Two parameters matter: for documents ``dirichlet_prior`` (smaller makes more, and
+    more specific, clusters), for measurements ``likelihood``, the shape of a cluster. All others may stay.
 
-    ``partial_fit`` is the stream: assumed density filtering [1]_, one row after the other, with the same result
-    however rows are cut into blocks. ``fit`` shuffles the rows, makes the same pass, and with ``n_epochs`` goes on by
-    expectation propagation: each row is taken out of the clusters and assigned anew under all others.
+    The prior of the clusters is a normalized generalized gamma process: the Dirichlet process (``discount=0``, clusters
+    grow like log n), the normalized inverse Gaussian (``discount=0.5``, like the square root of n), and everything
+    between and beyond. Clusters are conjugate and integrated out, so nothing is initialised. ``partial_fit`` is assumed
+    density filtering [1]_, with the same result however rows are cut into blocks. ``fit`` shuffles the rows, makes the
+    same pass, and with ``n_epochs`` goes on by expectation propagation: each row is taken out of the clusters and
+    assigned anew under all others.
 
     Parameters
     ----------
-    likelihood : {"multinomial", "full", "diag", "spherical", "zero_mean"}, default="multinomial"
+    likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
-        covariance, or with a full one and mean zero.
+        covariance, or with a full one and mean zero. "auto" takes sparse rows, and dense ones of whole numbers that
+        are not negative, for counts; for others it chooses "full" or, above 100 features always, "diag", by the
+        evidence of the first rows. ``likelihood_`` says what it chose, and so does a line where ``verbose``.
     concentration : float, default=None
         a of the prior: larger opens more clusters. None means 1000 for "multinomial", where one word in a short text
         speaks for an old cluster louder than the prior for a new one and long texts hardly notice, and 1 for
@@ -71,14 +77,15 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Dirichlet parameter of every word in every cluster ("multinomial"). Smaller makes more clusters, and more
         specific ones: on long texts it decides their number far more than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, how many rows the prior of a mean counts as (Gaussians); None means 0.1.
+        kappa_0, how many rows the prior of a mean counts as (Gaussians); None: chosen with ``covariance_prior``.
     mean_prior : array-like of shape (n_features,), default=None
         Prior of the means (Gaussians); None means the mean of the data of the first call.
     degrees_of_freedom_prior : float, default=None
-        nu_0 of the Wishart or Gamma prior (Gaussians); None means n_features + 2, for "diag" and "spherical" 3.
+        nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None means that a row under the prior has the covariance of the data
-        of the first call, of which kappa_0 / (1 + kappa_0) is within clusters.
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses the share of each column's variance that is within
+        clusters, and how many rows that guess counts as, by the evidence of up to 1000 rows of the first call. With a
+        matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag" and "spherical").
     u_rule : {"mode", "quadrature"}, default="mode"
         How the auxiliary variable U enters the prior weights: at the mode of log U, or integrated out.
     expected_clusters : {"recursion", "count"}, default="recursion"
@@ -96,6 +103,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Clusters of smaller expected mass are forgotten, with their rows, at the second look after they were opened.
         None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters
         whose mass falls to ``new_cluster_threshold``, and assign their rows anew.
+    half_life : float, default=None
+        Rows after which a row counts half, for streams whose clusters drift or end: every ``merge_every`` rows all
+        masses and sums shrink, and clusters of which a twentieth of a row is left are forgotten. None forgets nothing;
+        several epochs do not use it.
     n_epochs : int, default=1
         Passes of ``fit``: one of assumed density filtering, the others of expectation propagation.
     tol : float, default=1e-3
@@ -113,6 +124,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     ----------
     n_clusters_ : int
         Clusters that a row may join.
+    likelihood_ : str
+        What a cluster is: ``likelihood``, or what "auto" has chosen.
     weights_ : ndarray of shape (n_clusters,)
         Prior probabilities that the next row is of each.
     new_weight_ : float
@@ -195,6 +208,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         "merge_threshold": [numbers.Real, None],
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
+        "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "n_epochs": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "shuffle": ["boolean"],
@@ -222,6 +236,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         merge_threshold=None,
         merge_every=1000,
         prune_threshold=None,
+        half_life=None,
         n_epochs=1,
         tol=1e-3,
         shuffle=True,
@@ -247,6 +262,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         self.merge_threshold = merge_threshold
         self.merge_every = merge_every
         self.prune_threshold = prune_threshold
+        self.half_life = half_life
         self.n_epochs = n_epochs
         self.tol = tol
         self.shuffle = shuffle
@@ -308,6 +324,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 )
             if self.compute_labels:
                 self.labels_ = self._labels(self._read(X))
+            self._warn_if_shattered(rows)
             observer.finish()
         return self
 
@@ -373,6 +390,17 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     # -- inside
 
+    def _warn_if_shattered(self, rows):
+        """More clusters than rows: a low threshold lets every pass open some that no row needs."""
+        if self.n_clusters_ > len(rows):
+            warnings.warn(
+                f"{self.n_clusters_} clusters were opened for {len(rows)} rows: new_cluster_threshold="
+                f"{self.new_cluster_threshold} lets each epoch open clusters that no row needs; leave it None, or at "
+                "least 0.5",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def _first_state(self, rows, counts):
         """No clusters, and rows as they will be read."""
         threshold = opening_threshold(self.discount, self.new_cluster_threshold)
@@ -388,8 +416,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         criterion = self.merge_criterion
         if criterion == "auto":
             criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
-        if criterion is not None or self.prune_threshold is not None:
-            moves = Moves(self.merge_every, criterion, self.merge_threshold, self.prune_threshold)
+        if criterion is not None or self.prune_threshold is not None or self.half_life is not None:
+            moves = Moves(self.merge_every, criterion, self.merge_threshold, self.prune_threshold, self.half_life)
             if moves.wants_overlap and state.overlap is None:
                 state.overlap = np.zeros((state.capacity, state.capacity))
         partition = make_prior(self, state.sums.likelihood == "multinomial")
