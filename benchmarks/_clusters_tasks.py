@@ -6,14 +6,21 @@ Seconds are those of the processor (``time.process_time``), of training alone.
 import gzip
 import pickle
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from _measure import resident_bytes
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln, logsumexp
+from sklearn import datasets
 from sklearn.base import clone
-from sklearn.metrics import homogeneity_completeness_v_measure, normalized_mutual_info_score
+from sklearn.cluster import HDBSCAN
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score, homogeneity_completeness_v_measure, normalized_mutual_info_score
+from sklearn.mixture import BayesianGaussianMixture
+from sklearn.preprocessing import StandardScaler
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix.clusters import select_nggp_hyperparameters
@@ -50,10 +57,10 @@ def load(path, n_documents=None):
     return X[:n_documents] if n_documents else X
 
 
-def split(X, number):
-    """Training documents in random order, and a tenth held out."""
+def split(X, number, share=TEST_SHARE):
+    """Training documents in random order, and a share held out."""
     order = np.random.default_rng(number).permutation(X.shape[0])
-    n_test = round(TEST_SHARE * X.shape[0])
+    n_test = round(share * X.shape[0])
     return X[order[n_test:]], X[order[:n_test]]
 
 
@@ -83,6 +90,46 @@ def bars(method, params, n_side, n_seeds, n_orders, n_epochs):
                 "exact": model.n_clusters_ == len(clusters) and nmi > 1.0 - 1e-9,
             })  # fmt: skip
     return {"runs": runs}
+
+
+# -- rows of numbers
+
+
+def blobs(n_features, seed, n_samples, bound):
+    """Clusters of five standardised blobs."""
+    X, labels = make_blobs(n_samples, n_features=n_features, centers=5, random_state=seed)
+    models = {name: StreamingNGGPMixture(name, random_state=0) for name in ("full", "diag", "spherical")}
+    return {"runs": found(models | peers(bound), StandardScaler().fit_transform(X), labels)}
+
+
+def labelled(name, bound):
+    """Clusters of a labelled set that comes with scikit-learn."""
+    data = getattr(datasets, f"load_{name}")()
+    models = {
+        "auto": StreamingNGGPMixture(random_state=0), "full": StreamingNGGPMixture("full", random_state=0),
+        "full, 10 epochs": StreamingNGGPMixture("full", n_epochs=10, random_state=0),
+    }  # fmt: skip
+    return {"runs": found(models | peers(bound), StandardScaler().fit_transform(data.data), data.target)}
+
+
+def peers(bound):
+    """What finds a number of clusters too."""
+    variational = BayesianGaussianMixture(n_components=bound, max_iter=300, random_state=0)
+    return {"HDBSCAN": HDBSCAN(copy=True), "variational": variational}
+
+
+def found(models, X, labels):
+    """Clusters, agreement and seconds of each; what HDBSCAN calls noise is one more label, not a cluster."""
+    out = {}
+    for name, model in models.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            predicted, seconds = spent(lambda model=model: model.fit_predict(X))
+        n_clusters = len(set(predicted.tolist()) - {-1})
+        out[name] = {
+            "n_clusters": n_clusters, "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds
+        }
+    return out
 
 
 # -- power laws
@@ -266,3 +313,18 @@ def best_of(function):
     while len(seconds) < 3 or sum(seconds) < LEAST_SECONDS:
         seconds.append(spent(function)[1])
     return min(seconds)
+
+
+def paper_scale(path, split_number, method, params, n_repeats, n_epochs, n_documents=None):
+    """Totals of a fifth of the documents with their multinomial coefficients, over orders of the others."""
+    train, test = split(load(path, n_documents), split_number, share=0.2)
+    lengths = np.asarray(test.sum(axis=1)).ravel()
+    coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(test.data + 1.0).sum())
+    runs = []
+    for number in range(n_repeats):
+        order = np.random.default_rng(number).permutation(train.shape[0])
+        model, seconds = learn(method, train[order], params, number, n_epochs)
+        logs = {"average": "log"} if method == "gibbs" else {}
+        total = float(model.score_samples(test, **logs).sum()) + coefficients
+        runs.append({"total": total, "n_clusters": model.n_clusters_, "seconds": seconds})
+    return {"runs": runs, "test_tokens": float(lengths.sum())}

@@ -67,10 +67,11 @@ AS_A_CLASSIFIER = "predict_proba has a column for each cluster found, and the ch
 
 
 def expected_failures(est):
+    sparse_checks = ["check_estimator_sparse_array", "check_estimator_sparse_matrix"]
+    failing = dict.fromkeys(sparse_checks, AS_A_CLASSIFIER) if est.likelihood in ("auto", "multinomial") else {}
     if est.likelihood == "multinomial":
-        failing = dict.fromkeys(["check_estimator_sparse_array", "check_estimator_sparse_matrix"], AS_A_CLASSIFIER)
         return failing | dict.fromkeys(["check_clustering", "check_clusterer_compute_labels_predict"], NOT_FOR_COUNTS)
-    failing = {"check_sample_weight_equivalence_on_dense_data": ONE_ARRIVAL}
+    failing |= {"check_sample_weight_equivalence_on_dense_data": ONE_ARRIVAL}
     return failing | ({"check_clustering": NOT_FOR_MEANS} if est.likelihood == "zero_mean" else {})
 
 
@@ -315,6 +316,7 @@ BAD_PARAMETERS = {
     "merge_threshold": ["high", [1.0]],
     "merge_every": [0, -1, 1.5, None],
     "prune_threshold": [-1.0, "auto"],
+    "half_life": [0.0, -1.0, "auto"],
     "n_epochs": [0, -1, 1.5, None],
     "tol": [-1.0, None],
     "shuffle": ["yes", 2],

@@ -57,13 +57,17 @@ class NGGP:
 
     def log_density_of_log_u(self, v, n, k):
         """Log density of log U for n rows in k clusters, up to a constant."""
-        return n * v - (n - self.discount * k) * self.log_shift(v) - self.laplace_exponent(v)
+        # n (v - log(u + tau)) as one term: of two large ones 1e20 rows would leave nothing
+        return self.discount * k * self.log_shift(v) - n * self._log_gap(v) - self.laplace_exponent(v)
 
     def slope_of_log_density(self, v, n, k):
         """Derivative by v."""
-        shift = self.log_shift(v)
-        falling = n - self.discount * k + self.concentration * np.exp(self.discount * shift)
-        return n - falling * np.exp(v - shift)
+        falling = self.concentration * np.exp(self.discount * self.log_shift(v)) - self.discount * k
+        return n * -np.expm1(-self._log_gap(v)) - falling * np.exp(-self._log_gap(v))
+
+    def _log_gap(self, v):
+        """log(1 + tau / u)."""
+        return np.logaddexp(0.0, np.log(self.tilt) - v) if self.tilt else np.zeros_like(v, dtype=np.float64)
 
     def log_mode(self, n, k):
         """Mode of log U, where a (u + tau)^sigma = sigma k + n tau / u; n and k may be expectations, or arrays."""
@@ -79,8 +83,9 @@ class NGGP:
         proposals are taken where it is close to a parabola.
         """
         mode = float(self.log_mode(n, k))
-        s = float(expit(mode - np.log(self.tilt))) if self.tilt else 1.0
-        width = 1.0 / np.sqrt(n * (1 - s) * (1 + self.discount * s) + k * (self.discount * s) ** 2)
+        gap = float(self._log_gap(mode))
+        s = np.exp(-gap)
+        width = 1.0 / np.sqrt(n * -np.expm1(-gap) * (1 + self.discount * s) + k * (self.discount * s) ** 2)
         touch = mode + np.array([-width, width])
         peak = self.log_density_of_log_u(mode, n, k)
         slopes = self.slope_of_log_density(touch, n, k)

@@ -151,6 +151,12 @@ class GaussianSlots:
         self.set_stats([kept], self.stats([kept, gone]).merge(0, 1))
         self.clear([gone])
 
+    def fade(self, slots, factor):
+        """The rows in these slots count ``factor`` times what they did."""
+        slots = np.asarray(slots)[self.table[slots, COUNT] > 0.0]
+        if len(slots):
+            self.set_stats(slots, self.stats(slots).scale(factor))
+
     def evidence(self, slots):
         """A(posterior) - A(prior) of each slot: log evidence of its rows, but for their base measure, (len(slots),)."""
         return self._evidence(self.posterior(slots))
@@ -164,6 +170,15 @@ class GaussianSlots:
 
     def _evidence(self, post):
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
+
+    def probes(self, slots):
+        """Rows that stand for clusters: their means; around zero, where all means are the same, a typical row."""
+        rows, d = self.table[slots], self.n_features
+        if self.structure != "zero_mean":
+            return np.ascontiguousarray(rows[:, MEAN : MEAN + d])
+        return np.sqrt(expected_covariance(
+            self.prior.dof + rows[:, COUNT], symmetric.product_diagonal(rows[:, MEAN + d :]), d
+        ))  # fmt: skip
 
     def similarity(self, slots, others=None, least=0.0):
         """Bhattacharyya coefficients of the Gaussians with posterior mean parameters, (len(slots), len(others)).

@@ -2,10 +2,12 @@
 
 import numbers
 import time
+import warnings
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
@@ -13,20 +15,34 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix.clusters._model import GibbsModel
-from sparsemix.clusters._parameters import ROWS, SHARED, check_data, make_prior, make_state, weighted_rows
+from sparsemix.clusters._parameters import (
+    ROWS,
+    SHARED,
+    check_data,
+    check_words,
+    make_prior,
+    make_state,
+    opening_threshold,
+    weighted_rows,
+)
 from sparsemix.clusters._readings import ClusterReadings, FittedClusters
+from sparsemix.clusters._split_merge import SplitMerge
+
+# Chains whose R-hat is larger disagree.
+DISAGREE = 1.1
 
 
 class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     """Mixture whose number of clusters is learned, by collapsed Gibbs sampling.
 
     The model of StreamingNGGPMixture, sampled: each row's cluster is drawn given those of all others, and the
-    auxiliary variable U given the partition [1]_. In the limit of many sweeps the samples are exact, so that this is
-    what one-pass methods are judged by; it needs all rows and some hundred sweeps.
+    auxiliary variable U given the partition [1]_, [2]_; clusters are split and joined as wholes [3]_. A chain starts
+    from the clusters of one pass. In the limit of many sweeps the samples are exact, so that one-pass methods may be
+    judged by them, if several chains (``n_chains``) agree; it needs all rows and some hundred sweeps.
 
     Parameters
     ----------
-    likelihood : {"multinomial", "full", "diag", "spherical", "zero_mean"}, default="multinomial"
+    likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         What a cluster is; see StreamingNGGPMixture.
     concentration : float, default=None
         a of the prior, where the chain begins if it is learned; None means 1000 for "multinomial", 1 for Gaussians.
@@ -42,10 +58,17 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Dirichlet parameter of every word in every cluster ("multinomial").
     mean_precision_prior, mean_prior, degrees_of_freedom_prior, covariance_prior : default=None
         Prior of Gaussian clusters; see StreamingNGGPMixture.
-    init_params : {"single", "sequential"}, default="single"
-        Start of the chain: all rows in one cluster, or rows that are drawn into clusters one after the other.
+    init_params : {"streaming", "single", "sequential"}, default="streaming"
+        Start of a chain: the clusters of one pass of StreamingNGGPMixture, all rows in one cluster, or rows that are
+        drawn into clusters one after the other.
+    split_merge : bool, default=True
+        Whether each sweep also proposes to split clusters and to join them [3]_, which moves many rows at once. Rows
+        with weights have no such proposals.
+    n_chains : int, default=1
+        Chains, each with its own order of rows and draws, one after the other. Several show whether they agree:
+        ``r_hat_``, and a warning where they do not.
     max_iter : int, default=200
-        Sweeps.
+        Sweeps of a chain.
     burn_in : int, default=None
         Sweeps before the first sample is kept; None means half of them.
     thin : int, default=10
@@ -57,7 +80,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     Attributes
     ----------
-    n_clusters_, weights_, new_weight_, counts_, means_, covariances_, u_ :
+    n_clusters_, likelihood_, weights_, new_weight_, counts_, means_, covariances_, u_ :
         As in StreamingNGGPMixture, of the last sweep's partition.
     labels_ : ndarray of shape (n_samples,), int64
         Cluster of each row in the last sweep; -1 for documents without words, and rows of weight zero.
@@ -68,6 +91,11 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     history_ : list of dict
         For each sweep its number, the seconds so far, "log_joint" (log p(partition, u, rows) up to a constant), the
         same per row.
+    chain_log_joints_ : list of ndarray
+        "log_joint" of every sweep of each chain; all other attributes are of the chain where it is highest.
+    r_hat_ : float
+        Potential scale reduction of "log_joint" after ``burn_in`` over the halves of all chains [4]_: near 1 where
+        they agree. NaN with fewer than four sweeps.
     n_iter_ : int
         Sweeps.
     n_samples_seen_ : int
@@ -91,6 +119,11 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     .. [1] Favaro, S. and Teh, Y. W., "MCMC for Normalized Random Measure Mixture Models", Statistical Science 2013,
        Section 3, for conjugate likelihoods.
     .. [2] Neal, R. M., "Markov Chain Sampling Methods for Dirichlet Process Mixture Models", JCGS 2000, Algorithm 3.
+    .. [3] Dahl, D. B., "Sequentially-Allocated Merge-Split Sampler for Conjugate and Nonconjugate Dirichlet Process
+       Mixture Models", 2005; Jain, S. and Neal, R. M., "A Split-Merge Markov Chain Monte Carlo Procedure for the
+       Dirichlet Process Mixture Model", JCGS 2004.
+    .. [4] Vehtari, A. et al., "Rank-Normalization, Folding, and Localization: An Improved R-hat for Assessing
+       Convergence of MCMC", Bayesian Analysis 2021.
 
     Examples
     --------
@@ -104,7 +137,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012
         **SHARED,
         "concentration_prior": [tuple, None],
-        "init_params": [StrOptions({"single", "sequential"})],
+        "init_params": [StrOptions({"streaming", "single", "sequential"})],
+        "split_merge": ["boolean"],
+        "n_chains": [Interval(numbers.Integral, 1, None, closed="left")],
         "max_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -112,7 +147,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def __init__(
         self,
-        likelihood="multinomial",
+        likelihood="auto",
         *,
         concentration=None,
         discount=0.0,
@@ -124,7 +159,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
-        init_params="single",
+        init_params="streaming",
+        split_merge=True,
+        n_chains=1,
         max_iter=200,
         burn_in=None,
         thin=10,
@@ -143,6 +180,8 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.covariance_prior = covariance_prior
         self.init_params = init_params
+        self.split_merge = split_merge
+        self.n_chains = n_chains
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
@@ -175,32 +214,47 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
-            X = check_data(self, X, reset=True)
-            rows, kept = weighted_rows(self, X, sample_weight)
-            if self.likelihood == "multinomial" and not rows.informative:
-                raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+            X, counts = check_data(self, X, reset=True)
+            rows, kept = weighted_rows(X, counts, sample_weight)
+            check_words(rows, counts)
             self._check_concentration_prior()
             self._check_smallest_weight(rows, kept)
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            rng = np.random.default_rng(seed)
-            state, rows = make_state(self, rows)
-            model = GibbsModel(make_prior(self), self.max_components, seed, rng, self.concentration_prior)
-            chain = RowState(rows, 0, ROWS, rng.permutation(len(rows)))
-            model.numbers = chain.order if kept is None else kept[chain.order]
-            chain.parts = [np.full(stop - start, -1, dtype=np.intc) for start, stop in chain.spans]
-            if self.init_params == "single":
-                model.gather(chain.visits(rows), state)
-            observer = FitObserver(self, self.max_iter, lambda monitor: self._attributes(monitor, X.shape[0]), X)
-            monitor = Monitor(
-                self.max_iter, 0.0, Sweeps(has_bound=False), self.verbose, type(self).__name__, observer, None, started
+            prior, threshold = make_prior(self, counts), opening_threshold(self.discount)
+            first, rows = make_state(self, rows, counts, prior, threshold)
+            observer = FitObserver(
+                self, self.n_chains * self.max_iter, lambda monitor: self._attributes([monitor], X.shape[0]), X
             )
-            monitor.chain, monitor.n_rows = chain, X.shape[0]
-            monitor.samples = Samples(self.max_iter // 2 if self.burn_in is None else self.burn_in, self.thin, model)
-            fits.append(monitor)
-            run(model, rows, chain, monitor, state, monitor.samples)
+            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_chains)
+            for seed in seeds:
+                self._run_chain(fits, rows, kept, X.shape[0], first, prior, threshold, int(seed), observer, started)
+                if observer.stopped:
+                    break
             self._publish(fits)
+            self._warn(fits)
             observer.finish()
         return self
+
+    def _run_chain(self, fits, rows, kept, n_rows, first, prior, threshold, seed, observer, started):
+        """One chain from its start on; ``fits`` gets its monitor."""
+        rng, state = np.random.default_rng(seed), first.copy()
+        model = GibbsModel(prior, self.max_components, seed, rng, self.concentration_prior)
+        chain = RowState(rows, 0, ROWS, rng.permutation(len(rows)))
+        model.numbers = chain.order if kept is None else kept[chain.order]
+        labels = np.full(len(rows), -1, dtype=np.intc)
+        chain.parts = [labels[start:stop] for start, stop in chain.spans]
+        if self.init_params == "single":
+            model.gather(chain.visits(rows), state)
+        elif self.init_params == "streaming":
+            model.stream_start(chain.visits(rows), state, threshold)
+        if self.split_merge and (rows.sample_weight is None or (rows.sample_weight == 1.0).all()):
+            model.moves = SplitMerge(rows, chain.order, labels, rng, self.max_components)
+        monitor = Monitor(
+            self.max_iter, 0.0, Sweeps(has_bound=False), self.verbose, type(self).__name__, observer, None, started
+        )
+        monitor.chain, monitor.n_rows = chain, n_rows
+        monitor.samples = Samples(self.max_iter // 2 if self.burn_in is None else self.burn_in, self.thin, model)
+        fits.append(monitor)
+        run(model, rows, chain, monitor, state, monitor.samples)
 
     def _check_concentration_prior(self):
         given = self.concentration_prior
@@ -261,8 +315,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             return log_densities.mean(axis=0)
         return logsumexp(log_densities, axis=0) - np.log(len(samples))
 
-    def _attributes(self, monitor, n_rows):
-        """Fitted attributes as of the last sweep."""
+    def _attributes(self, monitors, n_rows):
+        """Fitted attributes as of the last sweep of the chain of highest log joint."""
+        monitor = max(monitors, key=lambda one: np.mean(log_joints(one)[len(one.history) // 2 :]))
         fitted = sample_of(monitor.model, monitor.stats)
         labels = np.full(n_rows, -1, dtype=np.int64)
         place = np.full(monitor.stats.capacity + 1, -1)  # the last one is that of rows without a cluster
@@ -274,14 +329,46 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             "labels_": labels,
             "n_iter_": monitor.n_laps,
             "history_": list(monitor.history),
+            "chain_log_joints_": [log_joints(one) for one in monitors],
+            "r_hat_": r_hat([log_joints(one)[monitor.samples.burn_in :] for one in monitors]),
         }
 
     def _publish(self, fits):
-        """Publish the chain as it stands, if it has completed a sweep; whether it has."""
-        if not fits or fits[0].stats is None:
+        """Publish the chains as they stand, if one has completed a sweep; whether it has."""
+        fits = [monitor for monitor in fits if monitor.stats is not None]
+        if not fits:
             return False
-        vars(self).update(self._attributes(fits[0], fits[0].n_rows))
+        vars(self).update(self._attributes(fits, fits[0].n_rows))
         return True
+
+    def _warn(self, fits):
+        """Chains that disagree are no sample of one posterior."""
+        if len(fits) > 1 and self.r_hat_ > DISAGREE:
+            means = [float(np.mean(values[len(values) // 2 :])) for values in self.chain_log_joints_]
+            warnings.warn(
+                f"the {len(fits)} chains disagree: R-hat of log_joint is {self.r_hat_:.2f}, its means are "
+                f"{', '.join(f'{mean:.1f}' for mean in means)}; the highest is kept. Increase max_iter, or take the "
+                "clusters as one of several explanations",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def log_joints(monitor):
+    """Of the sweeps of a chain."""
+    return np.array([record["log_joint"] for record in monitor.history])
+
+
+def r_hat(chains):
+    """Potential scale reduction of split chains ([4]_, Eq. 3); NaN of fewer than four draws."""
+    n = min(len(chain) for chain in chains) // 2
+    if n < 2:
+        return np.nan
+    halves = np.array([part for chain in chains for part in (chain[:n], chain[n : 2 * n])])
+    within, between = halves.var(axis=1, ddof=1).mean(), halves.mean(axis=1).var(ddof=1)
+    if within == 0.0:
+        return 1.0 if between == 0.0 else np.inf
+    return float(np.sqrt((n - 1) / n + between / within))
 
 
 class Samples:

@@ -205,6 +205,8 @@ class StreamingModel(NGGPModel):
     def recount(self, visits, state):
         """Drop clusters that have lost their rows, and make all sums anew from the responsibilities."""
         if not self.record:
+            if self.moves is not None:
+                self.moves.merge(self.prior, state)
             return
         index = self._move(visits, state)
         state.clear()
@@ -268,6 +270,7 @@ class GibbsModel(NGGPModel):
     """
 
     objective = "log_joint"
+    moves = None  # SplitMerge, of a chain that makes such proposals
 
     def __init__(self, prior, max_components, seed, rng, concentration_prior=None):
         super().__init__(prior, threshold=0.0, max_components=max_components)
@@ -299,12 +302,28 @@ class GibbsModel(NGGPModel):
             self._add_up(x, weight, labels, state)
         state.recount(self.prior.discount)
 
+    def stream_start(self, visits, state, threshold):
+        """Start with the clusters of one pass of assumed density filtering, each row in its likeliest."""
+        first = StreamingModel(self.prior, threshold, max_components=self.max_components)
+        first.numbers = self.numbers
+        for x, weight, labels, start in visits:
+            kept = RowResponsibilities(len(x))
+            first.stream(x, weight, state, start, kept)
+            for row in np.flatnonzero(kept.lengths):
+                part = slice(kept.starts[row], kept.starts[row] + kept.lengths[row])
+                labels[row] = kept.slots[part][kept.values[part].argmax()]
+            state.members += np.bincount(labels[labels >= 0], minlength=state.capacity)
+        state.n_rows = 0  # the first sweep counts them
+        self.recount(visits, state)
+
     def _add_up(self, x, weight, labels, state):
         own = Responsibilities(np.arange(len(labels)), (labels >= 0).astype(np.intc), labels, np.ones(len(labels)))
         add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, own)
 
     def global_step(self, state, lap):  # noqa: ARG002
-        """Draw u, and the concentration if it has a prior."""
+        """Propose splits and merges, then draw u, and the concentration if it has a prior."""
+        if self.moves is not None:
+            self.moves.sweep(self.prior, self.log_u, state)
         n_clusters = int((state.members > 0).sum())
         self.log_u = self.prior.sample_log_u(state.mass, n_clusters, self.rng)
         if self.concentration_prior is not None:

@@ -7,8 +7,13 @@ from sparsemix._kernels.clusters._sequential import add_overlap
 
 # What a criterion must exceed, unless the caller says otherwise.
 MERGE_THRESHOLDS = {"bayes_factor": 3.0, "responsibility": 0.9, "similarity": 0.98}
-# Pairs less similar than this are not asked for their Bayes factor.
+# Of each cluster so many others are asked for their Bayes factor: those under which its mean is likeliest.
+NEAREST = 3
+# And among them those that are as similar. Without it clusters that touch would be joined: the factor compares rows
+# that are of one cluster each, and does not know the entropy of those that are of both.
 SIMILAR = 0.8
+# Clusters of a stream that forgets are gone when less than this is left of their rows.
+FADED = 0.05
 # Slots of dead clusters are given up when they are this share of all.
 DEAD_SHARE = 0.125
 
@@ -26,13 +31,16 @@ class Moves:
         What a pair's criterion must exceed.
     prune_threshold : float or None
         Clusters of smaller mass are forgotten at the second look after they were opened.
+    half_life : float or None
+        Rows after which a row counts half.
     """
 
-    def __init__(self, every, criterion=None, threshold=None, prune_threshold=None):
+    def __init__(self, every, criterion=None, threshold=None, prune_threshold=None, half_life=None):
         self.every = every
         self.criterion = criterion
         self.threshold = MERGE_THRESHOLDS.get(criterion) if threshold is None else threshold
         self.prune_threshold = prune_threshold
+        self.half_life = half_life
 
     @property
     def wants_overlap(self):
@@ -48,6 +56,8 @@ class Moves:
         if state.n_rows % self.every:
             return
         self.merge(prior, state)
+        if self.half_life is not None:
+            state.fade(0.5 ** (self.every / self.half_life), FADED, prior.discount)
         if self.prune_threshold is not None:
             old = state.ids[: state.n_slots] < state.looked_id
             light = state.counts[: state.n_slots] < self.prune_threshold
@@ -63,35 +73,72 @@ class Moves:
         add_overlap(responsibilities, weight, state.overlap)
 
     def merge(self, prior, state):
-        """Join the best pair until none exceeds the threshold; returns the slots joined, as (kept, gone)."""
-        slots, merged = state.live(prior.discount), []
+        """Join pairs until none exceeds the threshold; returns the slots joined, as (kept, gone)."""
+        slots = state.live(prior.discount)
         if self.criterion is None or len(slots) < 2:
-            return merged
+            return []
+        merged = self._nearest(prior, state) if self.criterion == "bayes_factor" else self._best_pairs(state, slots)
+        state.recount(prior.discount)
+        return merged
+
+    def _nearest(self, prior, state):
+        """Each cluster that is new, or has doubled since it was last asked, with the few that are nearest to it.
+
+        So a cluster is asked as often as the logarithm of its size, and never about all others.
+        """
+        merged = []
+        while True:
+            slots = state.live(prior.discount)
+            due = slots[state.counts[slots] >= 2.0 * state.asked[slots]]
+            before = len(merged)
+            for slot, others in zip(due, self._candidates(state, slots, due), strict=True):
+                if state.counts[slot] <= prior.discount:
+                    continue
+                state.asked[slot] = state.counts[slot]
+                others = others[state.counts[others] > prior.discount]
+                if not len(others):
+                    continue
+                others = others[state.sums.similarity([slot], others)[0] >= SIMILAR]
+                if not len(others):
+                    continue
+                factors = log_bayes_factor(prior, state, slot, others)
+                if factors.max() > self.threshold:
+                    pair = sorted((slot, others[factors.argmax()]), key=lambda one: state.ids[one])
+                    state.merge(*pair)
+                    merged.append(tuple(pair))
+            if len(merged) == before:
+                return merged
+
+    def _candidates(self, state, slots, due):
+        """Of each slot the others whose predictive density of its mean is largest, (len(due), NEAREST)."""
+        if len(slots) < 2:
+            return np.zeros((len(due), 0), dtype=np.intp)
+        probes = state.sums.probes(due)
+        scores = state.sums.kernel(probes, state.n_slots).scores(0, len(due))[0][:, slots]
+        scores[np.arange(len(due)), np.searchsorted(slots, due)] = -np.inf
+        n = min(NEAREST, len(slots) - 1)
+        return slots[np.argsort(-scores, axis=1, kind="stable")[:, :n]]
+
+    def _best_pairs(self, state, slots):
+        """The best of all pairs again and again."""
+        merged = []
         values = np.full((len(slots), len(slots)), -np.inf)
         for i in range(len(slots) - 1):
-            values[i, i + 1 :] = self._values(prior, state, slots[i], slots[i + 1 :])
+            values[i, i + 1 :] = self._values(state, slots[i], slots[i + 1 :])
         while values.max() > self.threshold:
             i, j = np.unravel_index(values.argmax(), values.shape)
             state.merge(slots[i], slots[j])
             merged.append((slots[i], slots[j]))
             slots, values = np.delete(slots, j), np.delete(np.delete(values, j, axis=0), j, axis=1)
-            anew = self._values(prior, state, slots[i], slots)
+            anew = self._values(state, slots[i], slots)
             values[i, i + 1 :], values[:i, i] = anew[i + 1 :], anew[:i]
-        state.recount(prior.discount)
         return merged
 
-    def _values(self, prior, state, slot, others):
+    def _values(self, state, slot, others):
         """The criterion for one cluster with each of some others."""
         if self.criterion == "responsibility":
             return state.shared(slot, others)
-        similarity = state.sums.similarity([slot], others)[0]
-        if self.criterion == "similarity":
-            return similarity
-        values = np.full(len(others), -np.inf)
-        near = np.flatnonzero((similarity >= SIMILAR) & (others != slot))
-        if len(near):
-            values[near] = log_bayes_factor(prior, state, slot, others[near])
-        return values
+        return state.sums.similarity([slot], others)[0]
 
 
 def log_bayes_factor(prior, state, slot, others):

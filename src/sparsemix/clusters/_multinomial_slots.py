@@ -3,9 +3,13 @@
 import numpy as np
 from scipy.special import gammaln
 
+from sparsemix._engine.documents import DocumentBlock
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters
 from sparsemix._kernels.vectors._simd import aligned_empty
+
+# Words of a document that stands for a cluster.
+PROBE_WORDS = 16
 
 
 class MultinomialSlots:
@@ -86,6 +90,12 @@ class MultinomialSlots:
         self.table[:, gone] = self.prior
         self.totals[gone] = self.prior * self.n_features
 
+    def fade(self, slots, factor):
+        """The documents in these slots count ``factor`` times what they did."""
+        self.table[:, slots] = self.prior + factor * (self.table[:, slots] - self.prior)
+        whole = self.prior * self.n_features
+        self.totals[slots] = whole + factor * (self.totals[slots] - whole)
+
     def evidence(self, slots):
         """A(posterior) - A(prior) of each slot: log evidence of its documents as sequences of words, (len(slots),)."""
         return self._evidence(self.table[:, slots], self.totals[slots])
@@ -100,6 +110,15 @@ class MultinomialSlots:
         words, slots = np.nonzero(table > beta)  # the others add nothing
         gains = gammaln(table[words, slots]) - gammaln(beta)
         return np.bincount(slots, gains, len(totals)) - (gammaln(totals) - gammaln(total))
+
+    def probes(self, slots):
+        """Documents that stand for clusters: their most frequent words, each once."""
+        columns = self.table[:, slots].T
+        n = min(PROBE_WORDS, self.n_features)
+        words = np.argpartition(columns, self.n_features - n, axis=1)[:, self.n_features - n :]
+        words = np.sort(words, axis=1).astype(np.int32)
+        seen = np.take_along_axis(columns, words, axis=1) > self.prior
+        return DocumentBlock(np.append(0, np.cumsum(seen.sum(axis=1))), words[seen], np.ones(seen.sum()))
 
     def similarity(self, slots, others):
         """Cosines of the posterior mean word distributions, (len(slots), len(others))."""

@@ -3,26 +3,28 @@
 import numbers
 
 import numpy as np
+from scipy import sparse
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix._engine.blocks import Rows
+from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_counts, check_rows, check_weights
 from sparsemix._estimator.gaussian_prior import check_shape, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
+from sparsemix.clusters._gaussian_prior import search_prior
 from sparsemix.clusters._gaussian_slots import GaussianSlots
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._state import ClusterState
-from sparsemix.mixture._start import data_gaussian
 
-LIKELIHOODS = {"multinomial", *GAUSSIANS} - {"tied"}
+LIKELIHOODS = {"auto", "multinomial", *GAUSSIANS} - {"tied"}
 # Rows of a block: what a kernel call does at once, between two chances to interrupt.
 ROWS = 4096
 # Of documents by default. A text of eight words shares one of them with some cluster or other, which speaks for that
 # cluster by a factor of thousands; on texts of a hundred words nothing between 1 and 3000 makes a difference.
 CONCENTRATION = 1000.0
+# "auto" asks for full covariances up to so many features: a cluster then takes half their square.
+FULL_FEATURES = 100
 
 SHARED = {
     "likelihood": [StrOptions(LIKELIHOODS)],
@@ -41,50 +43,110 @@ SHARED = {
 
 
 def check_data(params, X, reset):
-    """Rows of the likelihood's kind; a width that has changed is refused with the remedy for open vocabularies."""
-    check = check_counts if params.likelihood == "multinomial" else check_rows
+    """Rows as they are to be read: counts as a sparse array, or as a dense one of counts; else float rows.
+
+    Returns
+    -------
+    X : csr_array or ndarray
+    counts : bool
+        Whether they are counts of words.
+    """
+    likelihood = params.likelihood if reset else params._fitted.state.sums.likelihood
+    if likelihood == "auto":
+        dense = None if sparse.issparse(X) else check_rows(params, X, reset=reset)
+        if dense is not None and not is_whole(dense):
+            return dense, False
+    elif likelihood != "multinomial":
+        return check_rows(params, X, reset=reset), False
     try:
-        return check(params, X, reset=reset)
+        return check_counts(params, X, reset=reset), True
     except ValueError as error:
-        if params.likelihood == "multinomial" and "is expecting" in str(error):
-            raise ValueError(
-                f"{str(error).rstrip('.')}; for a stream whose vocabulary grows hash the words "
+        message = str(error).rstrip(".")
+        if "is expecting" in message:
+            message += (
+                "; for a stream whose vocabulary grows hash the words "
                 "(sklearn.feature_extraction.text.HashingVectorizer with norm=None, alternate_sign=False)"
-            ) from None
-        raise
+            )
+        if message.startswith("Negative values"):
+            message += f", which likelihood={params.likelihood!r} "
+            message += "takes sparse X for" if likelihood == "auto" else "is for"
+            message += "; for rows of real numbers give a dense array and likelihood='full' or 'diag'"
+        raise ValueError(message) from None
 
 
-def weighted_rows(params, X, sample_weight, shift=None):
+def is_whole(X):
+    """Whether all entries of a dense array are whole numbers, none negative, and one is not zero: counts."""
+    some = False
+    for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
+        block = X[start:stop]
+        if (block < 0).any() or (block != np.floor(block)).any():
+            return False
+        some = some or block.any()
+    return bool(some)
+
+
+def weighted_rows(X, counts, sample_weight, shift=None):
     """Rows of positive weight, and their numbers (None: all)."""
     sample_weight, kept = check_weights(sample_weight, X.shape[0]), None
     if sample_weight is not None and not sample_weight.all():
         kept = np.flatnonzero(sample_weight)
         X, sample_weight = X[kept], sample_weight[kept]
-    if params.likelihood == "multinomial":
+    if counts:
         return Documents(X, sample_weight, np.float64), kept
     return Rows(X, sample_weight, shift, np.float64), kept
 
 
-def make_prior(params):
+def check_words(rows, counts):
+    """Some document says something."""
+    if counts and not rows.informative:
+        raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+
+
+def opening_threshold(discount, given=None):
+    """Responsibility beyond which a row opens a cluster."""
+    if given is None:
+        return max(0.5, discount + 0.001)
+    if given < discount:
+        raise ValueError(
+            f"new_cluster_threshold is {given}; it must be at least discount={discount}, or a new cluster could win no "
+            "further row"
+        )
+    return given
+
+
+def make_prior(params, counts):
     """The prior of the partition."""
     if params.discount == params.tilt == 0:
         raise ValueError("discount and tilt are both 0; give one of them a positive value")
     concentration = params.concentration
     if concentration is None:
-        concentration = CONCENTRATION if params.likelihood == "multinomial" else 1.0
+        concentration = CONCENTRATION if counts else 1.0
     return NGGP(float(concentration), float(params.discount), float(params.tilt))
 
 
-def make_state(params, rows):
+def make_state(params, rows, counts, partition, threshold):
     """A state without clusters, and rows as it reads them; priors that depend on data are fixed here."""
     n_features = rows.X.shape[1]
-    if params.likelihood == "multinomial":
+    if counts:
         return ClusterState(MultinomialSlots(n_features, params.dirichlet_prior)), rows
-    family = GAUSSIANS[params.likelihood](n_features)
-    shift = origin(params, rows) if family.has_means else None
+    shift = None if params.likelihood == "zero_mean" else origin(params, rows)
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
-    prior = cluster_prior(params, family, rows, shift)
+    structures = structures_of(params, n_features)
+    if params.covariance_prior is None:
+        family, prior = search_prior(params, structures, rows, shift, partition, threshold)
+    else:
+        family = GAUSSIANS[structures[0]](n_features)
+        prior = given_prior(params, family, shift)
     return ClusterState(GaussianSlots(family, prior, shift=shift)), rows
+
+
+def structures_of(params, n_features):
+    """What covariances of Gaussian clusters may look like; the evidence chooses among them."""
+    if params.likelihood != "auto":
+        return [params.likelihood]
+    if params.covariance_prior is not None:
+        return [("spherical", "diag", "full")[min(np.ndim(params.covariance_prior), 2)]]
+    return ["full", "diag"] if n_features <= FULL_FEATURES else ["diag"]
 
 
 def prior_is_given(params):
@@ -99,20 +161,11 @@ def origin(params, rows):
     return check_shape("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 
-def cluster_prior(params, family, rows, shift):
-    """Prior of one cluster. By default a row under it has about the data's mean and covariance.
-
-    A cluster's covariance is a tenth of that (``mean_precision_prior``), the rest is that of its mean.
-    """
+def given_prior(params, family, shift):
+    """Prior of one cluster with a given covariance; what else is not given does not depend on data."""
     arguments = prior_arguments(params, family, shift, "likelihood")
-    if family.has_means and arguments["mean_precision"] is None:
-        arguments["mean_precision"] = 0.1
-    data = None
-    if not prior_is_given(params):
-        with Workers(1) as workers:
-            data = data_gaussian(family, rows, workers)
-    prior = family.prior(data, **arguments)
-    if "covariance" not in arguments and family.has_means:
-        kappa = arguments["mean_precision"]
-        prior = type(prior)(prior.mean, prior.mean_precision, prior.dof, prior.scale * (kappa / (1.0 + kappa)))
-    return prior
+    if family.has_means:
+        arguments.setdefault("mean", np.zeros(family.n_features))
+        if arguments["mean_precision"] is None:
+            arguments["mean_precision"] = 0.1
+    return family.prior(None, **arguments)

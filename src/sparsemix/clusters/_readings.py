@@ -202,9 +202,9 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         score : float
             Comparable between any number of clusters, priors and settings of the same likelihood.
         """
-        if per not in ("row", "token") or (per == "token" and self.likelihood != "multinomial"):
-            raise ValueError(f"per={per!r}; it must be 'row', or for likelihood='multinomial' 'token'")
         rows = self._rows(X)
+        if per not in ("row", "token") or (per == "token" and self.likelihood_ != "multinomial"):
+            raise ValueError(f"per={per!r}; it must be 'row', or for likelihood='multinomial' 'token'")
         log_density = self._log_density(rows)
         weight = check_weights(sample_weight, len(log_density))
         if per == "row":
@@ -221,6 +221,11 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def n_clusters_(self):
         """Clusters that a row may join."""
         return len(self._attribute("n_clusters_").slots)
+
+    @property
+    def likelihood_(self):
+        """What a cluster is: ``likelihood``, or what "auto" has chosen."""
+        return self._attribute("likelihood_").state.sums.likelihood
 
     @property
     def cluster_ids_(self):
@@ -255,7 +260,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Posterior mean covariances of Gaussian clusters, in scikit-learn's shapes."""
         fitted = self._attribute("covariances_")
         if not fitted.state.sums.has_covariances:
-            raise AttributeError("likelihood='multinomial' has no covariances and no attribute 'covariances_'")
+            raise AttributeError("likelihood 'multinomial' has no covariances and no attribute 'covariances_'")
         return fitted.state.sums.covariances(fitted.slots)
 
     @property
@@ -273,8 +278,8 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        counts = self.likelihood == "multinomial"
-        tags.input_tags.sparse = tags.input_tags.positive_only = counts
+        tags.input_tags.sparse = self.likelihood in ("auto", "multinomial")
+        tags.input_tags.positive_only = self.likelihood == "multinomial"
         return tags
 
     def _attribute(self, name):
@@ -285,11 +290,12 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _rows(self, X):
         """Rows as the fitted clusters read them."""
         check_is_fitted(self)
-        return self._read(check_data(self, X, reset=False))
+        return self._read(check_data(self, X, reset=False)[0])
 
     def _read(self, X):
         """The same for rows that were checked."""
-        return weighted_rows(self, X, None, getattr(self._fitted.state.sums, "shift", None))[0]
+        sums = self._fitted.state.sums
+        return weighted_rows(X, sums.likelihood == "multinomial", None, getattr(sums, "shift", None))[0]
 
     def _labels(self, rows):
         labels = np.empty(len(rows), dtype=np.int64)

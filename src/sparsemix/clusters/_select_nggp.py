@@ -60,7 +60,7 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     """
     if not 0.0 < train_size < 1.0:
         raise ValueError(f"train_size is {train_size}; it must be between 0 and 1")
-    rows, _ = weighted_rows(estimator, check_data(clone(estimator), X, reset=True), sample_weight)
+    rows, _ = weighted_rows(*check_data(clone(estimator), X, reset=True), sample_weight)
     n_train = round(train_size * len(rows))
     if not 0 < n_train < len(rows):
         raise ValueError(f"X has {len(rows)} rows, of which train_size={train_size} leaves one part empty; give more")

@@ -33,6 +33,8 @@ class ClusterState:
         Number of each cluster since the beginning, which it keeps as slots move.
     members : ndarray of shape (capacity,), int64
         Rows in each, in sampling.
+    asked : ndarray of shape (capacity,)
+        Mass of each when it was last asked whether it is one cluster with another.
     n_rows : int
         Rows that came so far.
     """
@@ -46,6 +48,7 @@ class ClusterState:
         self.ids = np.zeros(0, dtype=np.int64)
         self.members = np.zeros(0, dtype=np.int64)
         self.looked_id, self.counts_then, self.overlap = 0, np.zeros(0), None
+        self.asked = np.zeros(0)
         self._resize(np.arange(0), FIRST_CAPACITY)
 
     def __setstate__(self, state):
@@ -85,7 +88,7 @@ class ClusterState:
     def copy(self):
         """The same with arrays of its own."""
         twin = copy(self)
-        for name in ("counts", "absent", "totals", "ids", "members", "counts_then", "sums"):
+        for name in ("counts", "absent", "totals", "ids", "members", "counts_then", "asked", "sums"):
             setattr(twin, name, getattr(self, name).copy())
         twin.overlap = None if self.overlap is None else self.overlap.copy()
         return twin
@@ -136,6 +139,7 @@ class ClusterState:
             array = getattr(self, name)
             array[kept] += array[gone]
             array[gone] = 0.0
+        self.asked[[kept, gone]] = 0.0
         self.absent[kept] *= self.absent[gone]
         self.absent[gone] = 1.0
         if self.overlap is not None:
@@ -146,6 +150,14 @@ class ClusterState:
         """The rows of these clusters were never there."""
         self.counts[slots], self.absent[slots] = 0.0, 1.0
         self.recount(discount)
+
+    def fade(self, factor, least, discount):
+        """All rows so far count ``factor`` times what they did; clusters of which less than ``least`` is left go."""
+        self.sums.fade(np.arange(self.n_slots), factor)
+        for name in ("counts", "counts_then", "asked"):
+            getattr(self, name)[...] *= factor
+        gone = np.flatnonzero(self.counts[: self.n_slots] < least)
+        self.forget(gone, discount)
 
     # -- between two looks at the clusters
 
@@ -170,7 +182,8 @@ class ClusterState:
     def _resize(self, slots, capacity):
         capacity, n = rounded(capacity), len(slots)
         self.sums.take(slots, capacity)
-        for name, empty in (("counts", 0.0), ("absent", 1.0), ("ids", -1), ("members", 0), ("counts_then", 0.0)):
+        empties = {"counts": 0.0, "absent": 1.0, "ids": -1, "members": 0, "counts_then": 0.0, "asked": 0.0}
+        for name, empty in empties.items():
             old = getattr(self, name)
             new = np.full(capacity, empty, dtype=old.dtype)
             new[:n] = old[slots]

@@ -2,6 +2,7 @@
 
 import numbers
 import time
+import warnings
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -18,8 +19,10 @@ from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
     check_data,
+    check_words,
     make_prior,
     make_state,
+    opening_threshold,
     prior_is_given,
     weighted_rows,
 )
@@ -30,23 +33,28 @@ OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
 
 
 class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
-    """Mixture whose number of clusters grows with the data, learned in one pass over a stream or in several.
+    """Clusters whose number grows with the data, from one pass over a stream or several over rows in memory.
 
-    Use it where the number of clusters is unknown or never stops growing: documents as they arrive, rows that are seen
-    once. Each row gets responsibilities under the clusters so far and may open one; clusters are conjugate and
-    integrated out, so nothing is initialised and nothing iterates. The prior of the clusters is a normalized
-    generalized gamma process: the Dirichlet process (``discount=0``, clusters grow like log n), the normalized inverse
-    Gaussian (``discount=0.5``, like the square root of n), and everything between and beyond.
+    Give it rows and read ``labels_`` and ``n_clusters_``; or show it blocks of a stream with ``partial_fit``, for which
+    each row is read once, joins the clusters that explain it, and may open one. The number of clusters is never given.
+    Rows are documents (counts of words, sparse as a rule) or measurements (a dense array of real numbers): by default
+    ``likelihood="auto"`` tells which. Two parameters matter: for documents ``dirichlet_prior`` (smaller makes more, and
+    more specific, clusters), for measurements ``likelihood``, the shape of a cluster. All others may stay.
 
-    ``partial_fit`` is the stream: assumed density filtering [1]_, one row after the other, with the same result
-    however rows are cut into blocks. ``fit`` shuffles the rows, makes the same pass, and with ``n_epochs`` goes on by
-    expectation propagation: each row is taken out of the clusters and assigned anew under all others.
+    The prior of the clusters is a normalized generalized gamma process: the Dirichlet process (``discount=0``, clusters
+    grow like log n), the normalized inverse Gaussian (``discount=0.5``, like the square root of n), and everything
+    between and beyond. Clusters are conjugate and integrated out, so nothing is initialised. ``partial_fit`` is assumed
+    density filtering [1]_, with the same result however rows are cut into blocks. ``fit`` shuffles the rows, makes the
+    same pass, and with ``n_epochs`` goes on by expectation propagation: each row is taken out of the clusters and
+    assigned anew under all others.
 
     Parameters
     ----------
-    likelihood : {"multinomial", "full", "diag", "spherical", "zero_mean"}, default="multinomial"
+    likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
-        covariance, or with a full one and mean zero.
+        covariance, or with a full one and mean zero. "auto" takes sparse rows, and dense ones of whole numbers that
+        are not negative, for counts; for others it chooses "full" or, above 100 features always, "diag", by the
+        evidence of the first rows. ``likelihood_`` says what it chose, and so does a line where ``verbose``.
     concentration : float, default=None
         a of the prior: larger opens more clusters. None means 1000 for "multinomial", where one word in a short text
         speaks for an old cluster louder than the prior for a new one and long texts hardly notice, and 1 for
@@ -69,22 +77,23 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Dirichlet parameter of every word in every cluster ("multinomial"). Smaller makes more clusters, and more
         specific ones: on long texts it decides their number far more than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, how many rows the prior of a mean counts as (Gaussians); None means 0.1.
+        kappa_0, how many rows the prior of a mean counts as (Gaussians); None: chosen with ``covariance_prior``.
     mean_prior : array-like of shape (n_features,), default=None
         Prior of the means (Gaussians); None means the mean of the data of the first call.
     degrees_of_freedom_prior : float, default=None
-        nu_0 of the Wishart or Gamma prior (Gaussians); None means n_features + 2, for "diag" and "spherical" 3.
+        nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None means that a row under the prior has the covariance of the data
-        of the first call, of which kappa_0 / (1 + kappa_0) is within clusters.
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses the share of each column's variance that is within
+        clusters, and how many rows that guess counts as, by the evidence of up to 1000 rows of the first call. With a
+        matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag" and "spherical").
     u_rule : {"mode", "quadrature"}, default="mode"
         How the auxiliary variable U enters the prior weights: at the mode of log U, or integrated out.
     expected_clusters : {"recursion", "count"}, default="recursion"
         The number of clusters that U goes by in a stream: expected under the responsibilities, or that there are.
-    merge_criterion : {"bayes_factor", "responsibility", "similarity"}, default=None
+    merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"}, default="auto"
         Merge pairs of clusters: by the log Bayes factor of one cluster against two, by the overlap of their
         responsibilities (one less the normalized L1 distance [3]_), or by the similarity of their means or densities.
-        None merges none.
+        "auto" is "bayes_factor" for Gaussians and None, which merges none, for counts, where hardly a pair qualifies.
     merge_threshold : float, default=None
         What a pair must exceed; None means 3 for "bayes_factor", 0.9 for "responsibility", 0.98 for "similarity".
     merge_every : int, default=1000
@@ -94,6 +103,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Clusters of smaller expected mass are forgotten, with their rows, at the second look after they were opened.
         None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters
         whose mass falls to ``new_cluster_threshold``, and assign their rows anew.
+    half_life : float, default=None
+        Rows after which a row counts half, for streams whose clusters drift or end: every ``merge_every`` rows all
+        masses and sums shrink, and clusters of which a twentieth of a row is left are forgotten. None forgets nothing;
+        several epochs do not use it.
     n_epochs : int, default=1
         Passes of ``fit``: one of assumed density filtering, the others of expectation propagation.
     tol : float, default=1e-3
@@ -111,6 +124,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     ----------
     n_clusters_ : int
         Clusters that a row may join.
+    likelihood_ : str
+        What a cluster is: ``likelihood``, or what "auto" has chosen.
     weights_ : ndarray of shape (n_clusters,)
         Prior probabilities that the next row is of each.
     new_weight_ : float
@@ -189,10 +204,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "u_rule": [StrOptions({"mode", "quadrature"})],
         "expected_clusters": [StrOptions({"recursion", "count"})],
-        "merge_criterion": [StrOptions(set(MERGE_THRESHOLDS)), None],
+        "merge_criterion": [StrOptions({"auto", *MERGE_THRESHOLDS}), None],
         "merge_threshold": [numbers.Real, None],
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
+        "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "n_epochs": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "shuffle": ["boolean"],
@@ -201,7 +217,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def __init__(
         self,
-        likelihood="multinomial",
+        likelihood="auto",
         *,
         concentration=None,
         discount=0.0,
@@ -216,10 +232,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         covariance_prior=None,
         u_rule="mode",
         expected_clusters="recursion",
-        merge_criterion=None,
+        merge_criterion="auto",
         merge_threshold=None,
         merge_every=1000,
         prune_threshold=None,
+        half_life=None,
         n_epochs=1,
         tol=1e-3,
         shuffle=True,
@@ -245,6 +262,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         self.merge_threshold = merge_threshold
         self.merge_every = merge_every
         self.prune_threshold = prune_threshold
+        self.half_life = half_life
         self.n_epochs = n_epochs
         self.tol = tol
         self.shuffle = shuffle
@@ -283,12 +301,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
-            X = check_data(self, X, reset=True)
-            rows, kept = weighted_rows(self, X, sample_weight)
-            if self.likelihood == "multinomial" and not rows.informative:
-                raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+            X, counts = check_data(self, X, reset=True)
+            rows, kept = weighted_rows(X, counts, sample_weight)
+            check_words(rows, counts)
             order = seeded(self.random_state).permutation(len(rows)) if self.shuffle else None
-            state, rows = make_state(self, rows)
+            state, rows = self._first_state(rows, counts)
             model = self._model(state, record=self.n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
             if model.record:
@@ -301,9 +318,13 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
             run(model, rows, row_state, monitor, state)
-            self._publish(fits)
+            if not self._publish(fits):
+                raise ValueError(
+                    f"no row of X opened a cluster: all weights are at most discount={self.discount}; give larger ones"
+                )
             if self.compute_labels:
                 self.labels_ = self._labels(self._read(X))
+            self._warn_if_shattered(rows)
             observer.finish()
         return self
 
@@ -338,12 +359,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             first = not hasattr(self, "_fitted")
             if not first:
                 self._check_likelihood()
-            X = check_data(self, X, reset=first)
+            X, counts = check_data(self, X, reset=first)
             shift = None if first else getattr(self._fitted.state.sums, "shift", None)
-            rows, kept = weighted_rows(self, X, sample_weight, shift)
+            rows, kept = weighted_rows(X, counts, sample_weight, shift)
             if first:
-                self._check_first(rows)
-                state, rows = make_state(self, rows)
+                self._check_first(rows, counts)
+                state, rows = self._first_state(rows, counts)
             else:
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             model = self._model(state)
@@ -369,29 +390,45 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     # -- inside
 
+    def _warn_if_shattered(self, rows):
+        """More clusters than rows: a low threshold lets every pass open some that no row needs."""
+        if self.n_clusters_ > len(rows):
+            warnings.warn(
+                f"{self.n_clusters_} clusters were opened for {len(rows)} rows: new_cluster_threshold="
+                f"{self.new_cluster_threshold} lets each epoch open clusters that no row needs; leave it None, or at "
+                "least 0.5",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _first_state(self, rows, counts):
+        """No clusters, and rows as they will be read."""
+        threshold = opening_threshold(self.discount, self.new_cluster_threshold)
+        state, rows = make_state(self, rows, counts, make_prior(self, counts), threshold)
+        if self.verbose and self.likelihood == "auto":
+            print(f"{type(self).__name__}: likelihood {state.sums.likelihood!r}")
+        return state, rows
+
     def _model(self, state, record=False):
         """The model of the parameters, for a state that begins or goes on."""
-        threshold = self.new_cluster_threshold
-        if threshold is None:
-            threshold = max(0.5, self.discount + 0.001)
-        elif threshold < self.discount:
-            raise ValueError(
-                f"new_cluster_threshold is {threshold}; it must be at least discount={self.discount}, or a new cluster "
-                "could win no further row"
-            )
+        threshold = opening_threshold(self.discount, self.new_cluster_threshold)
         moves = None
-        if self.merge_criterion is not None or self.prune_threshold is not None:
-            moves = Moves(self.merge_every, self.merge_criterion, self.merge_threshold, self.prune_threshold)
+        criterion = self.merge_criterion
+        if criterion == "auto":
+            criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
+        if criterion is not None or self.prune_threshold is not None or self.half_life is not None:
+            moves = Moves(self.merge_every, criterion, self.merge_threshold, self.prune_threshold, self.half_life)
             if moves.wants_overlap and state.overlap is None:
                 state.overlap = np.zeros((state.capacity, state.capacity))
+        partition = make_prior(self, state.sums.likelihood == "multinomial")
         return StreamingModel(
-            make_prior(self), threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
+            partition, threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
             self.expected_clusters == "recursion", moves, record=record,
         )  # fmt: skip
 
-    def _check_first(self, rows):
+    def _check_first(self, rows, counts):
         """Priors that are taken from the data need some."""
-        if self.likelihood != "multinomial" and not prior_is_given(self) and len(rows) < 2:
+        if not counts and not prior_is_given(self) and len(rows) < 2:
             raise ValueError(
                 "the first call of partial_fit has 1 sample (row), from which no prior can be taken; give mean_prior "
                 "and covariance_prior, or a larger first block"
@@ -400,7 +437,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def _check_likelihood(self):
         """A stream goes on as it began."""
         began = self._fitted.state.sums.likelihood
-        if began != self.likelihood:
+        if self.likelihood not in ("auto", began):
             raise ValueError(
                 f"likelihood is {self.likelihood!r}, but the stream began with {began!r}; set it back, or call fit to "
                 "begin anew"
@@ -433,7 +470,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _publish(self, fits):
         """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""
-        if not fits or fits[0].stats is None:
+        if not fits or fits[0].stats is None or not len(fits[0].stats.live(self.discount)):
             return False
         for name in OF_FIT:
             vars(self).pop(name, None)

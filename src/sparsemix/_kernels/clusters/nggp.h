@@ -70,16 +70,17 @@ static inline double sparsemix_nggp_log_mode(double n, double expected_k, const 
 static inline double sparsemix_nggp_quadrature(double n, double expected_k, double weight, double sigma, double w)
 {
     double s, slope, mass = 1.0, sum = 0.0;
-    const double shift = sparsemix_softplus(w, &s), k = sigma * expected_k;
-    const double width = 1.0 / sqrt(n * (1.0 - s) * (1.0 + sigma * s) + k * sigma * s * s);
+    const double shift = sparsemix_softplus(w, &s), k = sigma * expected_k, rest = exp(-shift); /* 1 - s */
+    const double width = 1.0 / sqrt(n * rest * (1.0 + sigma * s) + k * sigma * s * s);
     const double step = fmax(0.3 * fmin(width, 1.0), 1e-3 * width);
     for (int side = -1; side <= 1; side += 2) {
         for (int j = 1; j < 100000; j++) {
-            /* rise of log(u + tau) over a distance d: where d is small, n times a difference's rounding would show */
-            const double d = side * j * step;
+            /* rise of log(u + tau) over a distance d, and how much it is short of d: n times a difference's rounding
+             * would show */
+            const double d = side * j * step, lag = log1p(rest * expm1(fmin(-d, 700.0)));
             const double rise = fabs(d) < 1.0 ? log1p(s * expm1(d)) : sparsemix_softplus(w + d, &slope) - shift;
             const double excess = expm1(sigma * rise);
-            const double term = exp(n * d - (n - k) * rise - weight / sigma * excess + d - rise);
+            const double term = exp(k * rise - n * lag - weight / sigma * excess - lag);
             mass += term;
             sum += term * excess;
             if (term < 1e-16 * mass)

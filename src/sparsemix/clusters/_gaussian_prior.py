@@ -1,0 +1,234 @@
+"""Priors of Gaussian clusters from the first rows: empirical Bayes, by the evidence of a pass over some of them.
+
+Two numbers decide how many clusters there are: which share of a column's variance is within clusters, and how many rows
+the guess of a covariance counts as. No share that is fixed beforehand serves 2 and 50 dimensions, since the ratio of a
+new cluster's density to an old one's goes with the power D of a ratio of distances. So some pairs are tried, each by a
+pass of assumed density filtering, whose sum of log predictive densities is the evidence of these rows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparsemix._estimator.gaussian_prior import prior_arguments
+from sparsemix._stats import symmetric
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._model import StreamingModel
+from sparsemix.clusters._state import ClusterState
+
+# Rows that the evidence is of, at most: drawn from the first call.
+SEARCH_ROWS = 1000
+# Clusters of a pass, at most. A prior that wants one for each row is told from others well before.
+MOST_CLUSTERS = 100
+# Multiplications of a pass with matrices, at most: beyond some hundred dimensions rows and clusters are fewer.
+MOST_PRODUCTS = 4e9
+# Shares of the variance that is within clusters, from the largest down until the evidence falls three times in a row.
+SHARES = 0.8 * 0.5 ** np.arange(10)
+# Rows that the guess of a covariance counts as; the first pass through the shares tries two of them.
+STRENGTHS = (2.0, 8.0, 32.0, 128.0, 512.0)
+FIRST_STRENGTHS = (2.0, 32.0)
+# Columns keep their shares within this factor of the median.
+COLUMNS_APART = 4.0
+# Rounds of: clusters from the prior, the prior from the clusters' own variances.
+ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One prior that was tried.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (D,)
+        Expected within clusters.
+    mean_precision : float
+        kappa_0.
+    strength : float
+        Degrees of freedom beyond the least for which the covariance has a mean.
+    evidence : float
+        Log evidence of the rows under it.
+    within : ndarray of shape (D,) or None
+        Variances within the clusters that it made.
+    """
+
+    variances: np.ndarray
+    mean_precision: float
+    strength: float
+    evidence: float = -np.inf
+    within: np.ndarray = None
+
+
+class PriorSearch:
+    """The prior of largest evidence for one structure of covariances; what the caller gives stays as it is.
+
+    Parameters
+    ----------
+    structure : str
+        Of GAUSSIANS.
+    arguments : dict
+        Parameters of the prior that are given, or None, as ``prior_arguments`` has them.
+    x : ndarray of shape (n, D)
+        Rows, less their mean.
+    weight : ndarray of shape (n,) or None
+    mean : ndarray of shape (D,)
+        Prior mean, relative to the same.
+    partition, threshold
+        Prior of the partition, and when a row opens a cluster.
+    """
+
+    def __init__(self, structure, arguments, x, weight, mean, partition, threshold):
+        self.family = GAUSSIANS[structure](x.shape[1])
+        if structure not in ("diag", "spherical"):
+            x = x[: max(100, int(MOST_PRODUCTS / x.shape[1] ** 2 / MOST_CLUSTERS))]
+            weight = None if weight is None else weight[: len(x)]
+        self.most_clusters = int(np.clip(MOST_PRODUCTS / x.shape[1] ** 2 / len(x), 8, MOST_CLUSTERS))
+        self.structure = structure
+        self.arguments = arguments
+        self.steps = rounding(x)
+        self.lumpy = lumpy(x)
+        # a column that is recorded in steps has the density of its roundings: else equal values would be infinitely so
+        self.x = x + self.steps * (np.random.default_rng(0).random(x.shape) - 0.5)
+        self.weight = weight
+        self.mean = mean
+        self.partition = partition
+        self.threshold = threshold
+        self.total = self._total()
+        self.best = None
+
+    def run(self):
+        """The best guess."""
+        given = self.arguments["dof"]
+        for strength in FIRST_STRENGTHS if given is None else (given - self._least,):
+            self._through_shares(strength)
+        for _ in range(ROUNDS if self.family.has_means else 0):
+            before = self.best
+            self._from_clusters(before)
+            if self.best.evidence < before.evidence + 1.0:
+                break
+        return self.best
+
+    def prior(self, guess):
+        """The family's prior with the expected variances of a guess; its correlations are for the rows to show."""
+        dof = self._least + guess.strength
+        scale = max(guess.strength, 1e-3)
+        arguments = {**self.arguments, "dof": dof, "mean_precision": guess.mean_precision, "mean": self.mean}
+        if self.structure == "diag":
+            arguments["covariance"] = scale * guess.variances
+        elif self.structure == "spherical":
+            arguments["covariance"] = scale * guess.variances.mean()
+        else:
+            arguments["covariance"] = scale * self._matrix(guess.variances)
+        return self.family.prior(None, **arguments)
+
+    @property
+    def _least(self):
+        """Degrees of freedom from which on a covariance has a mean under the prior."""
+        return 2.0 if self.structure in ("diag", "spherical") else self.family.n_features + 1.0
+
+    def _matrix(self, variances):
+        """Clusters around zero differ by the size of what they share, the correlations of all rows."""
+        if self.family.has_means:
+            return np.diag(variances)
+        scale = np.sqrt(variances / self.total)
+        return self._correlated * scale * scale[:, None]
+
+    def _total(self):
+        """Variances of the columns; a constant one gets that of the others, of which it cannot disagree with any."""
+        n, d = self.x.shape
+        weight = np.ones(n) if self.weight is None else self.weight
+        first = weight @ self.x / weight.sum() if self.family.has_means else np.zeros(d)
+        total = weight @ (self.x - first) ** 2 / weight.sum()
+        varies = np.ptp(self.x, axis=0) > 0.0
+        total = np.where(varies, total, total[varies].mean() if varies.any() else 1.0)
+        if not self.family.has_means:
+            second = (self.x * weight[:, None]).T @ self.x / weight.sum()
+            self._correlated = (n * second + d * np.diag(total)) / (n + d)  # definite, whatever the rows are
+        return np.full(d, total.mean()) if self.structure == "spherical" else total
+
+    def _through_shares(self, strength):
+        highest, falls = -np.inf, 0
+        for share in SHARES:
+            evidence = self._try(Guess(share * self.total, self._kappa(share * self.total), strength))
+            falls = 0 if evidence > highest else falls + 1
+            highest = max(highest, evidence)
+            if falls == 3:
+                break
+
+    def _from_clusters(self, guess):
+        """Expected variances as they are within the clusters of a guess."""
+        shares = guess.within / self.total
+        usual = np.median(shares if self.lumpy.all() else shares[~self.lumpy])
+        # what is one value most of the time says nothing of the clusters' sizes, and would say it loudest
+        shares = np.where(self.lumpy, usual, np.clip(shares, usual / COLUMNS_APART, usual * COLUMNS_APART))
+        variances = np.clip(shares, 1e-9, 0.95) * self.total
+        if self.structure == "spherical":
+            variances = np.full_like(variances, variances.mean())
+        for strength in STRENGTHS if self.arguments["dof"] is None else (guess.strength,):
+            if guess.strength / 8 < strength < guess.strength * 8:
+                self._try(Guess(variances, self._kappa(variances), strength))
+
+    def _kappa(self, variances):
+        """kappa_0 for which rows vary as all rows do: the means have what the clusters leave."""
+        given = self.arguments.get("mean_precision")
+        if given is not None or not self.family.has_means:
+            return given
+        return 1.0 / max(float(np.mean(self.total / variances)) - 1.0, 1e-2)
+
+    def _try(self, guess):
+        """Evidence of a guess; the best one stays."""
+        guess = replace(guess, variances=np.maximum(guess.variances, self.steps**2 / 12.0))
+        evidence, within = self._pass(self.prior(guess))
+        if self.best is None or evidence > self.best.evidence:
+            self.best = replace(guess, evidence=evidence, within=within)
+        return evidence
+
+    def _pass(self, prior):
+        """Log evidence of the rows in their order, and the variances within the clusters that they make."""
+        state = ClusterState(GaussianSlots(self.family, prior, shift=None))
+        model = StreamingModel(self.partition, self.threshold, max_components=self.most_clusters)
+        model.stream(self.x, self.weight, state, 0)
+        return float(model.sums[0]), self._within(state.sums.stats(state.live(self.partition.discount)))
+
+    def _within(self, stats):
+        """Variances of the columns about the means of clusters."""
+        d, counts, second = self.family.n_features, np.asarray(stats["count"]), np.asarray(stats["second"])
+        first = stats["first"] ** 2 if self.family.has_means else np.zeros((len(counts), d))
+        if self.structure == "spherical":
+            second, first = np.repeat(second / d, d, axis=1), first.mean(axis=1, keepdims=True)
+        elif self.structure != "diag":
+            second = second[:, symmetric.diagonal_positions(d)]
+        scatter = (second - first / counts[:, None]).sum(axis=0)
+        degrees = max(counts.sum() - np.minimum(counts, 1.0).sum(), 1.0)
+        return np.maximum(scatter / degrees, 1e-9 * self.total)
+
+
+def rounding(x):
+    """The steps that each column is recorded in, (D,): the gap between neighbouring values, zero for constants."""
+    steps = np.zeros(x.shape[1])
+    for j, column in enumerate(x.T):
+        gaps = np.diff(np.unique(column))
+        if len(gaps):
+            steps[j] = np.quantile(gaps, 0.1, method="lower")
+    return steps
+
+
+def lumpy(x):
+    """Whether one value fills more than half of a column, (D,)."""
+    middle = np.median(x, axis=0)
+    return (x == middle).mean(axis=0) > 0.5
+
+
+def search_prior(params, structures, rows, shift, partition, threshold):
+    """Family and prior of largest evidence, for rows with a shift."""
+    selection = np.random.default_rng(1).permutation(len(rows))[:SEARCH_ROWS]  # rows may come sorted
+    x, weight = rows.read(selection), rows.weight(selection)
+    best = None
+    for structure in structures:
+        arguments = prior_arguments(params, GAUSSIANS[structure](x.shape[1]), shift, "likelihood")
+        mean = arguments.pop("mean", np.zeros(x.shape[1]))
+        search = PriorSearch(structure, arguments, x, weight, mean, partition, threshold)
+        search.run()
+        if best is None or search.best.evidence > best.best.evidence:
+            best = search
+    return best.family, best.prior(best.best)

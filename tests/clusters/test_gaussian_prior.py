@@ -1,0 +1,259 @@
+"""The prior of Gaussian clusters that nobody has given: empirical Bayes on the first rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.metrics import adjusted_rand_score
+
+from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
+from sparsemix._engine.blocks import Rows
+from sparsemix._stats.nggp import NGGP
+from sparsemix.clusters._gaussian_prior import PriorSearch, lumpy, rounding
+from sparsemix.clusters._parameters import is_whole, make_state
+
+WITH_MEANS = ["full", "diag", "spherical"]
+
+
+def blobs(n_features, n=1000, seed=0, scale=1.0):
+    """Five clusters, ten standard deviations apart in a typical column."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 5, n)
+    centres = np.arange(5.0)[:, None] * 15.0 if n_features == 1 else rng.normal(scale=10.0, size=(5, n_features))
+    return scale * (centres[labels] + rng.normal(size=(n, n_features))), labels
+
+
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
+@pytest.mark.parametrize("n_features", [1, 5, 20, 50, 100])
+def test_clusters_are_found_in_any_dimension(n_features, likelihood):
+    rows, labels = blobs(n_features)
+    est = StreamingNGGPMixture(likelihood, random_state=0).fit(rows)
+    assert est.n_clusters_ in (5, 6)  # one pass may leave a piece of a cluster
+    assert adjusted_rand_score(labels, est.labels_) > 0.98
+
+
+@pytest.mark.parametrize("n", [60, 300, 3000])
+def test_the_number_of_rows_decides_nothing(n):
+    rows, labels = blobs(10, n)
+    est = StreamingNGGPMixture("full", random_state=0).fit(rows)
+    assert adjusted_rand_score(labels, est.labels_) == 1.0
+
+
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
+def test_one_cloud_is_one_cluster(likelihood):
+    rows = np.random.default_rng(0).normal(size=(500, 8))
+    assert StreamingNGGPMixture(likelihood, random_state=0).fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("likelihood", ["full", "diag"])
+def test_units_and_origin_of_columns_do_not_matter(likelihood):
+    rows = load_iris().data
+    units = np.array([1.0, 2.0**40, 2.0**-60, 8.0])
+    first = StreamingNGGPMixture(likelihood, random_state=0).fit(rows)
+    other = StreamingNGGPMixture(likelihood, random_state=0).fit(rows * units)
+    np.testing.assert_array_equal(first.labels_, other.labels_)
+    moved = StreamingNGGPMixture(likelihood, random_state=0).fit(rows - 4.0)
+    assert adjusted_rand_score(first.labels_, moved.labels_) > 0.95  # but for round-off in gaps of columns
+
+
+@pytest.mark.parametrize("likelihood", [*WITH_MEANS, "zero_mean"])
+def test_columns_that_say_nothing_do_not_decide(likelihood):
+    rows = np.zeros((300, 6))
+    rows[:, :2] = blobs(2, 300)[0]
+    rows[7, 3] = 1.0  # nearly constant: equal values would be infinitely likely
+    rows[:, 5] = 3.0
+    est = StreamingNGGPMixture(likelihood, random_state=0).fit(rows)
+    assert np.isfinite(est.score_samples(rows)).all()
+    if likelihood in ("full", "diag"):
+        alone = StreamingNGGPMixture(likelihood, random_state=0).fit(rows[:, :2])
+        assert adjusted_rand_score(alone.labels_, est.labels_) > 0.9
+
+
+@pytest.mark.parametrize("likelihood", [*WITH_MEANS, "zero_mean"])
+@pytest.mark.parametrize("rows", [np.eye(2), np.zeros((5, 3)), np.ones((9, 1)), [[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]],
+                         ids=["two", "zeros", "equal", "twins"])  # fmt: skip
+def test_little_data_has_a_prior(rows, likelihood):
+    est = StreamingNGGPMixture(likelihood, random_state=0).fit(rows)
+    assert 1 <= est.n_clusters_ <= len(rows)
+    assert np.isfinite(est.score_samples(rows)).all()
+
+
+# -- the search
+
+
+def search_of(rows, structure="full", **given):
+    arguments = {"mean_precision": None, "dof": None} | given
+    search = PriorSearch(structure, arguments, rows, None, np.zeros(rows.shape[1]), NGGP(1.0, 0.0, 1.0), 0.5)
+    return search, search.run()
+
+
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
+def test_the_evidence_is_the_score_of_the_rows_as_they_came(likelihood):
+    rows, _ = blobs(3, 200)
+    rows -= rows.mean(axis=0)
+    search, guess = search_of(rows, likelihood)
+    prior = search.prior(guess)
+    matrix = {"diag": guess.variances, "spherical": guess.variances[0]}.get(likelihood, np.diag(guess.variances))
+    est = StreamingNGGPMixture(
+        likelihood, mean_prior=np.zeros(3), mean_precision_prior=guess.mean_precision,
+        degrees_of_freedom_prior=prior.dof[0], covariance_prior=guess.strength * matrix, shuffle=False,
+    ).fit(search.x)  # fmt: skip
+    assert est.history_[0]["log_predictive"] == pytest.approx(guess.evidence, rel=1e-9)
+    variances = [search.x[est.labels_ == k].var(axis=0) * np.sum(est.labels_ == k) for k in range(est.n_clusters_)]
+    within = np.sum(variances, axis=0) / (200 - est.n_clusters_)
+    within = np.full(3, within.mean()) if likelihood == "spherical" else within
+    np.testing.assert_allclose(guess.within, within, rtol=1e-3)
+
+
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
+def test_the_search_finds_the_variances_of_the_clusters(likelihood):
+    rows, _ = blobs(10, 1000, scale=7.0)
+    _, guess = search_of(rows - rows.mean(axis=0), likelihood)
+    assert np.median(guess.variances) == pytest.approx(49.0, rel=0.1)
+    assert (guess.variances > 20.0).all()
+    total = rows.var(axis=0).mean() if likelihood == "spherical" else rows.var(axis=0)
+    assert guess.mean_precision == pytest.approx(1 / (np.mean(total / guess.variances) - 1), rel=1e-6)
+
+
+def test_what_is_given_stays():
+    rows, _ = blobs(4)
+    params = {"mean_precision_prior": 0.02, "degrees_of_freedom_prior": 31.0, "mean_prior": [1.0, 2.0, 3.0, 4.0]}
+    est = StreamingNGGPMixture("full", random_state=0, **params)
+    state, _ = make_state(est, Rows(rows), False, NGGP(1.0, 0.0, 1.0), 0.5)
+    prior = state.sums.prior
+    assert (prior.mean_precision[0], prior.dof[0]) == (0.02, 31.0)
+    np.testing.assert_array_equal(prior.mean[0] + state.sums.shift, params["mean_prior"])
+    assert est.fit(rows).n_clusters_ == 5
+
+
+def test_a_sorted_first_block_gives_the_same_prior_as_a_shuffled_one():
+    rows, labels = blobs(6, 800)
+    est = StreamingNGGPMixture("full").partial_fit(rows[np.argsort(labels)])
+    assert est.n_clusters_ == 5
+    other = StreamingNGGPMixture("full").partial_fit(rows)
+    kappas = [one._fitted.state.sums.prior.mean_precision[0] for one in (est, other)]
+    assert kappas[0] == pytest.approx(kappas[1], rel=0.1)
+
+
+def test_steps_and_lumps():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([0.1 * rng.integers(0, 40, 500), rng.normal(size=500), np.ones(500), rng.random(500) < 0.1])
+    steps = rounding(x)
+    assert steps[0] == pytest.approx(0.1)
+    assert steps[1] < 1e-2
+    assert steps[2:].tolist() == [0.0, 1.0]
+    assert lumpy(x).tolist() == [False, False, True, True]
+
+
+# -- likelihood="auto"
+
+
+COUNTS = np.random.default_rng(0).poisson(0.3, (60, 40))
+AUTO = {
+    "sparse": (sparse.csr_array(COUNTS * 0.5), "multinomial"),
+    "whole": (COUNTS.astype(float), "multinomial"),
+    "integers": (COUNTS, "multinomial"),
+    "one is not whole": (COUNTS + np.where(np.arange(60)[:, None] == 59, 0.5, 0.0), None),
+    "one is negative": (COUNTS - 1, None),
+    "iris": (load_iris().data, "full"),
+    "wide": (np.random.default_rng(0).normal(size=(50, 101)), "diag"),
+}
+
+
+@pytest.mark.parametrize("estimator", [StreamingNGGPMixture, GibbsNGGPMixture])
+@pytest.mark.parametrize("name", AUTO)
+def test_auto_tells_counts_from_measurements(name, estimator):
+    rows, wanted = AUTO[name]
+    short = {"max_iter": 2} if estimator is GibbsNGGPMixture else {}
+    est = estimator(random_state=0, **short).fit(rows)
+    assert est.likelihood == "auto"
+    assert est.likelihood_ == wanted or (wanted is None and est.likelihood_ in ("full", "diag"))
+    chosen = estimator(est.likelihood_, random_state=0, **short).fit(rows)
+    np.testing.assert_array_equal(est.labels_, chosen.labels_)
+    np.testing.assert_array_equal(est.predict(rows), chosen.predict(rows))
+
+
+def test_auto_says_what_it_chose(capsys):
+    StreamingNGGPMixture(verbose=1).fit(load_iris().data)
+    assert "likelihood 'full'" in capsys.readouterr().out
+
+
+def test_a_stream_stays_what_its_first_block_was():
+    est = StreamingNGGPMixture().partial_fit(COUNTS)
+    with pytest.raises(ValueError, match=r"Negative values.*row 0.*'multinomial'.*likelihood='full' or 'diag'|is for"):
+        est.partial_fit(COUNTS - 1.5)
+    est.partial_fit(COUNTS + 0.5)  # counts may be any numbers that are not negative
+    assert est.likelihood_ == "multinomial"
+    rows = StreamingNGGPMixture().partial_fit(load_iris().data)
+    rows.partial_fit(np.ones((3, 4)))  # whole numbers, but the stream is one of rows
+    assert rows.likelihood_ == "full"
+
+
+@pytest.mark.parametrize(("covariance", "wanted"), [(0.5, "spherical"), ([0.5] * 4, "diag"), (np.eye(4), "full")])
+def test_a_given_covariance_tells_the_structure(covariance, wanted):
+    est = StreamingNGGPMixture(covariance_prior=covariance).fit(load_iris().data)
+    assert est.likelihood_ == wanted
+
+
+def test_errors_name_the_parameter():
+    rows = load_iris().data - 3.0
+    with pytest.raises(ValueError, match=r"likelihood='multinomial' is for; .*likelihood='full' or 'diag'"):
+        StreamingNGGPMixture("multinomial").fit(rows)
+    with pytest.raises(ValueError, match=r"likelihood='auto' takes sparse X for; .*dense array"):
+        StreamingNGGPMixture().fit(sparse.csr_array(rows))
+
+
+def test_predictions_go_by_what_was_fitted():
+    est = StreamingNGGPMixture("multinomial").fit(COUNTS)
+    before = est.predict(COUNTS)
+    est.set_params(likelihood="full")
+    np.testing.assert_array_equal(est.predict(COUNTS), before)
+    assert np.isfinite(est.score(COUNTS, per="token"))
+    chain = GibbsNGGPMixture("full", max_iter=2).fit(load_iris().data).set_params(likelihood="multinomial")
+    assert len(chain.predict(load_iris().data)) == 150
+
+
+def test_whole_numbers():
+    assert is_whole(np.array([[0.0, 3.0]]))
+    assert not is_whole(np.array([[0.0, 3.5]]))
+    assert not is_whole(np.array([[0.0, -3.0]]))
+    assert not is_whole(np.zeros((3, 2)))
+
+
+def test_a_fit_without_clusters_keeps_the_model_that_was_there():
+    rows = COUNTS
+    est = StreamingNGGPMixture(random_state=0).fit(rows)
+    before, labels = dict(vars(est)), est.predict(rows)
+    est.set_params(discount=0.9)
+    with pytest.raises(ValueError, match=r"no row of X opened a cluster.*discount=0\.9"):
+        est.fit(rows, sample_weight=np.full(60, 0.5))
+    assert vars(est) == before | {"discount": 0.9}
+    np.testing.assert_array_equal(est.predict(rows), labels)
+    new = StreamingNGGPMixture(discount=0.9)
+    with pytest.raises(ValueError, match="opened a cluster"):
+        new.fit(rows, sample_weight=np.full(60, 0.5))
+    assert sorted(vars(new)) == sorted(new.get_params())
+
+
+# -- what a fit warns of
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.1])
+def test_more_clusters_than_rows_are_told_of(threshold):
+    rows = np.random.default_rng(0).poisson(0.3, (6, 12))
+    params = {"n_epochs": 50, "concentration": 1.0, "dirichlet_prior": 0.1, "random_state": 0, "tol": 0.0}
+    est = StreamingNGGPMixture("multinomial", new_cluster_threshold=threshold, **params)
+    with pytest.warns(UserWarning, match=rf"clusters were opened for 6 rows: new_cluster_threshold={threshold} lets"):
+        est.fit(rows)
+    assert est.n_clusters_ > 6
+    assert StreamingNGGPMixture("multinomial", **params).fit(rows).n_clusters_ <= 6
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.5])
+@pytest.mark.parametrize("weight", [1e10, 1e20])
+@pytest.mark.parametrize("rows", [COUNTS, load_iris().data], ids=["counts", "rows"])
+def test_chains_of_heavy_rows(rows, weight, discount):
+    est = GibbsNGGPMixture(discount=discount, max_iter=3, random_state=0, concentration_prior=(2.0, 0.5))
+    est.fit(rows, sample_weight=np.full(len(rows), weight))
+    assert np.isfinite(est.score(rows))
+    assert np.isfinite([est.u_, est.concentration_]).all()
