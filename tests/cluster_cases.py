@@ -1,6 +1,7 @@
 """What the mixtures without a given number of clusters are tried with: rows, settings, and what they say of them."""
 
 import numpy as np
+from row_cases import CLOUDS, SCALES
 from scipy import sparse
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
@@ -14,13 +15,6 @@ _texts = make_bars_mixture(n_side=5, n_samples=150, doc_length=8, random_state=0
 _texts[[0, 1, 70, 149]] = 0
 TEXTS = sparse.csr_array(_texts, dtype=np.float64)
 WEIGHTS = np.random.default_rng(0).uniform(0.6, 2.0, 150)
-
-# Clouds that touch each other, not around zero.
-_rng = np.random.default_rng(0)
-CLOUDS = _rng.normal(size=(150, 2)) + np.array([[3.0, 3.0], [7.0, 3.0], [3.0, 8.0]])[_rng.integers(0, 3, 150)]
-
-# The same, each other one near zero.
-SCALES = CLOUDS * np.where(np.arange(150) % 2, 0.05, 1.0)[:, None]
 
 # What is far apart: each document has the words of one of six groups, each row is near one of four corners.
 GROUPS = np.random.default_rng(1).integers(0, 6, 120)
@@ -113,12 +107,6 @@ def assert_unchanged(est, before, rows=None):
     assert dict(vars(est)) == attributes
     for a, b in zip(said(est, rows), old, strict=True):
         np.testing.assert_array_equal(a, b, strict=True)
-
-
-def assert_never_fitted(est):
-    """Nothing but parameters."""
-    assert sorted(vars(est)) == sorted(est.get_params())
-    assert not hasattr(est, "counts_")
 
 
 def assert_valid(est, rows):

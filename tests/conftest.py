@@ -15,7 +15,14 @@ def ctrl_c():
     signal.signal(signal.SIGINT, old)
 
 
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
+BEST = _simd.instruction_set()
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[] if name == BEST else pytest.mark.slow) for name in _simd.INSTRUCTION_SETS
+    ]
+)
 def instruction_set(request):
     """Each instruction set that the processor has."""
     before = _simd.instruction_set()

@@ -16,3 +16,31 @@ def assert_same_bits(first, second):
     """Two lists of arrays."""
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b, strict=True)
+
+
+def assert_valid(est, X):
+    """Everything finite, weights a distribution, covariances positive, responsibilities rows of distributions."""
+    n_components, d = est.n_components, np.shape(X)[1]
+    assert est.weights_.shape == (n_components,)
+    assert (est.weights_ >= 0).all()
+    assert abs(est.weights_.sum() - 1.0) < 1e-6
+    assert est.means_.shape == (n_components, d)
+    assert np.isfinite(est.means_).all()
+    covariances = est.covariances_
+    if est.covariance_type in ("diag", "spherical"):
+        assert (covariances > 0).all()
+    else:
+        assert (np.linalg.eigvalsh(covariances) > 0).all()
+    assert np.isfinite(est.precisions_).all()
+    assert np.isfinite(est.score_samples(X)).all()
+    dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
+    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them
+    np.testing.assert_allclose(kept.sum(axis=1), 1.0, rtol=1e-9)
+    labels = est.predict(X)
+    assert ((labels >= 0) & (labels < n_components)).all()
+    drawn, _ = est.sample(5)
+    assert drawn.shape == (5, d)
+    assert np.isfinite(drawn).all()
+    if hasattr(est, "lower_bound_"):
+        assert np.isfinite(est.lower_bounds_).all()
+    assert sum(record["lower_bound"] for record in est.history_) < np.inf

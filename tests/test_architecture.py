@@ -251,9 +251,12 @@ def test_public_methods_have_docstrings(name):
 # Modules whose examples use an optional dependency.
 NEEDS = {"sparsemix.datasets._patches": "PIL", "sparsemix.plotting._eigenvectors": "matplotlib"}
 MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]
+SLOW = {"sparsemix.datasets._docstrings"}  # reads the docstrings of several installed packages
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in MODULES]
+)
 def test_examples_in_docstrings_run(module):
     if module in NEEDS:
         pytest.importorskip(NEEDS[module])

@@ -1,13 +1,11 @@
-"""What every topic estimator is tried with: corpora of all kinds, wrong input, forms of matrices, copies."""
+"""What every topic estimator is tried with: corpora of all kinds, wrong input, forms of matrices."""
 
-import copy
-import pickle
-
-import joblib
 import numpy as np
+from row_cases import bad_weights
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from sparsemix import CollapsedLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
 K, V, N = 5, 30, 60
@@ -48,17 +46,7 @@ BAD_DATA = {
     "complex": (X.toarray() + 1j, None, "Complex data not supported"),
     "words and not counts": (["a b", "b c"], None, "Expected 2D array|convert"),
 }
-BAD_WEIGHTS = {
-    "negative weight": (np.r_[np.ones(17), -1.0, np.ones(N - 18)], r"sample_weight of row 17 is -1\.0.*not negative"),
-    "NaN weight": (np.r_[np.ones(17), np.nan, np.ones(N - 18)], "sample_weight of row 17 is nan.*finite"),
-    "infinite weight": (np.r_[np.ones(17), np.inf, np.ones(N - 18)], "sample_weight of row 17 is inf.*finite"),
-    "short weights": (np.ones(N - 1), rf"sample_weight has shape \({N - 1},\), expected \({N},\).*one weight for each"),
-    "square weights": (np.ones((N, 2)), rf"sample_weight has shape \({N}, 2\)"),
-    "zero weights": (np.zeros(N), "every sample_weight is zero.*at least one row"),
-    "weight of zero": (0, "every sample_weight is zero"),
-    "text weights": (np.full(N, "a"), "could not convert"),
-}
-BAD_CALLS = BAD_DATA | {name: (X, weight, message) for name, (weight, message) in BAD_WEIGHTS.items()}
+BAD_CALLS = BAD_DATA | {name: (X, weight, message) for name, (weight, message) in bad_weights(N).items()}
 
 
 LATER = BAD_CALLS | {
@@ -161,59 +149,31 @@ def counter():
     return CountVectorizer(token_pattern=r"\w+")
 
 
-def fail_at(monkeypatch, owner, name, call, error=KeyboardInterrupt):
-    """From now on the given call of a method raises, before it does anything."""
-    original, calls = getattr(owner, name), []
-
-    def failing(*args, **kwargs):
-        calls.append(name)
-        if len(calls) == call:
-            raise error
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, failing)
-
-
-class Recorder:
-    """Writes down what happens; may stop the fit after some passes, or fail after them."""
-
-    def __init__(self, stop_after=None, fail_after=None):
-        self.stop_after, self.fail_after = stop_after, fail_after
-        self.calls, self.scores, self.seen = [], [], []
-
-    def setup(self, estimator, context):  # noqa: ARG002
-        self.calls.append("setup")
-
-    def teardown(self, estimator, context):  # noqa: ARG002
-        self.calls.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        self.calls.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):  # noqa: ARG002
-        self.calls.append(f"end {context.task_name}")
-        self.scores.append(fitted_estimator.score(X))
-        self.seen.append((fitted_estimator, fitted_estimator.transform(X)))
-        if self.calls.count("end pass") == self.fail_after:
-            raise RuntimeError("the callback fails")
-        return self.stop_after is not None and self.calls.count("end pass") >= self.stop_after
-
-
-def by_pickle(est, tmp_path):  # noqa: ARG001
-    return pickle.loads(pickle.dumps(est))
-
-
-def by_old_pickle(est, tmp_path):  # noqa: ARG001
-    return pickle.loads(pickle.dumps(est, protocol=2))
-
-
-def by_read_only_memmap(est, tmp_path):
-    joblib.dump(est, tmp_path / "topics.joblib")
-    return joblib.load(tmp_path / "topics.joblib", mmap_mode="r")
-
-
-def by_deepcopy(est, tmp_path):  # noqa: ARG001
-    return copy.deepcopy(est)
-
-
-COPIES = [by_pickle, by_old_pickle, by_read_only_memmap, by_deepcopy]
+def assert_valid(est, rows):
+    """Everything finite, proportions and weights distributions, as many counts as tokens."""
+    tokens, n_words = float(rows.sum()), np.shape(rows)[1]
+    assert est.components_.shape == (est.n_components, n_words)
+    assert np.isfinite(est.components_).all()
+    assert (est.components_ > 0).all()
+    assert est.doc_topic_prior_.shape == est.topic_weights_.shape == (est.n_components,)
+    assert (est.topic_weights_ >= 0).all()
+    assert abs(est.topic_weights_.sum() - 1.0) < 1e-6
+    theta = est.transform(rows)
+    assert theta.shape == (np.shape(rows)[0], est.n_components)
+    assert (theta >= 0).all()
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-9)
+    if isinstance(est, SparseSCVB0LDA):
+        stats = est._fitted.stats
+        np.testing.assert_allclose(stats["mass"], tokens, rtol=1e-6)
+        np.testing.assert_allclose(stats["count"].sum(), tokens, rtol=1e-4)
+        sums = est.components_.sum(axis=1, dtype=float) - n_words * est.topic_word_prior_
+        np.testing.assert_allclose(sums, stats["count"], rtol=1e-3, atol=1e-5 * tokens)
+        return
+    assert all(np.isfinite(value) for record in est.history_ for value in record.values())
+    if isinstance(est, CollapsedLDA):
+        sums = est.components_.sum(axis=0, dtype=float) - est.n_components * est.topic_word_prior_
+        totals = np.asarray(rows.sum(axis=0)).ravel()
+        np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-5 * tokens)
+    elif est.learning_method != "online":
+        np.testing.assert_allclose(est._fitted.stats["tokens"], tokens, rtol=1e-5)
+        np.testing.assert_allclose(est._fitted.stats["count"].sum(), tokens, rtol=1e-4)

@@ -172,6 +172,7 @@ def test_densities_of_all_documents_of_a_length_sum_to_one(discount, maker):
         assert logsumexp(est.score_samples(documents)) == pytest.approx(0.0, abs=1e-8)
 
 
+@pytest.mark.slow
 @per_maker
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 @pytest.mark.parametrize("likelihood", GAUSSIANS)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from cluster_cases import APART, LIKELIHOODS, TEXTS, WEIGHTS, assert_never_fitted, rows_of, stream, streaming
+from cluster_cases import APART, LIKELIHOODS, TEXTS, WEIGHTS, rows_of, stream, streaming
+from fitted import assert_never_fitted
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sparsemix.clusters import select_nggp_hyperparameters

@@ -1,10 +1,8 @@
-"""The stream of StreamingNGGPMixture: blocks, copies, clusters that come and go, memory, interrupts."""
+"""The stream of StreamingNGGPMixture: blocks, clusters that come and go, memory, interrupts."""
 
 import copy
 import pickle
-import signal
 
-import joblib
 import numpy as np
 import pytest
 from cluster_cases import (
@@ -12,21 +10,17 @@ from cluster_cases import (
     LIKELIHOODS,
     TEXTS,
     WEIGHTS,
-    assert_never_fitted,
     assert_same_bits,
-    assert_unchanged,
     assert_valid,
     rows_of,
-    said,
-    snapshot,
     stream,
     streaming,
 )
+from interruptions import fail_at
 from scipy import sparse
 from sklearn.base import clone
-from topic_cases import COPIES, fail_at
 
-from sparsemix import StreamingNGGPMixture, __version__
+from sparsemix import StreamingNGGPMixture
 from sparsemix.clusters import _streaming_nggp_mixture as module
 from sparsemix.clusters._model import StreamingModel
 from sparsemix.datasets import make_pitman_yor_mixture
@@ -67,7 +61,9 @@ def case(name, likelihood="multinomial"):
 
 
 @per_likelihood
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in ("plain", "all") else pytest.mark.slow) for name in WAYS]
+)
 def test_blocks_of_any_size_give_the_same_bits(name, likelihood, monkeypatch):
     est, rows, weight = case(name, likelihood)
     whole = stream(clone(est), rows, None, weight)
@@ -119,45 +115,6 @@ def test_room_runs_out_and_is_made():
 # -- copies in mid-stream
 
 
-def by_joblib(est, tmp_path):
-    joblib.dump(est, tmp_path / "stream.joblib", compress=3)
-    return joblib.load(tmp_path / "stream.joblib")
-
-
-def by_copy(est, tmp_path):  # noqa: ARG001
-    return copy.copy(est)
-
-
-@per_likelihood
-@pytest.mark.parametrize("name", ["plain", "all"])
-@pytest.mark.parametrize("copied", [*COPIES, by_joblib, by_copy])
-def test_a_copy_goes_on_as_the_original_would_have(copied, name, likelihood, tmp_path):
-    est, rows, weight = case(name, likelihood)
-    weight = np.ones(150) if weight is None else weight
-    whole = stream(clone(est), rows, None, weight)
-    est = stream(est, rows[:70], 9, weight[:70])
-    half = said(est)
-    twin = copied(est, tmp_path)
-    assert_same_bits(est, twin)
-    stream(est, rows[70:], 9, weight[70:])
-    for a, b in zip(said(twin), half, strict=True):
-        np.testing.assert_array_equal(a, b)  # the original has gone on, the copy has not
-    (tmp_path / "other").mkdir()
-    other = copied(twin, tmp_path / "other")
-    stream(twin, rows[70:], 30, weight[70:])
-    assert_same_bits(est, whole)
-    assert_same_bits(twin, whole)
-    for a, b in zip(said(other), half, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_a_clone_begins_anew():
-    est = stream(streaming(), TEXTS, 50)
-    twin = clone(est)
-    assert_never_fitted(twin)
-    assert_same_bits(stream(twin, TEXTS, 50), est)
-
-
 def test_what_was_read_does_not_change_as_the_stream_goes_on():
     est = streaming().partial_fit(TEXTS[:70])
     counts, means, ids = est.counts_, est.means_, est.cluster_ids_
@@ -167,22 +124,6 @@ def test_what_was_read_does_not_change_as_the_stream_goes_on():
         np.testing.assert_array_equal(now, then)
     counts += 1.0  # and the reader may write
     assert_same_bits(est, stream(streaming(), TEXTS, 70))
-
-
-def test_pickle_carries_the_version_and_no_tables():
-    est = stream(streaming(), TEXTS)
-    state = est.__getstate__()
-    assert state["_sparsemix_version"] == __version__
-    state["_sparsemix_version"] = "0.0.1"
-    with pytest.warns(UserWarning, match=rf"StreamingNGGPMixture was pickled by sparsemix 0\.0\.1 .*{__version__}"):
-        StreamingNGGPMixture().__setstate__(state)
-    before = len(pickle.dumps(est))
-    said(est)
-    assert len(pickle.dumps(est)) == before
-    fitted = streaming(n_epochs=3, compute_labels=False).fit(TEXTS)
-    assert len(pickle.dumps(fitted)) < 2 * before  # nothing of rows
-    twin = pickle.loads(pickle.dumps(fitted))
-    assert (twin.n_iter_, twin.history_) == (fitted.n_iter_, fitted.history_)
 
 
 # -- clusters
@@ -442,73 +383,6 @@ def test_an_interrupt_leaves_the_rows_before_it(name, likelihood, small_blocks, 
     assert_same_bits(est, twin)
     stream(est, rows[90:], None, weight[90:])  # goes on where it was
     assert_same_bits(est, stream(case(name, likelihood)[0], rows, None, weight))
-
-
-@per_likelihood
-def test_an_interrupt_before_the_first_row_changes_nothing(likelihood, monkeypatch):
-    rows = rows_of(likelihood)
-    fitted, new = streaming(likelihood, n_epochs=2).fit(rows), streaming(likelihood)
-    before = snapshot(fitted)
-    for est in (fitted, new):
-        with monkeypatch.context() as patch:
-            fail_at(patch, StreamingModel, "stream", 1)
-            with pytest.raises(KeyboardInterrupt):
-                est.partial_fit(rows)
-    assert_unchanged(fitted, before)
-    assert_never_fitted(new)
-
-
-@per_likelihood
-@pytest.mark.parametrize("where", ["sweep", "recount", "global_step"])
-def test_an_interrupt_in_the_first_epoch_restores_the_model(where, likelihood, small_blocks, monkeypatch):  # noqa: ARG001
-    rows = rows_of(likelihood)
-    fitted, new = streaming(likelihood).partial_fit(rows), streaming(likelihood)
-    before = snapshot(fitted)
-    for est in (fitted, new):
-        with monkeypatch.context() as patch:
-            fail_at(patch, StreamingModel, where, 5 if where == "sweep" else 1)
-            with pytest.raises(KeyboardInterrupt):
-                est.set_params(n_epochs=3).fit(rows)
-        est.set_params(n_epochs=1)
-    assert_unchanged(fitted, before)
-    assert_never_fitted(new)
-
-
-@per_likelihood
-def test_an_interrupt_in_a_later_epoch_leaves_all_rows_in_clusters(likelihood, small_blocks, monkeypatch):  # noqa: ARG001
-    rows = rows_of(likelihood)
-    est = streaming(likelihood, n_epochs=9, tol=0.0).fit(rows[::-1][:100])  # an old model must not shine through
-    with monkeypatch.context() as patch:
-        fail_at(patch, StreamingModel, "sweep", 3 * 8 + 4)
-        with pytest.raises(KeyboardInterrupt):
-            est.fit(rows)
-    three = streaming(likelihood, n_epochs=3, tol=0.0).fit(rows)
-    assert est.n_iter_ == len(est.history_) == 3
-    assert [r["log_predictive"] for r in est.history_] == [r["log_predictive"] for r in three.history_]
-    assert not hasattr(est, "labels_")
-    assert est.n_samples_seen_ == 150
-    assert est.counts_.sum() == pytest.approx(three.counts_.sum(), rel=1e-9)
-    assert_valid(est, rows)
-    assert est.partial_fit(rows).n_samples_seen_ == 300
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_waits_for_the_end_of_a_block(small_blocks, monkeypatch):  # noqa: ARG001
-    original, calls = StreamingModel.stream, []
-
-    def stream_and_press(self, *args):
-        calls.append(args)
-        if len(calls) == 3:
-            signal.raise_signal(signal.SIGINT)
-        original(self, *args)
-
-    monkeypatch.setattr(StreamingModel, "stream", stream_and_press)
-    est = streaming()
-    with pytest.raises(KeyboardInterrupt):
-        est.partial_fit(TEXTS)
-    monkeypatch.undo()
-    assert est.n_samples_seen_ == 60
-    assert_same_bits(est, streaming().partial_fit(TEXTS[:60]))
 
 
 @pytest.mark.parametrize("likelihood", GAUSSIANS)

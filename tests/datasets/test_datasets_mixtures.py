@@ -55,6 +55,7 @@ def test_bars_without_a_baseline_have_no_other_pixels():
     assert (X.toarray()[clusters[labels] == 0] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("concentration", "discount"), [(2.0, 0.0), (1.0, 0.5), (-0.3, 0.6)])
 def test_clusters_are_those_of_the_urn(concentration, discount):
     """Labels of three documents: 000, 001, 010, 011, 012."""

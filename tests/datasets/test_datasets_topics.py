@@ -39,6 +39,7 @@ def write_bag(folder, name="tiny", lines=LINES, words=WORDS, packed=True):
 # -- docstrings
 
 
+@pytest.mark.slow
 def test_docstrings_are_some_thousand_documents_of_counts(docstrings):
     X = docstrings.data
     assert X.format == "csr"
@@ -282,6 +283,7 @@ class SilentHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_pooch_downloads_over_http(published, monkeypatch):
     monkeypatch.undo()
     pytest.importorskip("pooch")
@@ -368,6 +370,7 @@ def test_bars_are_rows_and_columns():
         assert squares[4 + k].sum() == 1.0
 
 
+@pytest.mark.slow
 def test_bars_are_learned_again():
     X, topics, _ = datasets.make_bars(4, n_samples=300, doc_topic_prior=0.2, random_state=0)
     found = LatentDirichletAllocation(8, max_iter=30, random_state=0).fit(X).components_

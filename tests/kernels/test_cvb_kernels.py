@@ -403,6 +403,7 @@ def distance(states, probabilities):
     return np.abs(np.bincount(states, minlength=len(probabilities)) / len(states) - probabilities).sum() / 2
 
 
+@pytest.mark.slow
 def test_long_chain_visits_states_as_often_as_they_are_probable():
     chain, powers = tiny_chain(), 2 ** np.arange(5, -1, -1)
     probabilities, _ = reference.posterior([[0, 1, 1], [0, 1, 2]], chain.alpha, 0.3, 3)
@@ -413,6 +414,7 @@ def test_long_chain_visits_states_as_often_as_they_are_probable():
     np.testing.assert_array_equal(chain.table.sum(), 6)
 
 
+@pytest.mark.slow
 def test_chain_that_sees_its_own_token_is_told_from_the_posterior():
     """The same chain by the kernel's own conditional, with the token left in the counts: it must not pass."""
     probabilities, _ = reference.posterior([[0, 1, 1], [0, 1, 2]], np.full(2, 0.5), 0.3, 3)

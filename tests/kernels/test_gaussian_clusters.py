@@ -10,7 +10,6 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_t, norm, t
 from sparsemix._kernels.clusters._gaussian_clusters import MEAN, GaussianClusters
 
-from sparsemix._kernels.vectors import _simd
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, Gaussians, bhattacharyya, cholesky
 from sparsemix.clusters._gaussian_slots import GaussianSlots
@@ -18,17 +17,6 @@ from sparsemix.clusters._gaussian_slots import GaussianSlots
 STRUCTURES = ["full", "zero_mean", "diag", "spherical"]
 WITH_MEANS = ["full", "diag", "spherical"]
 SIZES = [1, 2, 3, 4, 5, 8, 13, 20]
-
-
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
-def instruction_set(request):
-    before = _simd.instruction_set()
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    _simd.use_instruction_set(before)
 
 
 def spread_matrix(rng, d):
@@ -207,6 +195,7 @@ def test_what_is_cached_follows_from_the_rest(structure):
 # -- many rows, far rows, rows that were never there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 16])
 def test_many_moves_keep_the_posterior(structure, d):
     """A hundred thousand moves of a sampler: rows leave and come back; the statistics stay those of the rows."""

@@ -575,6 +575,7 @@ def dense_scvb0(setting, d, start, rho, n_sweeps):
     return counts, np.array(last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False])
 def test_many_samples_approach_dense_scvb0(fresh):
     setting = Setting(18, fresh=True).warm()
@@ -629,6 +630,7 @@ def distance(paths):
     return 0.5 * np.abs(frequencies - exact_posterior()).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exclude", ["document", "none"])
 @pytest.mark.parametrize("fresh", [True, False])
 def test_sweeps_without_the_own_token_sample_the_exact_posterior(fresh, exclude):
@@ -654,6 +656,7 @@ def broken_alias(proposals, word, y):
     return int(rows[column if u < prob[column] else alias[column]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [{}, {"acceptance": without_the_frozen_part}, {"draw": broken_alias}])
 def test_a_broken_ratio_or_draw_leaves_the_exact_posterior(broken):
     setting = long_run(1, False)

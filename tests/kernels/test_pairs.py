@@ -264,6 +264,7 @@ def test_candidates_are_list_neighbours_and_random_ones(n_components, size, n_ne
         assert len(set(row)) == len(row) >= least
 
 
+@pytest.mark.slow
 def test_random_candidates_are_keyed_by_seed_number_and_visit():
     search = Search(10_000, 2, 3, n_rows=30)
     first = expand(search.lists, search.neighbours, search.numbers, 3, 1)

@@ -791,6 +791,7 @@ def test_other_seeds_rows_and_sweeps_draw_other_labels():
     assert (first.labels != Chain(X, None, concentration=20.0).sweep(0.0, number=1).labels).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", ["dirichlet", "stable 0.5", "generalized gamma 0.7", "two clusters"])
 def test_a_long_chain_visits_partitions_as_often_as_they_are_probable(prior):
     """O61: the fifteen partitions of four documents, u drawn from its density once a sweep."""

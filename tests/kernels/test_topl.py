@@ -96,6 +96,7 @@ def test_one_component_is_the_largest_exactly(n_components, dtype):
     np.testing.assert_array_equal(log_z, weights.max(axis=1))
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(st.lists(st.sampled_from(LEVELS), min_size=45, max_size=45), min_size=1),
     n_components=st.integers(1, 45),

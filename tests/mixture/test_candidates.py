@@ -277,6 +277,7 @@ def test_neighbours_have_the_highest_expected_weights(structure, dtype, monkeypa
         assert (expected[k, found[k]] >= best[5] - 1e-3).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_expected_weights_are_means_over_rows_drawn(covariance_type):
     """The weights that rows of a component have on average, from rows of it."""
@@ -665,6 +666,7 @@ def test_rows_begin_with_all_components_or_with_random_ones(candidates_init, loo
     assert_never_falls(est.lower_bounds_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 @pytest.mark.parametrize("seed", range(3))
 def test_converged_lists_score_like_the_dense_fit(seed, learning_method):

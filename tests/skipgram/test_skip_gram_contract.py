@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from copies import COPIES
+from interruptions import fail_at
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -12,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from topic_cases import COPIES, fail_at, read_only, wide_indices
+from topic_cases import read_only, wide_indices
 
 from sparsemix import SkipGramTopicModel
 from sparsemix._engine.monitor import Monitor

@@ -246,6 +246,7 @@ def test_divergence_stays_sharp_far_from_the_prior_mean(name):
         np.testing.assert_allclose(from_row(n), expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_second_centre_is_drawn_in_proportion_to_divergence(name):
     rng = np.random.default_rng(12)
     family, prior, _, _ = random_prior(name, rng, 2)

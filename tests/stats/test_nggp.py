@@ -266,6 +266,7 @@ def test_expected_clusters_grow_as_logarithm_or_power():
         assert sigma < growth[1] < growth[0] < sigma + 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS)
 def test_drawn_partitions_have_their_probabilities(prior):
     rng = np.random.RandomState(0)
@@ -284,6 +285,7 @@ def test_drawn_partitions_have_their_probabilities(prior):
     assert chisquare(observed, list(expected.values()), sum_check=False).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rng", [np.random.RandomState(1), np.random.default_rng(1)], ids=["old", "new"])
 @pytest.mark.parametrize("prior", [NGGP(5.0, 0.0, 1.0), NGGP(1.0, 0.5, 1.0)])
 def test_number_of_drawn_clusters_is_as_expected(prior, rng):
@@ -306,6 +308,7 @@ def test_partitions_of_no_row_and_of_one_row():
 # -- draws of U and of the concentration
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (7, 3), (40, 40), (5000, 60)])
 def test_draws_of_log_u_have_the_moments_of_its_density(prior, n, k):

@@ -124,6 +124,7 @@ def test_fixed_point_of_cvb_is_nearly_the_exact_one():
     assert moves["cvb"] < 0.01 < moves["cvb0"] < 0.03
 
 
+@pytest.mark.slow
 def test_mean_counts_of_gibbs_are_those_of_the_posterior():
     """Priors tell the topics apart, so that means over all assignments say something."""
     alpha, words, want = np.array([1.5, 0.3]), np.array([0, 1, 1, 0, 1, 2]), np.zeros((2, 3))
@@ -347,6 +348,7 @@ def test_round_off_does_not_add_up(monkeypatch):
 # -- priors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_learned_priors_are_near_those_that_made_the_documents(method):
     alpha, beta = np.array([0.05, 0.1, 0.2, 0.4]), 0.05
@@ -371,6 +373,7 @@ def test_learned_priors_are_near_those_that_made_the_documents(method):
         assert est.lower_bound_ > fixed.lower_bound_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_learned_prior_maximises_the_probability_of_the_topics(method, monkeypatch):
     """At rest alpha is a stationary point of Polya's likelihood of the last sweep's counts."""
@@ -403,6 +406,7 @@ def test_priors_are_not_learned_before_topics_have_formed():
 # -- recovery
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimize_priors", [False, True])
 @pytest.mark.parametrize("method", METHODS)
 def test_bars_are_recovered(method, optimize_priors):

@@ -226,6 +226,7 @@ def test_memoized_learning_with_one_batch_is_batch_learning(exclude_own):
 # -- what steps keep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "sparse", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
@@ -636,6 +637,7 @@ def test_samplers_change_between_batches_only(learning_method, monkeypatch):
 # -- starts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "sparse", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
@@ -667,6 +669,7 @@ def test_documents_of_a_uniform_start_begin_at_random():
     np.testing.assert_array_equal(even, 1 / K)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sampler", "learning_method", "init_params"),
     [

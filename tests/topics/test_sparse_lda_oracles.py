@@ -293,6 +293,7 @@ def learn(cls, X, n_nonzero, method, n_restarts=0, **options):
     ).fit(X)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("optimize_priors", [False, True])
 @pytest.mark.parametrize("n_restarts", [0, 3])

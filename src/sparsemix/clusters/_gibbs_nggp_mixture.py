@@ -43,21 +43,35 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     Parameters
     ----------
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
-        What a cluster is; see StreamingNGGPMixture.
+        What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
+        covariance, or with a full one and mean zero. "auto" takes sparse rows, and dense ones of whole numbers that
+        are not negative, for counts; for others it chooses "full" or, above 100 features always, "diag", by the
+        evidence of the first rows. ``likelihood_`` says what it chose, and so does a line where ``verbose``.
     concentration : float, default=None
         a of the prior, where the chain begins if it is learned; None means 1000 for "multinomial", 1 for Gaussians.
     discount : float in [0, 1), default=0.0
-        sigma of the prior.
+        sigma of the prior: 0 is the Dirichlet process, 0.5 the normalized inverse Gaussian; larger makes more small
+        clusters.
     tilt : float, default=1.0
-        tau of the prior.
+        tau of the prior. It matters through ``concentration * tilt ** discount`` alone; 0 is the normalized stable
+        process, for which the concentration does not matter.
     concentration_prior : tuple of two floats, default=None
         Shape and rate of a Gamma prior of the concentration, which is then sampled; None keeps it fixed.
     max_components : int, default=None
-        No cluster is opened beyond so many; None is no limit, and exact.
+        No cluster is opened beyond so many; None is no limit.
     dirichlet_prior : float, default=0.03
-        Dirichlet parameter of every word in every cluster ("multinomial").
-    mean_precision_prior, mean_prior, degrees_of_freedom_prior, covariance_prior : default=None
-        Prior of Gaussian clusters; see StreamingNGGPMixture.
+        Dirichlet parameter of every word in every cluster ("multinomial"). Smaller makes more clusters, and more
+        specific ones: on long texts it decides their number far more than the concentration.
+    mean_precision_prior : float, default=None
+        kappa_0, how many rows the prior of a mean counts as (Gaussians); None: chosen with ``covariance_prior``.
+    mean_prior : array-like of shape (n_features,), default=None
+        Prior of the means (Gaussians); None means the mean of the data of the first call.
+    degrees_of_freedom_prior : float, default=None
+        nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
+    covariance_prior : array-like or float, default=None
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses the share of each column's variance that is within
+        clusters, and how many rows that guess counts as, by the evidence of up to 1000 rows of the first call. With a
+        matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag" and "spherical").
     init_params : {"streaming", "single", "sequential"}, default="streaming"
         Start of a chain: the clusters of one pass of StreamingNGGPMixture, all rows in one cluster, or rows that are
         drawn into clusters one after the other.
@@ -74,13 +88,13 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     thin : int, default=10
         Sweeps from sample to sample.
     verbose : int, default=0
-        Print a line every so many sweeps.
+        Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
         For the draws, and the order in which rows are visited.
 
     Attributes
     ----------
-    n_clusters_, likelihood_, weights_, new_weight_, counts_, means_, covariances_, u_ :
+    n_clusters_, likelihood_, weights_, new_weight_, counts_, cluster_ids_, means_, covariances_, u_ :
         As in StreamingNGGPMixture, of the last sweep's partition.
     labels_ : ndarray of shape (n_samples,), int64
         Cluster of each row in the last sweep; -1 for documents without words, and rows of weight zero.

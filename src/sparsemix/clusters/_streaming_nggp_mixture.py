@@ -116,7 +116,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     compute_labels : bool, default=True
         Whether ``fit`` ends with a pass that makes ``labels_``.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
         For the order of the rows.
 

@@ -74,7 +74,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         Keep the responsibilities (the topics of tokens) after ``fit``, and let the next ``fit`` go on where the last
         one ended; of other documents or by another method, from the last fitted topics.
     verbose : int, default=0
-        Print a line every so many sweeps.
+        Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
         For the start, and for all draws of "gibbs".
 
@@ -83,6 +83,8 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
     components_ : ndarray of shape (n_components, n_features)
         Dirichlet parameters of the topics, prior + expected counts; "gibbs": prior + mean counts over the samples.
         Divide rows by their sums for word probabilities.
+    topic_word_distribution_ : ndarray of shape (n_components, n_features)
+        Probability of each word in each topic.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
     topic_word_prior_ : float

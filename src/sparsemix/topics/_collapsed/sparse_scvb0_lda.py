@@ -61,9 +61,10 @@ class SparseSCVB0LDA(EvaluatedTopics):
         counts; a few passes of dense smoothed EM over a random subset; documents chosen by Bregman k-means++; or
         topics, such as ``components_`` of another model. Memoized learning needs "em" or better.
     init_size : int, default=None
-        Documents of the subset for "em". None means what a few passes can afford.
+        Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
     n_init_iter : int, default=None
-        Passes of "em". None means 5, or 6 where the subset is not the whole corpus.
+        Passes of "em". None means 5, or 6 where the subset is not the whole corpus: topics form in the first ones,
+        and many more would fit a subset too closely.
     n_start_samples : int, default=None
         The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
         come apart soonest so. None means, when online learning starts at "random" or "uniform", those of 150
@@ -87,9 +88,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
     total_samples : float, default=None
         Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
     learning_decay : float, default=0.6
-        Exponent of the step size (learning_offset + t) ** -learning_decay, t = 1, 2, ... minibatches.
+        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=1.0
-        Offset of the step size; larger makes early minibatches count less.
+        Offset of the online step size; larger makes early minibatches count less.
     local_decay : float, default=0.9
         Exponent of the steps (local_offset + t) ** -local_decay by which a document's counts follow its tokens t = 1,
         2, ... of a visit, without exclusion.
@@ -118,6 +119,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
+    topic_word_distribution_ : ndarray of shape (n_components, n_features)
+        Probability of each word in each topic.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents.
     topic_word_prior_ : float

@@ -29,7 +29,7 @@ class SparseLDA(AdditiveTopics):
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
     topic_word_prior : float, default=None
-        Dirichlet prior of each word in a topic. None means 0.01.
+        Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
         Learn both priors from the statistics in each step: alpha for every topic, and one number for the words.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
@@ -80,6 +80,8 @@ class SparseLDA(AdditiveTopics):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Posterior Dirichlet parameters of the topics; divide rows by their sums for word probabilities.
+    topic_word_distribution_ : ndarray of shape (n_components, n_features)
+        Probability of each word in each topic.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         exp E[log phi], up to a factor for each word.
     doc_topic_prior_ : ndarray of shape (n_components,)

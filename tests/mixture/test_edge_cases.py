@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mixture_cases import assert_valid
 
 from sparsemix import SparseGaussianMixture
 
@@ -21,34 +22,6 @@ def rows(n=50, d=3, seed=0):
 def mixture(n_components=3, **params):
     defaults = {"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "batch_size": 20, "random_state": 0}
     return SparseGaussianMixture(n_components, **(defaults | params))
-
-
-def assert_valid(est, X):
-    """Everything finite, weights a distribution, covariances positive, responsibilities rows of distributions."""
-    n_components, d = est.n_components, np.shape(X)[1]
-    assert est.weights_.shape == (n_components,)
-    assert (est.weights_ >= 0).all()
-    assert est.weights_.sum() == pytest.approx(1.0)
-    assert est.means_.shape == (n_components, d)
-    assert np.isfinite(est.means_).all()
-    covariances = est.covariances_
-    if est.covariance_type in ("diag", "spherical"):
-        assert (covariances > 0).all()
-    else:
-        assert (np.linalg.eigvalsh(covariances) > 0).all()
-    assert np.isfinite(est.precisions_).all()
-    assert np.isfinite(est.score_samples(X)).all()
-    dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
-    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them
-    np.testing.assert_allclose(kept.sum(axis=1), 1.0, rtol=1e-9)
-    labels = est.predict(X)
-    assert ((labels >= 0) & (labels < n_components)).all()
-    drawn, _ = est.sample(5)
-    assert drawn.shape == (5, d)
-    assert np.isfinite(drawn).all()
-    if hasattr(est, "lower_bound_"):
-        assert np.isfinite(est.lower_bounds_).all()
-    assert sum(record["lower_bound"] for record in est.history_) < np.inf
 
 
 # -- sizes
@@ -106,16 +79,6 @@ def test_barely_as_many_rows_as_components(covariance_type, n_rows, inference):
     X = rows(n=n_rows)
     est = mixture(5, covariance_type=covariance_type, inference=inference, reg_covar=1e-3).fit(X)
     assert_valid(est, X)
-
-
-@pytest.mark.parametrize("n_nonzero", [3, 4, 100, None])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_more_responsibilities_than_components_are_all_of_them(covariance_type, n_nonzero):
-    X = rows()
-    dense = mixture(covariance_type=covariance_type, n_nonzero=3).fit(X)
-    est = mixture(covariance_type=covariance_type, n_nonzero=n_nonzero).fit(X)
-    np.testing.assert_array_equal(est.means_, dense.means_)
-    assert est.predict_sparse_proba(X).nnz == 3 * len(X)
 
 
 @pytest.mark.parametrize("learning_method", METHODS)
@@ -339,12 +302,6 @@ def test_other_numbers_are_taken_as_floats(covariance_type, kind):
     est = mixture(**params).fit(given)
     np.testing.assert_array_equal(est.means_, want.means_)
     np.testing.assert_array_equal(est.predict(given), want.predict(X))
-
-
-def test_weight_of_one_number_is_every_rows_weight():
-    X = rows()
-    one, two = (mixture(learning_method="batch").fit(X, sample_weight=w) for w in (2.0, np.full(50, 2.0)))
-    np.testing.assert_array_equal(one.means_, two.means_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

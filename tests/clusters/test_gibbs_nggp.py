@@ -1,6 +1,5 @@
-"""GibbsNGGPMixture: scikit-learn's checks, input, the chain and its samples, copies, interrupts."""
+"""GibbsNGGPMixture: attributes, the chain and its samples, weights, interrupts."""
 
-import copy
 
 import numpy as np
 import pytest
@@ -12,28 +11,22 @@ from cluster_cases import (
     TEXTS,
     WEIGHTS,
     apart,
-    assert_never_fitted,
     assert_same_bits,
     assert_unchanged,
     assert_valid,
     gibbs,
     rows_of,
-    said,
     same_partition,
     snapshot,
     streaming,
 )
+from fitted import assert_never_fitted
+from interruptions import fail_at
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
-from sklearn import config_context
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import get_tags
-from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from topic_cases import BAD_CALLS, COPIES, FORMS, LATER, READ, SIZES, Recorder, V, X, counter, fail_at, state_of, texts
+from topic_cases import V, X, counter, texts
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._stats.nggp import NGGP
@@ -43,67 +36,7 @@ from sparsemix.datasets import make_bars_mixture
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 
-# -- scikit-learn's own checks
-
-SETTINGS = [
-    GibbsNGGPMixture(max_iter=20),
-    GibbsNGGPMixture(max_iter=20, discount=0.7, tilt=0.0, init_params="sequential"),
-    GibbsNGGPMixture(max_iter=20, concentration_prior=(2.0, 0.5), max_components=3),
-    GibbsNGGPMixture("full", max_iter=40, concentration_prior=(2.0, 0.5)),
-    GibbsNGGPMixture("diag", max_iter=20),
-    GibbsNGGPMixture("spherical", max_iter=20, discount=0.5, max_components=3),
-    GibbsNGGPMixture("zero_mean", max_iter=20, init_params="sequential"),
-]
-
-
-def expected_failures(est):
-    classifier = "predict_proba has a column for each cluster found, and the check wants the four of a classifier"
-    sparse_checks = ["check_estimator_sparse_array", "check_estimator_sparse_matrix"]
-    failing = dict.fromkeys(sparse_checks, classifier) if est.likelihood in ("auto", "multinomial") else {}
-    if est.likelihood == "multinomial":
-        return failing | {"check_clustering": "the rows are blobs around zero, and the likelihood is one of counts"}
-    failing |= {
-        "check_sample_weight_equivalence_on_dense_data": "a row of weight w is one row of mass w, drawn once a sweep, "
-        "and not w rows"
-    }
-    if est.likelihood == "zero_mean":
-        failing["check_clustering"] = "the rows are blobs with different means, and the likelihood has mean zero"
-    return failing
-
-
-@parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures)
-def test_sklearn_checks(estimator, check):
-    check(estimator)
-
-
 # -- parameters, tags, attributes
-
-
-def test_parameters_survive_clone_and_set_params():
-    est = GibbsNGGPMixture("diag", mean_prior=np.arange(3.0), concentration_prior=(1.0, 2.0), burn_in=3, thin=4)
-    twin = clone(est)
-    for name, value in est.get_params().items():
-        np.testing.assert_array_equal(twin.get_params()[name], value, err_msg=name)
-    with pytest.raises(ValueError, match="n_jobs"):
-        est.set_params(n_jobs=2)
-    assert repr(est).startswith("GibbsNGGPMixture(")
-    assert not hasattr(est, "partial_fit")
-
-
-@per_likelihood
-def test_tags_depend_on_the_likelihood(likelihood):
-    tags = get_tags(GibbsNGGPMixture(likelihood))
-    assert tags.estimator_type == "clusterer"
-    assert tags.input_tags.sparse == tags.input_tags.positive_only == (likelihood == "multinomial")
-
-
-def test_unfitted_estimator_says_so():
-    est = GibbsNGGPMixture()
-    for method in ("predict", "predict_proba", "predict_sparse_proba", "transform", "score_samples", "score"):
-        with pytest.raises(NotFittedError):
-            getattr(est, method)(TEXTS)
-    for name in ("counts_", "u_", "concentration_", "n_samples_", "labels_", "covariances_", "history_", "means_"):
-        assert not hasattr(est, name), name
 
 
 @per_likelihood
@@ -152,43 +85,7 @@ def test_the_joint_of_the_history_is_that_of_the_last_draws():
         assert est.history_[-1]["log_joint"] == pytest.approx(wanted, rel=1e-10)
 
 
-def test_data_frame_gives_feature_names():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(APART, columns=[f"word{v}" for v in range(30)])
-    est = gibbs().fit(frame)
-    assert list(est.feature_names_in_) == list(frame.columns)
-    out = est.set_output(transform="pandas").transform(frame)
-    assert list(out.columns) == [f"gibbsnggpmixture{k}" for k in range(est.n_clusters_)]
-    with pytest.raises(ValueError, match="feature names"):
-        est.predict(frame[frame.columns[::-1]])
-
-
 # -- wrong input
-
-
-@pytest.mark.parametrize("name", BAD_CALLS)
-def test_wrong_counts_are_named_and_change_nothing(name):
-    rows, sample_weight, message = BAD_CALLS[name]
-    new, est = gibbs(), gibbs(max_iter=2).fit(X)
-    before = snapshot(est, X)
-    for one in (new, est):
-        with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
-            one.fit(rows, sample_weight=sample_weight)
-    assert_never_fitted(new)
-    assert_unchanged(est, before, X)
-
-
-@pytest.mark.parametrize("reader", ["predict", "predict_proba", "score_samples", "score"])
-@pytest.mark.parametrize("name", READ)
-def test_readers_name_wrong_counts(name, reader):
-    rows, _, message = READ[name]
-    est = gibbs(max_iter=2).fit(X)
-    with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
-        getattr(est, reader)(rows)
-
-
-def test_every_wrong_call_was_tried():
-    assert set(LATER) - set(BAD_CALLS) <= set(READ)
 
 
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
@@ -216,50 +113,6 @@ def test_weights_that_no_cluster_could_have_are_refused():
     assert_valid(gibbs().fit(TEXTS, sample_weight=weight * 1e-3), TEXTS)
 
 
-def test_a_corpus_without_words_is_refused():
-    est = gibbs()
-    with pytest.raises(ValueError, match=r"no document of X has a token of positive weight"):
-        est.fit(np.zeros((4, 5)))
-    assert_never_fitted(est)
-
-
-BAD_PARAMETERS = {
-    "likelihood": ["tied", None],
-    "concentration": [0, -1.0, np.nan],
-    "discount": [-0.1, 1.0, None],
-    "tilt": [-1.0, None],
-    "concentration_prior": [1.0, [1.0, 1.0], "gamma"],
-    "max_components": [0, 1.5],
-    "dirichlet_prior": [0, None],
-    "mean_precision_prior": [0, "auto"],
-    "mean_prior": [1.0],
-    "degrees_of_freedom_prior": [0, "auto"],
-    "covariance_prior": [0, "auto"],
-    "init_params": ["random", None],
-    "split_merge": ["yes", None],
-    "n_chains": [0, -1, 1.5, None],
-    "max_iter": [0, 1.5, None],
-    "burn_in": [-1, 1.5],
-    "thin": [0, 1.5, None],
-    "verbose": [-1, "loud"],
-    "random_state": ["seed", -1.5],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in BAD_PARAMETERS.items() for value in values]
-)
-def test_invalid_parameter_is_named(name, value):
-    est = gibbs().set_params(**{name: value})
-    with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of GibbsNGGPMixture"):
-        est.fit(TEXTS)
-    assert_never_fitted(est)
-
-
-def test_every_parameter_has_wrong_values_above():
-    assert sorted(BAD_PARAMETERS) == sorted(GibbsNGGPMixture().get_params())
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -282,34 +135,6 @@ def test_parameters_that_do_not_fit_are_named(params, message):
 # -- counts in every form
 
 
-@pytest.fixture(scope="module")
-def wanted():
-    return [said(gibbs(max_iter=4, burn_in=1).fit(X), X), said(weighed(X), X)]
-
-
-def weighed(rows):
-    return gibbs(max_iter=3).fit(rows, sample_weight=np.arange(X.shape[0]))
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_form_of_the_counts_changes_neither_result_nor_data(name, wanted):
-    rows = FORMS[name]
-    before = state_of(rows)
-    for est, want in zip((gibbs(max_iter=4, burn_in=1).fit(rows), weighed(rows)), wanted, strict=True):
-        for a, b in zip(said(est, rows), want, strict=True):
-            np.testing.assert_array_equal(a, b)
-    for a, b in zip(before, state_of(rows), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("params", [{}, {"discount": 0.5, "init_params": "sequential"}], ids=str)
-@pytest.mark.parametrize("name", SIZES)
-def test_unusual_corpora_give_valid_clusters(name, params):
-    est = gibbs(**params).fit(SIZES[name])
-    assert_valid(est, SIZES[name])
-    assert est.counts_.sum() == pytest.approx(SIZES[name].shape[0], rel=1e-9)
-
-
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
 def test_unusual_rows_give_valid_clusters(likelihood):
     rng = np.random.default_rng(0)
@@ -323,21 +148,7 @@ def test_unusual_rows_give_valid_clusters(likelihood):
 # -- the chain
 
 
-@per_likelihood
-def test_the_same_seed_gives_the_same_bits(likelihood):
-    rows = rows_of(likelihood)
-    params = {"discount": 0.3, "concentration_prior": (1.0, 1.0)}
-    one, again = (gibbs(likelihood, **params).fit(rows, sample_weight=WEIGHTS) for _ in range(2))
-    assert_same_bits(one, again)
-    assert [r["log_joint"] for r in one.history_] == [r["log_joint"] for r in again.history_]
-    assert_same_bits(one, again.fit(rows, sample_weight=WEIGHTS))
-    other = gibbs(likelihood, random_state=1, **params).fit(rows, sample_weight=WEIGHTS)
-    assert not np.array_equal(other.labels_, one.labels_)
-    seeds = np.random.RandomState(0)
-    first, second = (gibbs(likelihood, random_state=seeds, **params).fit(rows) for _ in range(2))
-    assert not np.array_equal(first.labels_, second.labels_)
-
-
+@pytest.mark.slow
 @per_likelihood
 @pytest.mark.parametrize("start", ["single", "sequential"])
 def test_blocks_make_no_difference(start, likelihood, monkeypatch):
@@ -429,6 +240,7 @@ def test_what_is_far_apart_is_told_apart(likelihood):
         assert same_partition(est.labels_, groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 def test_sampling_and_propagation_agree(discount):
     """Held-out density of a chain, and of what approximates it."""
@@ -441,6 +253,7 @@ def test_sampling_and_propagation_agree(discount):
     assert chain.score(test) > streaming(max_components=1).fit(train).score(test) + 5
 
 
+@pytest.mark.slow
 def test_concentration_is_learned():
     """Partitions of rows whose clusters are plain follow Ewens' formula; the posterior of its parameter is known."""
     rng = np.random.default_rng(0)
@@ -500,60 +313,6 @@ def test_weights_are_masses_and_rows_of_weight_zero_are_not_there(likelihood):
 # -- progress, interrupts, copies
 
 
-@pytest.mark.parametrize(("verbose", "n_lines"), [(0, 0), (1, 6), (2, 3)])
-def test_verbose_prints_a_line_every_so_many_sweeps(verbose, n_lines, capsys):
-    gibbs(max_iter=6, verbose=verbose).fit(TEXTS)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == n_lines
-    assert all(line.startswith("GibbsNGGPMixture pass") and "log joint per row" in line for line in lines)
-
-
-@pytest.fixture
-def recorder():
-    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
-    return Recorder()
-
-
-@per_likelihood
-def test_callback_is_called_once_a_sweep(likelihood, recorder):
-    rows = rows_of(likelihood)
-    est = gibbs(likelihood, max_iter=3, burn_in=3).set_callbacks(recorder).fit(rows)
-    assert recorder.calls == ["setup", "begin fit", *["begin pass", "end pass"] * 3, "end fit", "teardown"]
-    assert recorder.scores[-1] == est.score(rows)
-    for fitted, resp in recorder.seen:
-        np.testing.assert_array_equal(fitted.transform(rows), resp)
-    assert_same_bits(clone(est).set_callbacks().fit(rows), est)
-
-
-def test_callback_may_stop_the_fit_or_fail(recorder):
-    recorder.stop_after = 2
-    est = gibbs().set_callbacks(recorder).fit(TEXTS)
-    two = gibbs(max_iter=2).fit(TEXTS)
-    assert est.n_iter_ == 2
-    assert_same_bits(est, two)
-    failing = Recorder(fail_after=2)
-    est = gibbs().fit(TEXTS[::-1]).set_callbacks(failing)
-    with pytest.raises(RuntimeError, match="the callback fails"):
-        est.fit(TEXTS)
-    assert_same_bits(est.set_callbacks(), two)
-
-
-@per_likelihood
-@pytest.mark.parametrize("where", ["sweep", "recount", "global_step"])
-def test_an_interrupt_in_the_first_sweep_restores_the_model(where, likelihood, monkeypatch):
-    monkeypatch.setattr(module, "ROWS", 20)
-    rows = rows_of(likelihood)
-    fitted, new = gibbs(likelihood).fit(rows), gibbs(likelihood)
-    before = snapshot(fitted)
-    for est in (fitted, new):
-        with monkeypatch.context() as patch:
-            fail_at(patch, GibbsModel, where, 5 if where == "sweep" else 1)
-            with pytest.raises(KeyboardInterrupt):
-                est.fit(rows)
-    assert_unchanged(fitted, before)
-    assert_never_fitted(new)
-
-
 @per_likelihood
 @pytest.mark.parametrize(("where", "calls"), [("sweep", 5 * 8 + 4), ("global_step", 6)])
 def test_an_interrupt_leaves_the_chain_as_it_stands(where, calls, likelihood, monkeypatch):
@@ -576,19 +335,6 @@ def test_an_interrupt_leaves_the_chain_as_it_stands(where, calls, likelihood, mo
     np.testing.assert_array_equal(est.score_samples(rows), five.score_samples(rows))  # the samples are the same
 
 
-@per_likelihood
-@pytest.mark.parametrize("copied", [*COPIES, lambda est, _: copy.copy(est)])
-def test_a_copy_is_the_fit(copied, likelihood, tmp_path):
-    est = gibbs(likelihood, discount=0.3).fit(rows_of(likelihood))
-    twin = copied(est, tmp_path)
-    assert_same_bits(est, twin)
-    assert (twin.n_iter_, twin.n_samples_, twin.history_) == (est.n_iter_, est.n_samples_, est.history_)
-    before = said(twin)
-    est.fit(rows_of(likelihood)[::-1])
-    for a, b in zip(said(twin), before, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 # -- meta-estimators
 
 
@@ -600,13 +346,6 @@ def test_pipeline_and_grid_search():
     search = GridSearchCV(GibbsNGGPMixture(max_iter=20, random_state=0), grid, cv=2).fit(APART)
     assert search.best_params_["dirichlet_prior"] == 0.1
     assert len(set(zip(search.predict(APART), GROUPS, strict=True))) < 10
-
-
-def test_sample_weights_are_routed_through_a_grid_search():
-    with config_context(enable_metadata_routing=True):
-        base = gibbs(max_iter=3).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        search = GridSearchCV(base, {"discount": [0.0]}, cv=2).fit(TEXTS, sample_weight=WEIGHTS)
-    assert_same_bits(search.best_estimator_, gibbs(max_iter=3).fit(TEXTS, sample_weight=WEIGHTS))
 
 
 def test_width_of_the_rows():

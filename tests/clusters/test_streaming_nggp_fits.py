@@ -1,0 +1,250 @@
+"""Fits of StreamingNGGPMixture: attributes, parameters that do not fit, extreme rows, pipelines, grid search."""
+
+import warnings
+
+import numpy as np
+import pytest
+from cluster_cases import (
+    APART,
+    GAUSSIANS,
+    GROUPS,
+    LIKELIHOODS,
+    TEXTS,
+    apart,
+    assert_same_bits,
+    assert_unchanged,
+    assert_valid,
+    rows_of,
+    same_partition,
+    snapshot,
+    stream,
+    streaming,
+)
+from fitted import assert_never_fitted
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from topic_cases import counter, texts
+
+from sparsemix import StreamingNGGPMixture
+
+per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
+EPOCHS = {"ADF": 1, "EP": 4}
+per_method = pytest.mark.parametrize("n_epochs", EPOCHS.values(), ids=EPOCHS)
+
+# -- parameters, tags, attributes
+
+
+@per_likelihood
+@per_method
+def test_attributes_of_a_fit(n_epochs, likelihood):
+    rows = rows_of(likelihood)
+    est = streaming(likelihood, n_epochs=n_epochs, tol=0.0).fit(rows)
+    assert_valid(est, rows)
+    n_live = int((np.abs(rows).sum(axis=1) > 0).sum())
+    assert est.counts_.sum() <= n_live * (1 + 1e-12)
+    assert est.n_features_in_ == rows.shape[1]
+    assert est.n_samples_seen_ == 150
+    assert (est.n_iter_, est.converged_) == (n_epochs, False)
+    assert est.labels_.dtype == np.int64
+    np.testing.assert_array_equal(est.labels_, est.predict(rows))
+    np.testing.assert_array_equal(clone(est).fit_predict(rows), est.labels_)
+    assert [record["n_iter"] for record in est.history_] == list(range(1, n_epochs + 1))
+    assert (np.diff([record["seconds"] for record in est.history_]) > 0).all()
+    for record in est.history_:
+        assert sorted(record) == ["change", "log_predictive", "log_predictive_per_row", "n_iter", "seconds"]
+        assert record["log_predictive_per_row"] == pytest.approx(record["log_predictive"] / n_live, rel=1e-9)
+    assert hasattr(est, "covariances_") == (likelihood != "multinomial")
+    shapes = {"full": (2, 2), "zero_mean": (2, 2), "diag": (2,), "spherical": ()}
+    if likelihood != "multinomial":
+        assert est.covariances_.shape == (est.n_clusters_, *shapes[likelihood])
+    else:
+        with pytest.raises(AttributeError, match="'multinomial' has no covariances"):
+            _ = est.covariances_
+    assert not hasattr(est.set_params(compute_labels=False).fit(rows), "labels_")
+
+
+def test_the_clusters_of_a_fit_go_on_in_a_stream():
+    est = streaming().fit(TEXTS)
+    ids = est.cluster_ids_
+    est.partial_fit(TEXTS[:10])
+    np.testing.assert_array_equal(est.cluster_ids_[: len(ids)], ids)
+
+
+# -- wrong input
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "predict", "score"])
+def test_a_wider_vocabulary_is_refused_with_the_remedy(method):
+    est = streaming().partial_fit(TEXTS)
+    wide = sparse.hstack([TEXTS, TEXTS], format="csr")
+    before = snapshot(est)
+    with pytest.raises(ValueError, match=r"50 features.*expecting 25 features.*hash the words.*HashingVectorizer"):
+        getattr(est, method)(wide)
+    assert_unchanged(est, before)
+
+
+@pytest.mark.parametrize("likelihood", GAUSSIANS)
+def test_a_row_without_finite_density_is_named_and_ends_the_stream_before_it(likelihood):
+    rows = rows_of(likelihood).copy()
+    rows[100] = 1e200
+    weight = np.ones(150)
+    weight[:20] = 0.0  # the row is the caller's
+    est = streaming(likelihood).partial_fit(rows[:50])
+    with pytest.raises(ValueError, match=r"row 100 of X has no finite density.*rescale X, or remove"):
+        est.partial_fit(rows, sample_weight=weight)
+    assert_same_bits(est, stream(streaming(likelihood), np.vstack([rows[:50], rows[20:100]])), rows[:100])
+    fitted = streaming(likelihood, n_epochs=2).fit(rows[:100])
+    before = snapshot(fitted, rows[:100])
+    for one in (fitted, streaming(likelihood)):
+        with pytest.raises(ValueError, match="row 100 of X has no finite density"):
+            one.fit(rows)
+    assert_unchanged(fitted, before, rows[:100])
+    new = streaming(likelihood)
+    with pytest.raises(ValueError, match="row 0 of X has no finite density"):
+        new.partial_fit(rows[100:])
+    assert_never_fitted(new)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "params", "message"),
+    [
+        ("multinomial", {"discount": 0.0, "tilt": 0.0}, "discount and tilt are both 0.*positive"),
+        ("full", {"discount": 0.0, "tilt": 0.0}, "discount and tilt are both 0"),
+        ("multinomial", {"discount": 0.5, "new_cluster_threshold": 0.4}, "is 0.4.*at least discount=0.5"),
+        ("full", {"mean_prior": np.ones(3)}, r"mean_prior has shape \(3,\), expected \(2,\)"),
+        ("diag", {"mean_prior": [1.0, np.nan]}, "mean_prior contains NaN"),
+        ("full", {"degrees_of_freedom_prior": 1.0}, "degrees_of_freedom_prior is 1.0; it must be greater than 1"),
+        ("full", {"covariance_prior": -np.eye(2)}, "covariance_prior must be symmetric and positive definite"),
+        ("diag", {"covariance_prior": [1.0, 0.0]}, "covariance_prior holds 0.0; all its entries must be positive"),
+        ("diag", {"covariance_prior": np.ones(3)}, r"covariance_prior has shape \(3,\)"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named_and_change_nothing(likelihood, params, message):
+    rows = rows_of(likelihood)
+    new, est = streaming(likelihood), streaming(likelihood).partial_fit(rows)
+    new.set_params(**params)
+    with pytest.raises(ValueError, match=message):
+        new.fit(rows)
+    with pytest.raises(ValueError, match=message):
+        new.partial_fit(rows)
+    assert_never_fitted(new)
+    est.set_params(**params)
+    before = snapshot(est)
+    with pytest.raises(ValueError, match=message):
+        est.fit(rows)
+    assert_unchanged(est, before)
+    if likelihood == "multinomial":  # a Gaussian prior is that of the first call
+        with pytest.raises(ValueError, match=message):
+            est.partial_fit(rows)
+        assert_unchanged(est, before)
+
+
+@pytest.mark.parametrize(("first", "then"), [("multinomial", "full"), ("full", "diag"), ("diag", "multinomial")])
+def test_the_likelihood_of_a_stream_cannot_change(first, then):
+    rows = np.abs(rows_of("full"))
+    est = streaming(first).partial_fit(rows).set_params(likelihood=then)
+    attributes = dict(vars(est))
+    with pytest.raises(ValueError, match=f"likelihood is '{then}', but the stream began with '{first}'"):
+        est.partial_fit(rows)
+    assert vars(est) == attributes
+    assert est.set_params(covariance_prior=None).fit(rows).n_clusters_ > 0
+
+
+# -- counts in every form
+
+
+@pytest.mark.parametrize("likelihood", GAUSSIANS)
+def test_form_of_the_rows_changes_neither_result_nor_data(likelihood):
+    rows = rows_of(likelihood).astype(np.float32).astype(np.float64)  # single precision holds them
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    forms = [frozen, rows.astype(np.float32), np.asfortranarray(rows), rows[::-1].copy()[::-1], rows.tolist()]
+    for n_epochs in EPOCHS.values():
+        est = streaming(likelihood, n_epochs=n_epochs).fit(rows)
+        for form in forms:
+            twin = streaming(likelihood, n_epochs=n_epochs).fit(form)
+            assert_same_bits(est, twin, rows)
+            np.testing.assert_array_equal(twin.predict_proba(form), est.predict_proba(rows))
+    np.testing.assert_array_equal(frozen, rows)
+
+
+@per_method
+@pytest.mark.parametrize("likelihood", GAUSSIANS)
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+def test_unusual_rows_give_valid_clusters(n_features, likelihood, n_epochs):
+    rng = np.random.default_rng(0)
+    some, two = rng.normal(size=(40, n_features)), rng.normal(size=(2, n_features))
+    for rows in (some, 1e6 + some, two, np.repeat(two, 30, axis=0)):
+        with warnings.catch_warnings():
+            # fewer rows than features: the data's covariance, which scales the prior, is singular
+            warnings.filterwarnings("ignore", "the covariance of component 0", RuntimeWarning)
+            est = StreamingNGGPMixture(likelihood, n_epochs=n_epochs).fit(rows)
+        assert_valid(est, rows)
+        assert est.counts_.sum() == pytest.approx(len(rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", GAUSSIANS)
+def test_a_prior_that_is_taken_from_the_data_needs_some(likelihood):
+    rows = rows_of(likelihood)
+    est = StreamingNGGPMixture(likelihood)
+    for weight in (None, np.r_[1.0, 0.0]):
+        n = 1 if weight is None else 2
+        with pytest.raises(ValueError, match=r"1 sample.*mean_prior and covariance_prior, or a larger first block"):
+            est.partial_fit(rows[:n], sample_weight=weight)
+        assert_never_fitted(est)
+    assert streaming(likelihood).partial_fit(rows[:1]).n_clusters_ == 1  # given in full
+    assert StreamingNGGPMixture(likelihood).fit(rows[:1]).n_clusters_ == 1
+
+
+# -- the same bits
+
+
+@per_likelihood
+def test_fit_in_the_order_of_the_data_is_a_stream(likelihood):
+    rows = rows_of(likelihood)
+    params = {"merge_criterion": "responsibility", "merge_threshold": 0.4, "prune_threshold": 0.8, "merge_every": 13}
+    est = streaming(likelihood, shuffle=False, **params).fit(rows)
+    assert_same_bits(est, stream(streaming(likelihood, **params), rows, 7))
+
+
+# -- meta-estimators
+
+
+@per_likelihood
+def test_what_is_far_apart_is_told_apart(likelihood):
+    rows, groups = apart(likelihood)
+    for n_epochs in EPOCHS.values():
+        est = StreamingNGGPMixture(likelihood, n_epochs=n_epochs, random_state=0).fit(rows)
+        assert same_partition(est.labels_, groups)
+        assert est.n_clusters_ == len(set(groups))
+
+
+def test_pipelines_of_text():
+    labels = np.arange(60) % 2
+    counted = make_pipeline(counter(), StreamingNGGPMixture(concentration=1.0, random_state=0))
+    assert same_partition(counted.fit_predict(texts()), labels)
+    assert list(counted.get_feature_names_out()) == ["streamingnggpmixture0", "streamingnggpmixture1"]
+    assert counted.transform(texts(seed=1)).shape == (60, 2)
+    hashed = HashingVectorizer(n_features=2**10, norm=None, alternate_sign=False)
+    est = StreamingNGGPMixture(concentration=1.0)
+    for start in range(0, 60, 20):  # the vocabulary of the later texts need not be known
+        est.partial_fit(hashed.transform(texts()[start : start + 20]))
+    assert same_partition(est.predict(hashed.transform(texts(seed=1))), labels)
+    rows = make_pipeline(StandardScaler(), StreamingNGGPMixture("diag", random_state=0))
+    assert same_partition(rows.fit_predict(apart("diag")[0]), apart("diag")[1])
+
+
+def test_grid_search_chooses_by_held_out_density():
+    grid = {"concentration": [1.0, 100.0], "dirichlet_prior": [0.1, 50.0]}
+    search = GridSearchCV(StreamingNGGPMixture(random_state=0), grid, cv=3).fit(APART)
+    assert search.best_params_["dirichlet_prior"] == 0.1
+    scores = search.cv_results_["mean_test_score"].reshape(2, 2)
+    assert (scores[:, 0] > scores[:, 1] + 1.0).all()
+    assert same_partition(search.predict(APART), GROUPS)
+    pipeline = make_pipeline(counter(), StreamingNGGPMixture())
+    search = GridSearchCV(pipeline, {"streamingnggpmixture__n_epochs": [1, 3]}, cv=2).fit(texts())
+    assert np.isfinite(search.best_score_)

@@ -1,0 +1,23 @@
+"""What a class's docstring says of its parameters and attributes."""
+
+import inspect
+
+
+def entries(cls, section):
+    """Name to (type, text) of a numpydoc section; names that share an entry share its text."""
+    lines = inspect.getdoc(cls).splitlines()
+    start = lines.index(section) + 2
+    out, names = {}, []
+    for line, below in zip(lines[start:], [*lines[start + 1 :], ""], strict=True):
+        if below and set(below) == {"-"}:
+            break
+        if line and not line.startswith(" "):
+            head, _, kind = line.partition(" :")
+            names = head.split(", ")
+            out |= dict.fromkeys(names, (kind.strip(), ""))
+        else:
+            for name in names:
+                kind, text = out[name]
+                # a type may go on in a second line, after a backslash
+                out[name] = (kind, f"{text} {line.strip()}".strip())
+    return out

@@ -1,0 +1,255 @@
+"""Every public estimator in the settings that the contract tests of ``tests/estimators`` try.
+
+A new estimator joins with its lines in ``CASES``; what it promises follows from its methods and parameters, and from
+the few fields of a ``Case`` that cannot be read off it. Its wrong parameters go to ``test_wrong_parameters.py``.
+"""
+
+from dataclasses import dataclass, replace
+
+import cluster_cases
+import mixture_cases
+import numpy as np
+import pytest
+import row_cases
+import topic_cases
+from cluster_cases import LIKELIHOODS, given_prior
+from row_cases import CLOUDS, SCALES
+from sklearn.base import BaseEstimator, clone
+from topic_cases import GIVEN, K, V, X
+
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseSCVB0LDA,
+    StreamingNGGPMixture,
+)
+from sparsemix.clusters._model import GibbsModel, StreamingModel
+from sparsemix.datasets import make_sparse_lda
+from sparsemix.mixture._model import MixtureModel
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+from sparsemix.topics._collapsed.sweep_models import GibbsModel as GibbsTopics
+from sparsemix.topics._collapsed.sweep_models import SecondOrderModel, ZeroOrderModel
+from sparsemix.topics._variational.model import TopicModel
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows, many of them, and what is tried in their place: (rows, weights, message) that calls refuse, and sizes."""
+
+    rows: object
+    many: object
+    bad: dict  # by every call
+    later: dict  # by calls of a fitted estimator
+    sizes: dict
+    sparse: bool
+
+    @property
+    def other(self):
+        """Rows of another kind, of which an old model may be."""
+        return 2 * self.rows[::-1] + (0 if self.sparse else 1.0)
+
+    @property
+    def unread(self):
+        """What readings refuse."""
+        return {name: call[0::2] for name, call in self.later.items() if call[1] is None}
+
+
+_many, _, _ = make_sparse_lda(450, n_features=V, n_components=K, doc_length=15, random_state=2)
+_noise = np.random.default_rng(5).normal(scale=0.1, size=(450, 2))
+COUNTS = Data(X, _many, topic_cases.BAD_CALLS, topic_cases.LATER, topic_cases.SIZES, sparse=True)
+ROWS = Data(
+    CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_cases.LATER, row_cases.SIZES, sparse=False
+)
+AROUND_ZERO = replace(ROWS, rows=SCALES)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An estimator whose fit is short, its data, and what it promises.
+
+    Attributes
+    ----------
+    model : type
+        The methods that a fit is made of are this class's; tests let them fail.
+    same_as_repeated : dict or None
+        Parameters of a start and of batches under which a row of weight two is two rows; None: it never is.
+    keeps_on : bool
+        An interrupt within a later pass leaves what the rows have done by then, and not what the last pass had left.
+    """
+
+    name: str
+    estimator: BaseEstimator
+    data: Data
+    model: type
+    same_as_repeated: dict | None = None
+    keeps_on: bool = False
+
+    def make(self, **params):
+        """A new estimator."""
+        return clone(self.estimator).set_params(**params)
+
+    def fitted(self, **params):
+        """Fitted to the rows."""
+        return self.make(**params).fit(self.data.rows)
+
+    def passes(self, n, **params):
+        """A new estimator that makes so many passes and does not converge."""
+        params |= {name: n for name in ("max_iter", "n_epochs") if self.has(name)}
+        return self.make(**params, **({"tol": 0.0} if self.has("tol") else {}))
+
+    def has(self, *names):
+        """Whether it has all these parameters."""
+        return set(names) <= set(self.estimator.get_params())
+
+    def can(self, *names):
+        """Whether it has all these methods."""
+        return all(hasattr(self.estimator, name) for name in names)
+
+    @property
+    def steps(self):
+        """The methods that a pass is made of, the first of them called first."""
+        names = ("local_step", "accumulate", "global_step"), ("sweep", "recount", "global_step")
+        return names[0] if hasattr(self.model, "local_step") else names[1]
+
+    def assert_valid(self, est, rows):
+        """Everything finite and of its shape, distributions are such, nothing of the rows is lost."""
+        module = {"mixture": mixture_cases, "topics": topic_cases, "clusters": cluster_cases}
+        module[type(est).__module__.split(".")[1]].assert_valid(est, rows)
+
+    def __repr__(self):
+        return self.name
+
+
+def mixture(name, n_components=3, data=ROWS, **params):
+    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 50, "random_state": 0}
+    precisions = np.eye(2) * np.array([[[0.02]], [[0.2]], [[2.0]]])  # of components that differ in nothing else
+    start = {"precisions_init": precisions} if params.get("covariance_type") == "zero_mean" else {}
+    start |= {"means_init": CLOUDS[:n_components], "learning_method": "batch", "candidates": "all"}
+    return Case(name, SparseGaussianMixture(n_components, **(defaults | params)), data, MixtureModel, start)
+
+
+def lda(name, **params):
+    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1, "random_state": 0}
+    start = {"init_params": GIVEN, "learning_method": "batch", "n_restarts": 0}
+    return Case(name, SparseLDA(K, **(defaults | params)), COUNTS, TopicModel, start)
+
+
+def scvb0(name, sampler, learning_method, exclude_own, **params):
+    defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "burn_in": 1,
+                "max_table_age": 10, "n_start_samples": 0, "n_even_samples": 0, "n_init_iter": 1,
+                "random_state": 0}  # fmt: skip
+    params = defaults | {"sampler": sampler, "learning_method": learning_method, "exclude_own": exclude_own} | params
+    start = {"init_params": GIVEN, "learning_method": "memoized", "batch_size": 500} if sampler == "dense" else None
+    return Case(name, SparseSCVB0LDA(K, **params), COUNTS, StochasticCollapsedModel, start)
+
+
+def collapsed(name, method, **params):
+    model = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsTopics}[method]
+    params = {"max_iter": 3, "tol": 0.0, "random_state": 0} | params
+    return Case(name, CollapsedLDA(K, method=method, **params), COUNTS, model)
+
+
+def clusters(name, cls, model, likelihood, **params):
+    data = {"multinomial": COUNTS, "zero_mean": AROUND_ZERO}.get(likelihood, ROWS)
+    params = {"concentration": 1.0, "random_state": 0} | given_prior(likelihood) | params
+    return Case(name, cls(likelihood, **params), data, model, keeps_on=True)
+
+
+def streaming(name, likelihood, **params):
+    params = {"new_cluster_threshold": max(0.3, params.get("discount", 0.0)), "tol": 0.0,
+              "merge_criterion": None} | params
+    return clusters(name, StreamingNGGPMixture, StreamingModel, likelihood, **params)
+
+
+def gibbs(name, likelihood, **params):
+    return clusters(
+        name, GibbsNGGPMixture, GibbsModel, likelihood, **({"max_iter": 4, "burn_in": 2, "thin": 1} | params)
+    )
+
+
+PRIOR = np.array([0.1, 0.2, 0.3, 0.4, 1.0])
+CASES = [
+    mixture("mixture"),
+    mixture("mixture full em", inference="em", learning_method="batch"),
+    mixture("mixture tied", covariance_type="tied", learning_method="batch", mean_prior=[4.0, 5.0]),
+    mixture("mixture tied em", covariance_type="tied", inference="em", learning_method="online"),
+    mixture("mixture diag", covariance_type="diag", learning_method="online"),
+    mixture("mixture diag em", covariance_type="diag", inference="em", n_nonzero=1, init_params="random"),
+    mixture(
+        "mixture spherical sticks", covariance_type="spherical", init_params="kmeans",
+        weight_concentration_prior_type="dirichlet_process",
+    ),
+    mixture(
+        "mixture spherical em", covariance_type="spherical", inference="em", learning_method="online", n_nonzero=None,
+        reg_covar=1e-3, init_params="random_from_data",
+    ),
+    mixture("mixture zero mean", data=AROUND_ZERO, covariance_type="zero_mean", learning_method="batch"),
+    mixture("mixture zero mean em", data=AROUND_ZERO, covariance_type="zero_mean", inference="em"),
+    mixture("mixture candidates", n_components=5, candidates=3),
+    lda("lda"),
+    lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, optimize_priors=True,
+        doc_topic_prior=PRIOR),
+    lda("lda online", learning_method="online", init_params="bregman"),
+    lda("lda hard", n_nonzero=1, init_params="random", warm_documents=False),
+    lda("lda restarts", n_restarts=2, optimize_priors=True),
+    lda("lda dense online", learning_method="online", n_nonzero=None),
+    lda("lda hard batch", learning_method="batch", n_nonzero=1, init_params="bregman", optimize_priors=True),
+    lda("lda dense", n_nonzero=None, init_params="bregman", warm_documents=False),
+    lda("lda given", init_params=GIVEN, learning_method="online"),
+    scvb0("scvb0 mhw", "mhw", "online", "none"),
+    scvb0("scvb0 dense", "dense", "memoized", "document"),
+    scvb0("scvb0 dense online", "dense", "online", "none", init_params="em"),
+    scvb0("scvb0 dense both", "dense", "memoized", "both", doc_topic_prior=PRIOR),
+    scvb0("scvb0 gibbs", "gibbs", "memoized", "document", init_params="uniform"),
+    scvb0("scvb0 gibbs online", "gibbs", "online", "none"),
+    scvb0("scvb0 gibbs after steps", "gibbs", "online", "document", n_start_samples=70),
+    scvb0("scvb0 sparse", "sparse", "memoized", "document"),
+    scvb0("scvb0 sparse online", "sparse", "online", "none", init_params="em"),
+    scvb0("scvb0 sparse after steps", "sparse", "online", "document", n_start_samples=70),
+    scvb0("scvb0 sparse mini-epochs", "sparse", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
+    scvb0("scvb0 mhw memoized", "mhw", "memoized", "document", init_params="em"),
+    scvb0("scvb0 mhw even", "mhw", "memoized", "none", n_even_samples=8),
+    scvb0("scvb0 mhw both", "mhw", "online", "both", init_params="uniform"),
+    scvb0("scvb0 mini-epochs", "mhw", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
+    scvb0("scvb0 dense first", "mhw", "memoized", "document", n_start_samples=70, init_params="bregman"),
+    collapsed("cvb0", "cvb0"),
+    collapsed("cvb0 priors", "cvb0", optimize_priors=True, max_iter=13),
+    collapsed("cvb", "cvb", doc_topic_prior=PRIOR),
+    collapsed("cvb priors", "cvb", optimize_priors=True, max_iter=13),
+    collapsed("gibbs", "gibbs", burn_in=1, thin=1),
+    collapsed("gibbs priors", "gibbs", optimize_priors=True, max_iter=13),
+    *(streaming(f"stream {likelihood}", likelihood) for likelihood in LIKELIHOODS),
+    *(streaming(f"epochs {likelihood}", likelihood, n_epochs=3) for likelihood in LIKELIHOODS),
+    streaming("stream inverse Gaussian", "multinomial", discount=0.5, u_rule="quadrature",
+              merge_criterion="responsibility", merge_every=13, expected_clusters="count"),
+    streaming("stream stable", "full", discount=0.3, tilt=0.0, merge_criterion="similarity", prune_threshold=1.5,
+              merge_every=13, n_nonzero=2, max_components=6),
+    streaming("epochs merged", "diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, n_epochs=3),
+    *(gibbs(f"chain {likelihood}", likelihood) for likelihood in LIKELIHOODS),
+    gibbs("chain stable", "multinomial", discount=0.7, tilt=0.0, init_params="sequential"),
+    gibbs("chain learned", "spherical", discount=0.3, concentration_prior=(2.0, 0.5), max_components=3),
+]  # fmt: skip
+CLASSES = list(dict.fromkeys(type(case.estimator) for case in CASES))
+FIRST = [next(case for case in CASES if type(case.estimator) is cls) for cls in CLASSES]
+
+
+# What the quick tests try: the first of each class and kind of data.
+QUICK = list({(type(case.estimator), case.data.sparse): case for case in reversed(CASES)}.values())
+
+
+def over(cases):
+    """Run a test for each of these cases; those that the quick tests leave out are slow."""
+    marked = [pytest.param(case, id=case.name, marks=[] if case in QUICK else pytest.mark.slow) for case in cases]
+    return pytest.mark.parametrize("case", marked)
+
+
+def with_methods(*names):
+    """The cases that have these methods."""
+    return [case for case in CASES if case.can(*names)]
+
+
+def with_parameters(*names):
+    """The cases that have these parameters."""
+    return [case for case in CASES if case.has(*names)]

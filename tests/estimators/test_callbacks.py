@@ -1,0 +1,124 @@
+"""scikit-learn's callbacks, from 1.9 on: they see every pass, may stop a fit, and may fail."""
+
+import numpy as np
+import pytest
+from estimator_cases import CASES, FIRST, over, with_methods
+from fitted import (
+    assert_never_fitted,
+    assert_same,
+    assert_same_bits,
+    assert_unchanged,
+    attributes,
+    few_passes,
+    readings,
+    snapshot,
+)
+from interruptions import Recorder
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+pytestmark = few_passes
+
+
+@over(CASES)
+def test_callback_is_called_once_a_pass(case):
+    rows, recorder = case.data.rows, Recorder()
+    est = case.passes(3).set_callbacks(recorder).fit(rows)
+    assert recorder.calls == ["setup", "begin fit", *["begin pass", "end pass"] * 3, "end fit", "teardown"]
+    assert recorder.scores[-1] == est.score(rows)  # at the end of the fit the fitted estimator is the result
+    assert len(set(recorder.scores[:3])) >= (2 if case.keeps_on else 3)  # and before, that of its pass, for good
+    for fitted, read in recorder.seen:
+        assert_same(read, readings(fitted, rows))
+    assert_same_bits(clone(est).set_callbacks().fit(rows), est, rows)
+
+
+@over(with_methods("update_from_stats"))
+def test_what_callbacks_see_is_the_fit_of_so_many_passes(case):
+    """Though the fit goes on with its own statistics in place."""
+    rows, recorder = case.data.rows, Recorder()
+    case.passes(3).set_callbacks(recorder).fit(rows)
+    for n, (_, read) in enumerate(recorder.seen[:3], 1):
+        assert_same(readings(case.passes(n).fit(rows), rows), read)
+
+
+@over(CASES)
+def test_callback_may_stop_the_fit(case):
+    rows, recorder = case.data.rows, Recorder(stop_after=2)
+    est = case.passes(50)
+    if case.has("tol"):
+        est.set_params(tol=1e-9)
+    est.set_callbacks(recorder).fit(rows)  # without a warning: the user wanted it so
+    assert est.n_iter_ == len(est.history_) == recorder.calls.count("end pass") == 2
+    assert est.score(rows) == recorder.scores[-1]
+    two = case.passes(2)
+    if case.has("burn_in") and case.has("thin") and est.burn_in is None:
+        two.set_params(burn_in=25)  # half of the passes asked for
+    assert_same_bits(est.set_callbacks(), two.fit(rows), rows)
+
+
+@over(CASES)
+def test_callback_that_fails_later_leaves_the_last_pass(case):
+    rows = case.data.rows
+    for call, n_passes in ((("end pass", 2), 2), (("begin pass", 3), 2)):
+        recorder = Recorder(fail_in=call)
+        est = case.passes(9, **burnt(case)).fit(case.data.other).set_callbacks(recorder)
+        with pytest.raises(RuntimeError, match="the callback fails"):
+            est.fit(rows)
+        assert recorder.calls[-1] == "teardown"
+        assert est.n_iter_ == n_passes
+        wanted = case.passes(n_passes, **burnt(case)).fit(rows)
+        assert_same(readings(wanted, rows), readings(est.set_callbacks(), rows))
+        told, published = attributes(wanted), attributes(est)
+        told.pop("labels_", None)  # they are of a fit that has ended
+        published.pop("labels_", None)
+        assert_same(told, published)
+
+
+def burnt(case):
+    """Samples that do not depend on how many passes are asked for."""
+    return {"burn_in": 1, "thin": 1} if case.has("burn_in", "thin") else {}
+
+
+@over(CASES)
+def test_callback_that_fails_at_the_end_leaves_the_fit(case):
+    rows, recorder = case.data.rows, Recorder(fail_in=("end fit", 1))
+    est = case.passes(3).fit(case.data.other).set_callbacks(recorder)
+    with pytest.raises(RuntimeError, match="the callback fails"):
+        est.fit(rows)
+    assert recorder.calls[-1] == "teardown"
+    assert_same(readings(case.passes(3).fit(rows), rows), readings(est, rows))
+
+
+@over(CASES)
+def test_callback_that_fails_before_the_first_step_restores_the_model(case):
+    for call in ("setup", "begin fit", "begin pass"):
+        recorder = Recorder(fail_in=(call, 1))
+        new, est = case.passes(3).set_callbacks(recorder), case.fitted()
+        with pytest.raises(RuntimeError, match="the callback fails"):
+            new.fit(case.data.rows)
+        assert recorder.calls[-1] == "teardown"
+        assert_never_fitted(new.set_callbacks())
+        est.set_callbacks(Recorder(fail_in=(call, 1)))
+        before = snapshot(est, case.data.rows)
+        with pytest.raises(RuntimeError, match="the callback fails"):
+            est.fit(case.data.other)
+        assert_unchanged(est, before, case.data.rows)
+
+
+@over(FIRST)
+def test_callback_reaches_the_estimator_inside_a_pipeline(case):
+    recorder = Recorder()
+    make_pipeline(FunctionTransformer(accept_sparse=True), case.passes(2).set_callbacks(recorder)).fit(case.data.rows)
+    assert recorder.calls.count("end pass") == 2
+    assert recorder.calls.count("setup") == recorder.calls.count("teardown") == 1
+
+
+@over(FIRST)
+def test_progress_bar_of_sklearn_runs_along(case):
+    pytest.importorskip("rich")
+    recorder = Recorder()
+    est = case.passes(3).set_callbacks(callback.ProgressBar(), recorder).fit(case.data.rows)
+    assert recorder.calls.count("end pass") == est.n_iter_ == 3
+    assert np.isfinite(est.score(case.data.rows))

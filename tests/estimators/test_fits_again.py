@@ -1,0 +1,176 @@
+"""Fits that go on from others, and steps from statistics, wherever those were summed."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from estimator_cases import CASES, over, with_methods, with_parameters
+from fitted import assert_same, assert_same_bits, assert_unchanged, attributes, few_passes, readings, snapshot, sums_of
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+pytestmark = few_passes
+ADDITIVE = with_methods("update_from_stats")
+
+
+@over(with_parameters("warm_start"))
+def test_warm_start_goes_on(case):
+    """Learns further, differs from a fit that begins anew, and gives the same bits again."""
+    rows = case.data.rows
+    est = case.passes(2, warm_start=True).fit(rows)
+    twin = copy.deepcopy(est)
+    assert_same_bits(est.fit(rows), twin.fit(rows), rows)
+    case.assert_valid(est, rows)
+    assert est.n_iter_ == len(est.history_) == 2
+    cold = case.passes(2).fit(rows)
+    with pytest.raises(AssertionError):
+        assert_same(readings(cold, rows), readings(est, rows))
+    assert_same_bits(cold, case.passes(2).fit(rows).fit(rows), rows)  # without warm_start, all anew
+    if hasattr(est, "lower_bound_") and not getattr(est, "optimize_priors", False):
+        assert est.lower_bound_ > cold.lower_bound_ - 1e-6 * abs(cold.lower_bound_)
+
+
+# A chain publishes the mean of its samples, and goes on from the last.
+@over([case for case in with_parameters("warm_start") if getattr(case.estimator, "method", "") != "gibbs"])
+def test_warm_start_without_a_pass_leaves_what_was_fitted(case):
+    rows = case.data.rows
+    est = case.passes(3, warm_start=True).fit(rows)
+    before = readings(est, rows)["score"]
+    est.set_params(max_iter=0).fit(rows)
+    np.testing.assert_allclose(est.score(rows), before, rtol=1e-3)
+    assert (est.n_iter_, est.history_) == (0, [])
+    assert getattr(est, "n_samples_seen_", 0) == 0
+
+
+@over(with_parameters("warm_start"))
+def test_warm_start_of_other_rows_is_valid(case):
+    """More rows or fewer, longer documents or shorter: what is gone on with is scaled to their mass."""
+    rows = case.data.rows
+    stack = sparse.vstack if case.data.sparse else np.vstack
+    est = case.fitted(warm_start=True)
+    for other in (rows[:12], stack([rows, rows]), 7 * rows, case.data.many):
+        again = copy.deepcopy(est).set_params(max_iter=0).fit(other)
+        if case in ADDITIVE:
+            np.testing.assert_allclose(again._fitted.stats["mass"], total(again, other), rtol=1e-6)
+        case.assert_valid(again.set_params(max_iter=2).fit(other), other)
+
+
+def total(est, rows):
+    """What statistics are scaled by: rows, or tokens in collapsed inference."""
+    return float(rows.sum()) if hasattr(est, "sampler_") else rows.shape[0]
+
+
+@over(with_parameters("max_iter"))
+def test_no_pass_leaves_the_start(case):
+    if type(case.estimator)._parameter_constraints["max_iter"][0].left > 0:
+        pytest.skip("a chain makes one sweep at least")
+    rows = case.data.rows
+    est = case.passes(0).fit(rows)
+    case.assert_valid(est, rows)
+    assert (est.n_iter_, est.history_) == (0, [])
+    assert not getattr(est, "converged_", False)
+    assert getattr(est, "n_samples_seen_", 0) == 0
+    assert not hasattr(est, "lower_bound_")
+    if hasattr(est, "components_"):
+        tokens = rows.sum() + est.components_.size * est.topic_word_prior_
+        np.testing.assert_allclose(est.components_.sum(), tokens, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@over(with_parameters("tol"))
+def test_absence_of_convergence_is_warned_of_where_it_was_asked_for(case):
+    rows, est = case.data.rows, case.passes(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if not case.has("covariance_type"):  # as in scikit-learn's mixtures
+            assert not getattr(est.fit(rows), "converged_", False)  # tol=0: as many passes as asked for
+    est.set_params(tol=1e-12)
+    has_end = getattr(est, "learning_method", "") != "online" and getattr(est, "method", "") != "gibbs"
+    if has_end and case.has("max_iter"):
+        with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+            est.fit(rows)
+    else:  # an online fit has no bound, epochs are asked for, a chain has no end
+        est.fit(rows)
+    assert not est.converged_
+    assert est.n_iter_ == 2
+
+
+# -- statistics
+
+
+@over(ADDITIVE)
+@pytest.mark.parametrize("total_samples", [None, 1000])
+def test_partial_fit_is_statistics_and_a_step(case, total_samples):
+    rows, n = case.data.rows, case.data.rows.shape[0]
+    est = case.make(total_samples=total_samples).partial_fit(rows[:30])
+    other = copy.deepcopy(est)
+    for part in (slice(30, 31), slice(31, 45), slice(45, n)):
+        est.partial_fit(rows[part])
+        before = snapshot(other, rows)
+        stats = other.expected_stats(rows[part])
+        assert_unchanged(other, before, rows)  # looking changes nothing
+        assert other.update_from_stats(stats) is other
+        assert_same_bits(est, other, rows)
+    assert (est.n_samples_seen_, est.n_steps_) == (n, 4)
+
+
+# Draws are keyed by the place of a document in its block.
+@over([case for case in ADDITIVE if getattr(case.estimator, "sampler", "dense") == "dense"])
+def test_statistics_of_blocks_add_up(case):
+    """In any order; single precision for topics, and all of them, since small entries go to others of their word."""
+    rows, n = case.data.rows, case.data.rows.shape[0]
+    params = {"n_nonzero": None} if case.has("n_nonzero", "topic_word_prior") else {}
+    est = case.make(**params).partial_fit(rows[:30])
+    whole = dense(est.expected_stats(rows[30:]))
+    parts = [est.expected_stats(rows[a:b]) for a, b in ((45, n), (30, 31), (31, 45))]
+    close = {"rtol": 1e-4, "atol": 1e-4} if case.data.sparse else {"rtol": 1e-9, "atol": 1e-9}
+    total = parts[0] + parts[1] + parts[2]
+    for name, value in dense(total).items():
+        np.testing.assert_allclose(value, whole[name], err_msg=name, **close)
+    before = sums_of(est)
+    est.update_from_stats(total)
+    after = sums_of(est)
+    for name in ("count", "mass", "word_topic", "first", "second"):
+        if name in before:
+            np.testing.assert_allclose(after[name], before[name] + whole[name], err_msg=name, **close)
+    assert est.n_samples_seen_ == n
+
+
+def dense(stats):
+    return {name: value.toarray() if hasattr(value, "toarray") else value for name, value in stats._arrays()}
+
+
+@over(with_methods("partial_fit"))
+def test_a_stream_of_unknown_length_loses_nothing(case):
+    """Whatever its blocks are: nothing of the initial statistics is left after the first, and all rows count."""
+    rows, n = case.data.rows, case.data.rows.shape[0]
+    est = case.make()
+    for part in (slice(0, 40), slice(40, 41), slice(41, n)):
+        est.partial_fit(rows[part])
+        seen = rows[: part.stop]
+        if case in ADDITIVE:
+            np.testing.assert_allclose(est._fitted.stats["mass"], total(est, seen), rtol=1e-6)
+            units = float(seen.sum()) if case.data.sparse else part.stop
+            np.testing.assert_allclose(est._fitted.stats["count"].sum(), units, rtol=1e-4)
+        elif not est.prune_threshold:
+            np.testing.assert_allclose(est.counts_.sum(), part.stop, rtol=1e-9)
+        if hasattr(est, "components_"):
+            totals = np.asarray(seen.sum(axis=0)).ravel()
+            sums = est.components_.sum(axis=0) - est.n_components * est.topic_word_prior_
+            np.testing.assert_allclose(sums, totals, rtol=1e-3, atol=1e-2)
+
+
+@over(CASES)
+def test_more_of_a_stream_is_more_of_the_same(case):
+    """A fit and a stream go on from each other, and a fit forgets the stream."""
+    if not case.can("partial_fit"):
+        assert not hasattr(case.make(), "partial_fit")
+        return
+    rows = case.data.rows
+    est = case.make().partial_fit(rows)
+    assert_same_bits(est.fit(rows), case.fitted(), rows)
+    streamed = est.partial_fit(rows[:30])
+    assert streamed is est
+    assert "history_" not in attributes(est)
+    assert np.isfinite(est.score(rows))

@@ -1,0 +1,177 @@
+"""Rows in every form give the same result and stay as they are; unusual rows and sizes give a valid fit."""
+
+import numpy as np
+import pytest
+import row_cases
+import topic_cases
+from estimator_cases import CASES, over, with_methods, with_parameters
+from fitted import assert_same, assert_same_bits, few_passes, said
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from topic_cases import state_of
+
+pytestmark = few_passes
+
+
+def everything(case, rows):
+    """What fits, with and without weights, streams and readings give for rows in some form."""
+    est = case.make().fit(rows)
+    out = said(est, rows)
+    if case.can("partial_fit"):
+        streamed = said(case.make().partial_fit(rows), rows)
+        out |= {f"{name} of a stream": value for name, value in streamed.items()}
+    weighed = said(case.make().fit(rows, sample_weight=np.arange(case.data.rows.shape[0])), rows)
+    return out | {f"{name} with weights": value for name, value in weighed.items()}
+
+
+# Of those that read counts, one of each way to read and to start.
+READ = """lda, lda priors, lda online, scvb0 mhw, scvb0 dense, scvb0 sparse, scvb0 mini-epochs, cvb0, cvb, gibbs,
+    stream multinomial, epochs multinomial, chain multinomial""".replace("\n   ", "").split(", ")
+READING = [case for case in CASES if not case.data.sparse or case.name in READ]
+
+
+@over(READING)
+def test_form_of_the_rows_changes_neither_result_nor_data(case, tmp_path):
+    forms = topic_cases.FORMS if case.data.sparse else row_cases.forms(case.data.rows, tmp_path)
+    wanted = everything(case, case.data.rows)
+    for name, rows in forms.items():
+        before = state_of(rows) if case.data.sparse else np.array(rows)
+        assert_same(wanted, everything(case, rows))
+        after = state_of(rows) if case.data.sparse else np.array(rows)
+        for a, b in zip(before, after, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+@over([case for case in CASES if case.data.sparse])
+def test_booleans_are_counts_of_one(case):
+    binary = case.data.rows.toarray() > 0
+    want = case.make().fit(binary.astype(float))
+    assert_same_bits(want, case.make().fit(binary), binary.astype(float))
+    assert_same_bits(want, case.make().fit(sparse.csr_array(binary)), binary.astype(float))
+
+
+def shrunk(case, rows):
+    """An estimator whose parameters fit the shape of some rows: mixtures need as many rows as components."""
+    params = {}
+    if case.has("covariance_type"):
+        params = {"n_components": min(case.estimator.n_components, rows.shape[0]), "mean_prior": None}
+    elif case.has("mean_prior"):
+        params = {"mean_prior": None, "covariance_prior": None}
+    elif case.has("topic_word_prior") and not isinstance(case.estimator.init_params, str):
+        params = {"init_params": "random"}
+    return case.make(**params)
+
+
+@pytest.mark.filterwarnings("ignore:the covariance of component:RuntimeWarning")
+@over(CASES)
+def test_unusual_rows_and_sizes(case):
+    """One row, one feature, fewer rows than components, constant columns: the shapes of ``Data.sizes``."""
+    for rows in case.data.sizes.values():
+        est = shrunk(case, rows)
+        if case.has("inference") and est.inference == "em":
+            est.set_params(reg_covar=1e-3 * max(1.0, float(np.var(rows))))  # nothing else keeps a variance from zero
+        case.assert_valid(est.fit(rows), rows)
+        if hasattr(est, "counts_") and not getattr(est, "prune_threshold", None):
+            np.testing.assert_allclose(est.counts_.sum(), rows.shape[0], rtol=1e-9)  # no row is lost
+
+
+@over([case for case in with_methods("partial_fit") if case.data.sparse])
+@pytest.mark.parametrize("total_samples", [None, 100])
+def test_unusual_blocks_of_a_stream(case, total_samples):
+    for rows in case.data.sizes.values():
+        est = shrunk(case, rows)
+        if case.has("total_samples"):
+            est.set_params(total_samples=total_samples)
+        est.partial_fit(rows)
+        for n in range(min(3, rows.shape[0])):
+            est.partial_fit(rows[[n]])
+        resp = est.transform(rows)
+        assert np.isfinite(resp).all()
+        np.testing.assert_allclose(resp.sum(axis=1), 1.0, rtol=1e-9)
+        assert np.isfinite(est.components_ if hasattr(est, "components_") else est.means_).all()
+
+
+def starts(case):
+    """The starts that have a name."""
+    (options,) = (c for c in type(case.estimator)._parameter_constraints["init_params"] if hasattr(c, "options"))
+    return sorted(options.options)
+
+
+@over([case for case in with_parameters("init_params") if case.data.sparse])
+def test_unusual_counts_from_every_start_with_few_and_many_components(case):
+    ks = [{"n_components": k, "doc_topic_prior": None} for k in (1, 3, 40)] if case.has("n_components") else [{}]
+    for init_params in starts(case):
+        for params in ks:
+            for rows in case.data.sizes.values():
+                est = case.make(init_params=init_params, **params)
+                case.assert_valid(est.fit(rows), rows)
+
+
+@over(CASES)
+def test_one_component_is_all(case):
+    rows = case.data.rows
+    params = {"n_components" if case.has("n_components") else "max_components": 1}
+    params |= {"doc_topic_prior": 0.3, "init_params": "random"} if case.can("topic_table") else {}
+    params |= {"candidates": "all"} if case.has("candidates") else {}
+    params |= {"merge_criterion": None, "prune_threshold": None} if case.has("prune_threshold") else {}
+    est = case.make(**params).fit(rows)
+    case.assert_valid(est, rows)
+    for name in ("transform", "predict_proba"):
+        if hasattr(est, name):
+            np.testing.assert_allclose(getattr(est, name)(rows), 1.0, rtol=1e-12)
+    if hasattr(est, "predict"):
+        np.testing.assert_array_equal(est.predict(rows), 0)
+    if hasattr(est, "topic_weights_"):
+        np.testing.assert_array_equal(est.topic_weights_, [1.0])
+        if getattr(est, "learning_method", None) != "online":
+            totals = np.asarray(rows.sum(axis=0)).ravel() + est.topic_word_prior_
+            np.testing.assert_allclose(est.components_[0], totals, rtol=1e-5)
+    else:
+        np.testing.assert_allclose(est.weights_ / est.weights_.sum(), [1.0])
+
+
+@over(with_parameters("n_nonzero", "n_components"))
+def test_more_responsibilities_than_components_are_all_of_them(case):
+    rows = case.data.rows
+    params = {"candidates": "all"} if case.has("candidates") else {}
+    k = case.estimator.n_components
+    wanted = case.make(n_nonzero=k, **params).fit(rows)
+    for n_nonzero in (k + 1, 100, None):
+        est = case.make(n_nonzero=n_nonzero, **params).fit(rows)
+        assert_same_bits(wanted, est, rows)
+
+
+@over([case for case in CASES if case.data.sparse and getattr(case.estimator, "method", "") != "gibbs"])
+def test_huge_small_and_real_valued_counts(case):
+    rows = case.data.rows
+    for other in (rows * 1e-3, rows * 0.3, rows * 1e7, TfidfTransformer().fit_transform(rows)):
+        est = case.make().fit(other)
+        case.assert_valid(est, other)
+        assert np.isfinite(est.score(other))
+
+
+@over([case for case in CASES if case.data.sparse])
+def test_mostly_empty_documents(case):
+    """Batches without any token say nothing and change nothing."""
+    rows = np.zeros((40, topic_cases.V))
+    rows[17] = case.data.rows.toarray()[0]
+    params = {"batch_size": 7} if case.has("batch_size") else {}
+    for form in (rows, sparse.csr_array(rows)):
+        case.assert_valid(case.make(**params).fit(form), rows)
+
+
+@over([case for case in with_methods("partial_fit") if case.data.sparse])
+def test_block_of_empty_documents_changes_nothing(case):
+    """Those that are stored as zeros too."""
+    rows = case.data.rows
+    stored = sparse.csr_array((np.zeros(3, np.float32), np.arange(3), np.arange(4)), shape=(3, rows.shape[1]))
+    for total_samples in (None, 1000) if case.has("total_samples") else (None,):
+        params = {"total_samples": total_samples} if case.has("total_samples") else {}
+        est = case.make(**params).partial_fit(rows)
+        before = said(est, rows)
+        for empty in (sparse.csr_array((3, rows.shape[1]), dtype=np.float32), stored):
+            est.partial_fit(empty)
+            if hasattr(est, "sampler_"):  # whose mass are tokens; where it is documents, three of them are not nothing
+                est.update_from_stats(est.expected_stats(empty))
+                est.update_from_stats(est.expected_stats(empty), learning_rate=1.0)
+        assert_same(before, said(est, rows), but=("n_samples_seen_", "n_steps_"))

@@ -1,0 +1,176 @@
+"""scikit-learn's own checks, of several settings a class; an expected failure carries its reason."""
+
+import numpy as np
+import pytest
+from estimator_cases import CLASSES
+from fitted import few_passes
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseSCVB0LDA,
+    StreamingNGGPMixture,
+)
+from sparsemix._estimator.checks import check_counts
+
+AS_A_CLASSIFIER = "predict_proba has a column for each cluster found, and the check wants the four of a classifier"
+NOT_FOR_COUNTS = "the rows are blobs around zero, and the likelihood is one of counts"
+NOT_FOR_MEANS = "the rows are blobs with different means, and the likelihood has mean zero"
+ONE_ARRIVAL = "a row of weight w comes once with mass w: it is not w rows, each of which may open a cluster"
+IN_ORDER = (
+    "a sweep visits the copies of a document one after the other, and the start draws responsibilities for each; "
+    "test_weight_of_two_is_two_documents_in_the_end asserts that both end at the same topics"
+)
+DRAWN = (
+    "the start draws rows or noise, and batches are random: one row of weight 2 and two rows of weight 1 take other "
+    "random numbers, hence other components; with a given start and one batch the fits are equal, which "
+    "test_rows_of_weight_two_are_two_rows asserts"
+)
+DENSE, SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+
+
+def expected_failures(est):
+    """Checks that the model contradicts, and why."""
+    if isinstance(est, (StreamingNGGPMixture, GibbsNGGPMixture)):
+        return expected_failures_of_clusters(est)
+    if est.n_components == 1:  # nothing that is drawn matters
+        return {}
+    if isinstance(est, SparseGaussianMixture) and est.covariance_type != "zero_mean":
+        if est.init_params != "random_from_data":  # k-means finds the same few clusters of either
+            return {}
+    reason = IN_ORDER if isinstance(est, CollapsedLDA) else DRAWN
+    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, CollapsedLDA))
+    return {DENSE: reason} | ({SPARSE: reason} if topics else {})
+
+
+def expected_failures_of_clusters(est):
+    sparse_checks = ["check_estimator_sparse_array", "check_estimator_sparse_matrix"]
+    failing = dict.fromkeys(sparse_checks, AS_A_CLASSIFIER) if est.likelihood in ("auto", "multinomial") else {}
+    if est.likelihood == "multinomial":
+        names = ["check_clustering"]
+        if isinstance(est, StreamingNGGPMixture):
+            names.append("check_clusterer_compute_labels_predict")
+        return failing | dict.fromkeys(names, NOT_FOR_COUNTS)
+    return failing | {DENSE: ONE_ARRIVAL} | ({"check_clustering": NOT_FOR_MEANS} if est.likelihood == "zero_mean" else {})
+
+
+# The first of each class stands for it in the quick tests.
+MIXTURES = [
+    SparseGaussianMixture(),
+    SparseGaussianMixture(3, n_nonzero=2, covariance_type="full", learning_method="batch", max_iter=20),
+    SparseGaussianMixture(3, n_nonzero=1, covariance_type="diag", inference="em", learning_method="batch", max_iter=20),
+    SparseGaussianMixture(3, n_nonzero=2, covariance_type="spherical", learning_method="online", max_iter=5),
+    SparseGaussianMixture(3, n_nonzero=2, covariance_type="tied", inference="em", max_iter=20),
+    SparseGaussianMixture(3, n_nonzero=2, covariance_type="zero_mean", batch_size=8, max_iter=20),
+    SparseGaussianMixture(
+        3, n_nonzero=2, weight_concentration_prior_type="dirichlet_process", init_params="kmeans", max_iter=20
+    ),
+    SparseGaussianMixture(
+        3, n_nonzero=None, inference="em", learning_method="online", reg_covar=1e-3, init_params="random_from_data",
+        max_iter=5, n_jobs=2,
+    ),
+]  # fmt: skip
+LDA = [
+    SparseLDA(4),
+    SparseLDA(4, n_nonzero=2, learning_method="batch", n_init_iter=1),
+    SparseLDA(4, n_nonzero=1, learning_method="online", n_init_iter=1, max_iter=2),
+    SparseLDA(4, n_nonzero=None, learning_method="batch", init_params="random", tol=1e-2),
+    SparseLDA(4, n_nonzero=2, init_params="bregman", n_restarts=2, batch_size=8),
+    SparseLDA(4, n_nonzero=3, optimize_priors=True, init_params="random", n_jobs=2, warm_documents=False, tol=1e-2),
+    SparseLDA(3, n_nonzero=1, doc_topic_prior=0.5, init_params="random", total_samples=100, max_iter=3),
+    SparseLDA(1, n_init_iter=1),
+]
+SCVB0 = [
+    SparseSCVB0LDA(4, max_iter=4),
+    SparseSCVB0LDA(
+        4, sampler="dense", learning_method="memoized", exclude_own="document", init_params="em", max_iter=4
+    ),
+    SparseSCVB0LDA(4, sampler="dense", learning_method="online", exclude_own="none", init_params="random", max_iter=5),
+    SparseSCVB0LDA(3, sampler="mhw", learning_method="memoized", exclude_own="both", init_params="random", max_iter=5),
+    SparseSCVB0LDA(3, sampler="mhw", learning_method="online", exclude_own="none", init_params="uniform", max_iter=5,
+                   batch_size=5, mini_epoch_size=10, mini_epoch_passes=2, n_jobs=2),
+    SparseSCVB0LDA(3, sampler="dense", learning_method="online", init_params="uniform", total_samples=100, max_iter=3),
+    SparseSCVB0LDA(
+        4, sampler="mhw", learning_method="memoized", n_start_samples=9, batch_size=8, init_params="bregman", max_iter=3
+    ),
+    SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
+    SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", exclude_own="none", max_iter=4),
+    SparseSCVB0LDA(4, sampler="sparse", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
+    SparseSCVB0LDA(4, sampler="sparse", learning_method="memoized", exclude_own="none", max_iter=4),
+    SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
+]  # fmt: skip
+COLLAPSED = [
+    CollapsedLDA(4),
+    CollapsedLDA(4, method="cvb", topic_word_prior=0.1),
+    CollapsedLDA(3, method="cvb0", optimize_priors=True, max_iter=30),
+    CollapsedLDA(3, method="cvb", optimize_priors=True, max_iter=15),
+    CollapsedLDA(1),
+]
+STREAMS = [
+    StreamingNGGPMixture(),
+    StreamingNGGPMixture(n_epochs=5),
+    StreamingNGGPMixture(concentration=1.0, discount=0.5, merge_criterion="bayes_factor", merge_every=5),
+    StreamingNGGPMixture(discount=0.7, tilt=0.0, merge_criterion="similarity", prune_threshold=1.5, merge_every=5),
+    StreamingNGGPMixture(
+        discount=0.5, u_rule="quadrature", expected_clusters="count", merge_criterion="responsibility", merge_every=5
+    ),
+    StreamingNGGPMixture(n_nonzero=1, max_components=3, n_epochs=5, merge_criterion="responsibility"),
+    StreamingNGGPMixture("full"),
+    StreamingNGGPMixture("full", n_epochs=5, discount=0.5, u_rule="quadrature", max_components=4),
+    StreamingNGGPMixture("diag", n_epochs=5),
+    StreamingNGGPMixture("spherical", discount=0.7, tilt=0.0, prune_threshold=1.0, merge_every=10),
+    StreamingNGGPMixture("zero_mean", n_epochs=3),
+]
+CHAINS = [
+    GibbsNGGPMixture(max_iter=20),
+    GibbsNGGPMixture(max_iter=20, discount=0.7, tilt=0.0, init_params="sequential"),
+    GibbsNGGPMixture(max_iter=20, concentration_prior=(2.0, 0.5), max_components=3),
+    GibbsNGGPMixture("full", max_iter=40, concentration_prior=(2.0, 0.5)),
+    GibbsNGGPMixture("diag", max_iter=20),
+    GibbsNGGPMixture("spherical", max_iter=20, discount=0.5, max_components=3),
+    GibbsNGGPMixture("zero_mean", max_iter=20, init_params="sequential"),
+]
+# Most of the checks fit real numbers, of which Gibbs sampling sees tenths as its tokens here.
+WHOLE = [
+    CollapsedLDA(3, method="gibbs", max_iter=20),
+    CollapsedLDA(3, method="gibbs", max_iter=30, optimize_priors=True),
+]
+SETTINGS = [MIXTURES, LDA, SCVB0, COLLAPSED, STREAMS, CHAINS]
+
+
+def test_every_class_is_checked():
+    assert [type(settings[0]) for settings in SETTINGS] == CLASSES
+
+
+@few_passes
+@parametrize_with_checks([settings[0] for settings in SETTINGS], expected_failed_checks=expected_failures)
+def test_first_setting(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@few_passes
+@parametrize_with_checks(
+    [est for settings in SETTINGS for est in settings[1:]], expected_failed_checks=expected_failures
+)
+def test_other_settings(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(WHOLE, expected_failed_checks=expected_failures)
+def test_settings_of_whole_counts(estimator, check, monkeypatch):
+    def whole_counts(*args, **kwargs):
+        rows = check_counts(*args, **kwargs)
+        if sparse.issparse(rows):
+            rows = rows.copy()
+            rows.data = np.floor(10 * rows.data)
+            return rows
+        return np.floor(10 * np.array(rows))
+
+    monkeypatch.setattr("sparsemix.topics._collapsed.collapsed_lda.check_counts", whole_counts)
+    check(estimator)

@@ -1,0 +1,147 @@
+"""Wrong values of every parameter of every estimator are named, and change nothing."""
+
+import numpy as np
+import pytest
+from estimator_cases import CLASSES, FIRST
+from fitted import assert_holds, assert_never_fitted, assert_unchanged, few_passes, snapshot
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseSCVB0LDA,
+    StreamingNGGPMixture,
+)
+
+pytestmark = few_passes
+
+# What no estimator takes, by the name of the parameter.
+WRONG = {
+    "burn_in": [-1, 1.5],
+    "batch_size": [0, -1, 10.5],
+    "candidates": [0, -1, 2.5, "nearest", None],
+    "candidates_init": ["some", 3],
+    "compute_labels": ["yes", 2],
+    "concentration": [0, -1.0, np.nan, "auto"],
+    "concentration_prior": [1.0, [1.0, 1.0], "gamma"],
+    "covariance_prior": [0, -1.0, "auto"],
+    "covariance_type": ["round", None],
+    "degrees_of_freedom_prior": [0, -1.0, "auto"],
+    "dirichlet_prior": [0, -1.0, np.nan, None],
+    "discount": [-0.1, 1.0, np.nan, None],
+    "doc_topic_prior": [0, -1.0, np.nan, np.inf, "auto"],
+    "doc_update_tol": [-0.1, np.nan],
+    "early_stopping": ["yes", 2],
+    "evaluate_every": [1.5, None],
+    "evaluation_tol": [-0.1, np.nan, None],
+    "exclude_own": ["word", None, True],
+    "expected_clusters": ["all", None],
+    "half_life": [0.0, -1.0, "auto"],
+    "inference": ["gibbs", None],
+    "init_params": ["magic", None, 3],
+    "init_size": [0, -5, 1.5],
+    "learning_decay": [0.0, -0.5, 1.5, np.nan],
+    "learning_method": ["svi", None],
+    "learning_offset": [-1.0, np.nan],
+    "likelihood": ["tied", "poisson", None],
+    "local_decay": [0.0, 1.5, np.nan],
+    "local_offset": [-1.0, np.nan],
+    "max_components": [0, -1, 1.5],
+    "max_doc_update_iter": [0, 1.5],
+    "max_iter": [-1, 1.5, None],
+    "max_table_age": [0, 1.5],
+    "mean_precision_prior": [0, -1.0, "auto"],
+    "mean_prior": [1.0, "zero"],
+    "means_init": [1.0, "zero"],
+    "merge_criterion": ["evidence", True],
+    "merge_every": [0, -1, 1.5, None],
+    "merge_threshold": ["high", [1.0]],
+    "method": ["vb", None],
+    "mini_epoch_passes": [0, 1.5, None],
+    "mini_epoch_size": [0, 1.5],
+    "n_chains": [0, -1, 1.5, None],
+    "n_components": [0, -1, 2.5, "many", None],
+    "n_epochs": [0, -1, 1.5, None],
+    "n_even_samples": [-1, 1.5, None],
+    "n_init": [0, -1, 1.5, None],
+    "n_init_iter": [-1, 1.5],
+    "n_iter_no_change": [0, 1.5, None],
+    "n_jobs": [1.5, "all"],
+    "n_nonzero": [0, -1, 2.5, "all"],
+    "n_restarts": [-1, 0.5],
+    "n_samples": [0, -1, 1.5, None],
+    "n_start_samples": [-1, 1.5],
+    "new_cluster_threshold": [-0.1, 1.1, "auto"],
+    "optimize_priors": ["yes", 2],
+    "precisions_init": [1.0, "one"],
+    "prune_threshold": [-1.0, "auto"],
+    "random_state": ["seed", -1.5],
+    "reg_covar": [-1e-6, np.nan, None],
+    "sampler": ["lda", None],
+    "shuffle": ["yes", 2],
+    "sparsity": [-0.1, 1.5, np.nan],
+    "split_merge": ["yes", None],
+    "thin": [0, -1, 1.5, None],
+    "tilt": [-1.0, np.nan, None],
+    "tol": [-1.0, np.nan],
+    "topic_word_prior": [0, -1.0, np.nan, np.inf, "auto", [0.1, 0.1]],
+    "total_samples": [0, -1, np.nan, np.inf],
+    "u_rule": ["mean", None],
+    "verbose": [-1, "loud"],
+    "warm_documents": [-1, "cold", 1.5],
+    "warm_start": ["yes", 2],
+    "weight_concentration_prior": [0, -1.0, np.nan, "auto"],
+    "weight_concentration_prior_type": ["process", None],
+    "weights_init": [1.0, "even"],
+}
+# What some do and others do not.
+ALSO_WRONG = {
+    (SparseGaussianMixture, "tol"): [None],
+    (SparseLDA, "tol"): [None],
+    (StreamingNGGPMixture, "tol"): [None],
+    (SparseSCVB0LDA, "burn_in"): [None],
+    (SparseSCVB0LDA, "learning_method"): ["batch"],
+    (SparseLDA, "n_init_iter"): [0],
+    (SparseSCVB0LDA, "n_init_iter"): [0],
+    (CollapsedLDA, "init_params"): ["em"],
+    (GibbsNGGPMixture, "init_params"): ["random"],
+    (GibbsNGGPMixture, "max_iter"): [0],
+}
+
+
+def test_every_parameter_has_wrong_values_above():
+    assert set(WRONG) == {name for cls in CLASSES for name in cls().get_params()}
+    assert all(name in cls().get_params() for cls, name in ALSO_WRONG)
+
+
+def calls():
+    for case in FIRST:
+        cls = type(case.estimator)
+        for name in case.estimator.get_params():
+            yield pytest.param(case, name, [*WRONG[name], *ALSO_WRONG.get((cls, name), [])], id=f"{case.name}-{name}")
+
+
+@pytest.mark.parametrize(("case", "name", "values"), list(calls()))
+def test_invalid_parameter_is_named(case, name, values):
+    rows, fitted = case.data.rows, case.fitted()
+    before, valid = snapshot(fitted, rows), case.estimator.get_params()[name]
+    message = f"'{name}' parameter of {type(case.estimator).__name__}"
+    for value in values:
+        new = case.make().set_params(**{name: value})
+        for call in (new.fit, *([new.partial_fit] if case.can("partial_fit") else []), fitted.fit):
+            fitted.set_params(**{name: value})
+            with pytest.raises(InvalidParameterError, match=message):
+                call(rows)
+        assert_never_fitted(new)
+        assert_holds(fitted.set_params(**{name: valid}), before)
+    assert_unchanged(fitted, before, rows)
+
+
+@pytest.mark.parametrize("case", FIRST, ids=lambda case: case.name)
+def test_unknown_parameters_are_refused(case):
+    """Those that are missing on purpose too: a sweep, and rows in their order, are one thread."""
+    for name in ("n_topics", "n_clusters", *([] if case.has("n_jobs") else ["n_jobs"])):
+        with pytest.raises(ValueError, match=name):
+            case.make().set_params(**{name: 2})

@@ -1,0 +1,83 @@
+"""What a fitted estimator says of itself and of rows, and comparisons of it to the bit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+# Fits of a few passes on purpose: they are compared with each other, not brought to convergence.
+few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+READERS = ("transform", "predict", "predict_proba", "predict_sparse_proba", "score_samples", "score")
+
+
+def attributes(est):
+    """Fitted attributes by name, those that are made on demand too; passes without their seconds."""
+    out = {}
+    for name in dir(est):
+        if name.endswith("_") and not name.startswith("_") and hasattr(est, name):
+            out[name] = getattr(est, name)
+    if "history_" in out:
+        out["history_"] = [{key: record[key] for key in record if key != "seconds"} for record in out["history_"]]
+    return out
+
+
+def readings(est, rows):
+    """What an estimator says of rows, by the method that says it."""
+    out = {name: getattr(est, name)(rows) for name in READERS if hasattr(est, name)}
+    if hasattr(est, "expected_stats"):
+        out |= {f"expected {name}": value for name, value in est.expected_stats(rows)._arrays()}
+    return {name: value.toarray() if hasattr(value, "toarray") else value for name, value in out.items()}
+
+
+def said(est, rows):
+    """Everything."""
+    return attributes(est) | readings(est, rows)
+
+
+def assert_same(first, second, but=()):
+    """Two dictionaries of values have the same names and the same bits."""
+    assert sorted(first) == sorted(second)
+    for name, value in first.items():
+        if name in but:
+            continue
+        if isinstance(value, (np.ndarray, np.generic)):
+            np.testing.assert_array_equal(value, second[name], strict=True, err_msg=name)
+        else:
+            np.testing.assert_equal(value, second[name], err_msg=name)
+
+
+def assert_same_bits(first, second, rows, but=()):
+    """Two estimators say the same, but for some names."""
+    assert_same(said(first, rows), said(second, rows), but)
+
+
+def snapshot(est, rows):
+    """What an estimator holds and says, to compare with later."""
+    before = said(est, rows)
+    return dict(vars(est)), before
+
+
+def assert_holds(est, before):
+    """It holds the same objects."""
+    held, _ = before
+    assert list(vars(est)) == list(held)
+    assert [name for name, value in vars(est).items() if value is not held[name]] == []
+
+
+def assert_unchanged(est, before, rows):
+    """It holds the same objects and says the same."""
+    assert_holds(est, before)
+    assert_same(before[1], said(est, rows))
+
+
+def assert_never_fitted(est):
+    """Nothing but parameters."""
+    assert sorted(vars(est)) == sorted(est.get_params())
+    assert attributes(est) == {}
+
+
+def sums_of(est):
+    """The statistics that an estimator holds, read without folding a pending factor in, which moves last bits."""
+    stats = est._fitted.stats.copy()
+    out = {name: stats[name] for name, _ in stats._arrays()}
+    return {name: value.toarray() if sparse.issparse(value) else value for name, value in out.items()}

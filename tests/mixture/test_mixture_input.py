@@ -1,0 +1,187 @@
+"""Wrong input of mixtures: priors and starts of the wrong shape, too few rows, rows too extreme."""
+
+import signal
+
+import numpy as np
+import pytest
+from fitted import assert_never_fitted, assert_unchanged, snapshot
+from interruptions import fail_at
+from scipy import sparse
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._engine.monitor import Monitor
+
+# Fits of a few passes: what they leave behind is looked at, not how far they came.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+K, D = 3, 2
+X = np.random.default_rng(0).standard_normal((60, D)) + np.repeat([[-3, 0], [3, 0], [0, 4]], 20, axis=0)
+
+
+def mixture(**params):
+    return SparseGaussianMixture(K, **({"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "random_state": 0} | params))
+
+
+TOO_FEW = {
+    "few rows": (X[:2], None, r"2 rows.*n_components=3.*n_components"),
+    "few weighted rows": (X, np.r_[np.ones(2), np.zeros(58)], r"2 rows with positive weight.*n_components=3"),
+}
+
+
+def matrix_with(value, row):
+    out = np.full((60, K), 1 / K)
+    out[row] = value
+    return out
+
+
+BAD_PARAMETERS = {
+    "dof too small": ({"degrees_of_freedom_prior": 1.0}, "degrees_of_freedom_prior is 1.0; it must be greater than 1"),
+    "long mean": ({"mean_prior": np.zeros(3)}, r"mean_prior has shape \(3,\), expected \(2,\)"),
+    "NaN mean": ({"mean_prior": [np.nan, 0.0]}, "mean_prior contains NaN"),
+    "wide covariance": ({"covariance_prior": np.eye(3)}, r"covariance_prior has shape \(3, 3\), expected \(2, 2\)"),
+    "indefinite": ({"covariance_prior": -np.eye(D)}, "covariance_prior must be.*positive definite"),
+    "asymmetric": ({"covariance_prior": [[1.0, 0.5], [0.0, 1.0]]}, "covariance_prior must be symmetric"),
+    "zero variance": ({"covariance_type": "diag", "covariance_prior": [1.0, 0.0]}, "covariance_prior.*positive"),
+    "spherical matrix": ({"covariance_type": "spherical", "covariance_prior": -2.0}, "covariance_prior"),
+    "few weights": ({"weights_init": [0.5, 0.5]}, r"weights_init has shape \(2,\), expected \(3,\)"),
+    "weights sum": ({"weights_init": [0.5, 0.5, 0.5]}, "weights_init.*sum to one.*1.5"),
+    "negative weights": ({"weights_init": [1.5, -0.5, 0.0]}, "weights_init must not be negative"),
+    "few means": ({"means_init": np.zeros((2, D))}, r"means_init has shape \(2, 2\), expected \(3, 2\)"),
+    "infinite means": ({"means_init": np.full((K, D), np.inf)}, "means_init contains infinity"),
+    "few precisions": ({"precisions_init": np.eye(D)}, r"precisions_init has shape \(2, 2\), expected \(3, 2, 2\)"),
+    "indefinite precisions": ({"precisions_init": -np.ones((K, 1, 1)) * np.eye(D)}, "precisions_init.*positive def"),
+    "wide responsibilities": ({"init_params": np.ones((60, 4))}, "init_params has 4 columns.*3 components"),
+    "short responsibilities": ({"init_params": np.ones((59, K))}, "init_params has 59 rows.*60 rows of X"),
+    "long responsibilities": ({"init_params": np.ones((61, K))}, "init_params has 61 rows.*60 rows of X"),
+    "empty responsibility": ({"init_params": matrix_with(0.0, 23)}, "row 23 of init_params.*non-negative"),
+    "negative responsibility": ({"init_params": matrix_with([2.0, -1.0, 0.0], 23)}, "row 23 of init_params"),
+    "empty sparse row": ({"init_params": sparse.csr_array(matrix_with(0.0, 23))}, "row 23 of init_params"),
+    "n_init": ({"learning_method": "online", "n_init": 2}, "n_init > 1 needs a lower bound.*n_init=1"),
+}
+
+
+# -- each mistake is named
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_predict"])
+@pytest.mark.parametrize("name", TOO_FEW)
+def test_fewer_rows_than_components_are_refused(name, method):
+    rows, sample_weight, message = TOO_FEW[name]
+    new, est = mixture(), mixture().fit(X)
+    before = snapshot(est, X)
+    with pytest.raises(ValueError, match=message):
+        getattr(new, method)(rows, sample_weight=sample_weight)
+    assert_never_fitted(new)
+    if method == "partial_fit":  # later blocks may be of any length
+        assert est.partial_fit(rows, sample_weight=sample_weight).n_samples_seen_ == 62
+    else:
+        with pytest.raises(ValueError, match=message):
+            getattr(est, method)(rows, sample_weight=sample_weight)
+        assert_unchanged(est, before, X)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(name, "fit") for name in BAD_PARAMETERS] + [(name, "partial_fit") for name in BAD_PARAMETERS if name != "n_init"],
+)
+def test_bad_parameters_are_named_and_change_nothing(name, method):
+    params, message = BAD_PARAMETERS[name]
+    est = mixture().set_params(**params)
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        getattr(est, method)(X)
+    assert_never_fitted(est)
+    if method == "fit":
+        est = mixture().fit(X)
+        before = snapshot(est, X)
+        with pytest.raises(ValueError, match=f"(?s){message}"):
+            est.set_params(**params).fit(X)
+        est.set_params(**mixture().get_params())
+        assert_unchanged(est, before, X)
+
+
+@pytest.mark.parametrize(
+    ("covariance_type", "least"), [("full", 1), ("tied", 1), ("zero_mean", 1), ("diag", 0), ("spherical", 0)]
+)
+def test_least_degrees_of_freedom(covariance_type, least):
+    est = mixture(covariance_type=covariance_type, degrees_of_freedom_prior=least + 0.1).fit(X)
+    assert np.isfinite(est.score(X))
+    if least:
+        with pytest.raises(ValueError, match="degrees_of_freedom_prior"):
+            est.set_params(degrees_of_freedom_prior=least).fit(X)
+
+
+@pytest.mark.parametrize("changed", [{"covariance_type": "diag"}])
+def test_warm_start_of_another_kind_of_mixture_is_refused(changed):
+    est = mixture(warm_start=True).fit(X)
+    before = snapshot(est, X)
+    with pytest.raises(ValueError, match=r"warm_start.*keep n_components.*warm_start=False"):
+        est.set_params(**changed).fit(X)
+    est.set_params(n_components=K, covariance_type="full")
+    assert_unchanged(est, before, X)
+
+
+READERS = ["predict", "predict_proba", "predict_sparse_proba", "partial_fit", "expected_stats"]
+
+
+@pytest.mark.parametrize("method", READERS)
+def test_row_too_extreme_for_every_component_is_named(method):
+    est = mixture(covariance_type="diag").fit(X)
+    extreme = np.repeat(X, 30, axis=0)
+    extreme[1501 % len(extreme)] = 1e200
+    with pytest.raises(ValueError, match=f"row {1501 % len(extreme)} .*extreme"), np.errstate(over="ignore"):
+        getattr(est, method)(extreme)
+
+
+def test_statistics_of_another_model_do_not_add():
+    est, other = mixture().fit(X), mixture().fit(X + 1.0)
+    before = snapshot(est, X)
+    with pytest.raises(ValueError, match="different shifts"):
+        est.update_from_stats(other.expected_stats(X))
+    assert_unchanged(est, before, X)
+
+
+@pytest.mark.parametrize("n_samples", [0, -3])
+def test_sampling_no_rows_is_refused(n_samples):
+    with pytest.raises(ValueError, match=f"n_samples is {n_samples}"):
+        mixture().fit(X).sample(n_samples)
+
+
+# -- interrupts and failures in the middle
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("learning_method", ["memoized", "online"])
+def test_ctrl_c_within_a_step_waits_for_its_end(learning_method, monkeypatch):
+    est = mixture(learning_method=learning_method, batch_size=20, max_iter=5)
+    steps = []
+    original = Monitor.step
+
+    def step(self, stats):
+        if len(steps) == 1:
+            signal.raise_signal(signal.SIGINT)
+        original(self, stats)
+        steps.append(stats.copy())
+
+    handler = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        patch.setattr(Monitor, "step", step)
+        with pytest.raises(KeyboardInterrupt):
+            est.fit(X)
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert len(steps) == 2
+    assert est.n_iter_ == 0  # no pass is complete
+    assert not hasattr(est, "lower_bound_")
+    np.testing.assert_array_equal(est._fitted.stats["count"], steps[-1]["count"])
+    # the initial statistics stand for the rows that were not seen yet, so all rows count at every step
+    np.testing.assert_allclose([stats["count"].sum() for stats in steps], len(X), rtol=1e-12)
+    assert est.predict(X).shape == (60,)
+
+
+def test_interrupt_of_a_later_start_keeps_the_best_so_far(monkeypatch):
+    first = mixture(learning_method="batch", random_state=np.random.RandomState(1), max_iter=20).fit(X)
+    est = mixture(learning_method="batch", random_state=np.random.RandomState(1), max_iter=20, n_init=3)
+    fail_at(monkeypatch, Monitor, "step", 22)  # in the second pass of the second start
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(X)
+    assert est.lower_bound_ >= first.lower_bound_
+    assert est.n_iter_ in (1, 20)

@@ -1,0 +1,354 @@
+"""Fits and streams of SparseSCVB0LDA, dense and sampled: its defaults, steps and rates, warm starts, readings."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from fitted import assert_never_fitted
+from interruptions import fail_at
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from topic_cases import (
+    GIVEN,
+    K,
+    N,
+    V,
+    X,
+    assert_valid,
+    counter,
+    texts,
+)
+
+from sparsemix import SparseSCVB0LDA
+from sparsemix._engine.documents import Documents
+from sparsemix._engine.monitor import Monitor
+from sparsemix._engine.schedules import learning_rates
+from sparsemix._engine.threads import Workers
+from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics._collapsed import dense_sampler
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+
+VARIANTS = {
+    "dense memoized": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "document"},
+    "dense online": {"sampler": "dense", "learning_method": "online", "exclude_own": "none"},
+    "dense both": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "both"},
+    "gibbs memoized": {"sampler": "gibbs", "learning_method": "memoized", "exclude_own": "document"},
+    "gibbs online": {"sampler": "gibbs", "learning_method": "online", "exclude_own": "none"},
+    "gibbs after steps": {
+        "sampler": "gibbs", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
+    },
+    "sparse memoized": {"sampler": "sparse", "learning_method": "memoized", "exclude_own": "document"},
+    "sparse online": {"sampler": "sparse", "learning_method": "online", "exclude_own": "none"},
+    "sparse after steps": {
+        "sampler": "sparse", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
+    },
+    "sparse mini-epochs": {
+        "sampler": "sparse", "learning_method": "online", "mini_epoch_size": 40, "mini_epoch_passes": 2,
+    },
+    "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
+    "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
+    "mhw even": {"sampler": "mhw", "learning_method": "memoized", "n_even_samples": 8},
+    "mhw both": {"sampler": "mhw", "learning_method": "online", "exclude_own": "both"},
+    "mini-epochs": {
+        "sampler": "mhw", "learning_method": "online", "exclude_own": "none", "mini_epoch_size": 40,
+        "mini_epoch_passes": 2,
+    },
+    "dense first": {
+        "sampler": "mhw", "learning_method": "memoized", "exclude_own": "document", "n_start_samples": 70,
+    },
+}  # fmt: skip
+per_variant = pytest.mark.parametrize("variant", VARIANTS)
+STARTS = ["em", "random", "uniform", "bregman"]
+
+
+def lda(variant="dense memoized", n_components=K, **params):
+    defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "burn_in": 1,
+                "max_table_age": 10, "n_start_samples": 0, "n_even_samples": 0, "random_state": 0}  # fmt: skip
+    return SparseSCVB0LDA(n_components, **(defaults | VARIANTS[variant] | params))
+
+
+def stats_of(est):
+    stats = est._fitted.stats.copy()  # reading folds the pending factor in, which moves last bits
+    return stats["word_topic"] + float(stats["offset"])
+
+
+# -- parameters, tags, attributes
+
+
+@per_variant
+def test_attributes_of_a_fit(variant):
+    est = lda(variant, max_iter=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it makes all its passes, which is nothing to warn of
+        est.fit(X)
+    assert_valid(est, X)
+    assert est.components_.dtype == np.float32
+    assert est.doc_topic_prior_.shape == est.topic_weights_.shape == (K,)
+    assert (est.n_features_in_, est.n_iter_, est.n_samples_seen_, est.n_steps_) == (V, 4, N, 0)
+    assert [record["n_iter"] for record in est.history_] == [1, 2, 3, 4]
+    assert (np.diff([record["seconds"] for record in est.history_]) > 0).all()
+    assert not hasattr(est, "lower_bound_")
+    assert not hasattr(est, "lower_bounds_")
+    assert est.sampler_ == VARIANTS[variant]["sampler"]
+    if est.sampler_ != "mhw":
+        assert np.isnan(est.acceptance_rate_)
+    else:
+        assert 0.5 < est.acceptance_rate_ <= 1.0
+        if est.learning_method == "memoized" and not est.n_start_samples:  # S samples of each entry in every sweep
+            assert est._fitted.stats["proposals"][0] == 2 * 5 * X.nnz
+
+
+def test_sampler_is_chosen_by_the_number_of_topics(monkeypatch):
+    monkeypatch.setattr("sparsemix.topics._collapsed.assemble_stochastic.DENSE_COMPONENTS", 6)
+    assert lda(sampler="auto", n_components=6).fit(X).sampler_ == "gibbs"
+    assert lda(sampler="auto", n_components=7).fit(X).sampler_ == "mhw"
+    assert lda(sampler="auto", n_components=6, exclude_own="both").fit(X).sampler_ == "dense"
+    assert lda(sampler="dense", n_components=7).partial_fit(X).sampler_ == "dense"
+
+
+def documents_of(n_documents, n_tokens):
+    """Documents of equally many tokens of one word."""
+    return np.full((n_documents, 1), n_tokens, dtype=np.float32)
+
+
+def batch_size(n_components, n_documents, n_tokens, sample_weight=None, **params):
+    est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0, **params)
+    return est.fit(documents_of(n_documents, n_tokens), sample_weight=sample_weight).batch_size_
+
+
+def test_default_minibatch_holds_so_many_tokens_a_topic():
+    assert batch_size(10, 3200, 40) == 160 * 10 // 40
+    assert batch_size(20, 6400, 40) == 160 * 20 // 40
+    assert batch_size(10, 3200, 40, sample_weight=np.full(3200, 3.0)) == 40  # weights are documents, not longer ones
+    assert batch_size(2, 3200, 160) == 16  # at least
+    assert batch_size(10, 1600, 16) == 1600 // 64  # a pass has 64
+    assert batch_size(100, 64_000, 2) == 500  # at most
+    assert batch_size(10, 1600, 16, batch_size=7) == 7
+    assert batch_size(10, 1600, 16, learning_method="memoized", init_params="random") == 250
+    assert batch_size(10, 16_000, 1, learning_method="memoized", init_params="random") == 500
+    assert SparseSCVB0LDA(2, random_state=0).partial_fit(X).batch_size_ is None
+
+
+@pytest.mark.parametrize(
+    ("n_components", "params", "n_first"),
+    [(10, {}, 150 * 40), (10_000, {"batch_size": 40}, 2000), (100_000, {"batch_size": 40}, 10 * 40),
+     (10, {"init_params": "uniform"}, 150 * 40), (10, {"init_params": "em"}, 0), (10, {"n_start_samples": 7}, 7),
+     (10, {"learning_method": "memoized"}, 0)],
+)  # fmt: skip
+def test_default_start_is_so_many_minibatches(n_components, params, n_first):
+    """Fewer where topics are very many, and none where topics differ from the beginning."""
+    est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0, **params)
+    documents = Documents(sparse.csr_array(documents_of(3200, 40)))
+    documents.memory = est._make_memory()
+    with Workers(1) as workers:
+        model = est._begin_fit(documents, np.random.default_rng(0), workers, warm=False).model
+    assert model.n_first == n_first
+
+
+def test_default_prior_of_topics_has_a_mass_of_five():
+    for n_components, expected in [(2, 0.1), (50, 0.1), (100, 0.05), (1000, 0.005)]:
+        est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0).fit(documents_of(10, 5))
+        np.testing.assert_allclose(est.doc_topic_prior_, np.full(n_components, expected))
+
+
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+@pytest.mark.parametrize("exclude_own", ["none", "document", "both"])
+@pytest.mark.parametrize("learning_method", ["online", "memoized"])
+def test_components_of_one_topic_are_the_counts(learning_method, exclude_own, sampler):
+    params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
+    est = lda(n_components=1, topic_word_prior=0.25, learning_offset=0.0, batch_size=N, **params).fit(X)
+    np.testing.assert_allclose(est.components_[0], 0.25 + np.asarray(X.sum(axis=0)).ravel(), rtol=1e-5)
+    np.testing.assert_array_equal(est.transform(X), 1.0)
+    np.testing.assert_array_equal(est.topic_weights_, [1.0])
+
+
+# -- wrong input
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_sampled_tokens_leave_no_counts_of_topics(method):
+    est = lda(sampler="gibbs", exclude_own="both")
+    with pytest.raises(ValueError, match=r'exclude_own="both" needs sampler="dense" or "mhw"; give "document"'):
+        getattr(est, method)(X)
+    assert_never_fitted(est)
+
+
+# -- counts in every form
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1e-6])
+@pytest.mark.parametrize("factor", [0.37, 1.0, 1000.3, 3.7e6])
+def test_sampled_tokens_leave_no_negative_responsibilities(factor, alpha, monkeypatch):
+    """Counts of a document are sums and differences in single precision."""
+    smallest, visit = [], dense_sampler.DenseSampler.visit
+
+    def noted(self, model, x, resp, *args):
+        visit(self, model, x, resp, *args)
+        smallest.append(resp.values[:, : model.n_components].min())
+
+    monkeypatch.setattr(dense_sampler.DenseSampler, "visit", noted)
+    lda("gibbs online", burn_in=6, doc_topic_prior=alpha, exclude_own="document", max_iter=10).fit(X * factor)
+    assert min(smallest) >= 0.0
+
+
+def test_rates_of_a_huge_document_take_little_memory():
+    assert learning_rates(10**12, 0.9, 10.0).nbytes <= 1 << 23
+
+
+# -- meta-estimators
+
+
+def test_grid_search_over_a_pipeline_of_text():
+    topics = SparseSCVB0LDA(sampler="dense", init_params="em", max_iter=10, random_state=0)
+    search = GridSearchCV(make_pipeline(counter(), topics), {"sparsescvb0lda__n_components": [1, 2]}, cv=3)
+    search.fit(texts())
+    assert search.best_params_ == {"sparsescvb0lda__n_components": 2}
+    assert search.best_score_ > search.cv_results_["mean_test_score"][0] + 0.4
+
+
+# -- transform and score
+
+
+@per_variant
+def test_transform_is_the_fixed_point_of_cvb0(variant):
+    """theta is alpha + N, where N is what responsibilities proportional to phi times theta add up to."""
+    prior = [0.1, 0.2, 0.3, 0.4, 1.0]
+    est = lda(variant, doc_topic_prior=prior, max_doc_update_iter=5000).fit(X)
+    phi = est.components_ / est.components_.sum(axis=1, keepdims=True, dtype=float)
+    theta = est.transform(np.vstack([X.toarray(), np.zeros((1, V))]))
+    np.testing.assert_allclose(theta[-1], np.array(prior) / 2.0, rtol=1e-12)
+    for row, share in zip(X.toarray()[:20], theta, strict=False):
+        gamma = phi * share[:, None]
+        gamma /= gamma.sum(axis=0)
+        np.testing.assert_allclose((prior + gamma @ row) / (2.0 + row.sum()), share, atol=5e-3)
+
+
+# -- streams
+
+ROWS = [slice(0, 30), slice(30, 31), slice(31, 45), slice(45, N)]
+
+
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
+def test_step_of_a_stream_of_known_length(sampler):
+    """Towards the tokens of so many documents as long as those seen."""
+    total, decay, offset = 1000, 0.6, 3.0
+    est = lda(sampler=sampler, total_samples=total, learning_decay=decay, learning_offset=offset, init_params=GIVEN)
+    even = sparse.csr_array(np.random.default_rng(3).multinomial(20, np.full(V, 1 / V), size=N))
+    est.partial_fit(even[:30])
+    for step, rows in enumerate(ROWS[1:], start=2):
+        before, new = stats_of(est), est.expected_stats(even[rows])
+        rho, size = (offset + step) ** -decay, rows.stop - rows.start
+        est.partial_fit(even[rows])
+        want = (1 - rho) * before + rho * total / size * new["word_topic"].toarray()
+        np.testing.assert_allclose(stats_of(est), want, rtol=1e-4, atol=1e-3)
+        assert float(est._fitted.stats["mass"]) == pytest.approx(20 * total)
+        assert float(est._fitted.stats["documents"]) == pytest.approx(total)
+
+
+def test_stream_of_known_length_follows_the_length_of_documents():
+    """Where documents grow longer the tokens of the whole do."""
+    est = lda(total_samples=1000, init_params=GIVEN, learning_decay=0.5)
+    short, long = (np.random.default_rng(4).multinomial(n, np.full(V, 1 / V), size=50) for n in (10, 40))
+    est.partial_fit(short)
+    assert float(est._fitted.stats["mass"]) == pytest.approx(10_000)
+    for _ in range(60):
+        est.partial_fit(long)
+    assert float(est._fitted.stats["mass"]) == pytest.approx(40_000, rel=0.01)
+    assert stats_of(est).sum() == pytest.approx(float(est._fitted.stats["mass"]), rel=1e-4)
+
+
+def test_first_block_of_a_stream_of_known_length_steps_from_its_start():
+    params = {"total_samples": 600, "init_params": GIVEN}
+    est = lda(learning_offset=1e9, learning_decay=1.0, **params).partial_fit(X)
+    np.testing.assert_allclose(stats_of(est).T, GIVEN / GIVEN.sum() * X.sum() * 10, rtol=1e-4)
+    est = lda(learning_offset=0.0, **params).partial_fit(X)  # a step of size one: nothing but the block
+    np.testing.assert_allclose(stats_of(est).sum(axis=1), 10 * np.asarray(X.sum(axis=0)).ravel(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("variant", ["dense memoized", "mhw online"])
+def test_streamed_model_is_nearly_as_good_as_a_fit(variant):
+    rows, _, _ = make_sparse_lda(600, n_features=V, n_components=K, doc_length=60, random_state=5)
+    params = {"init_params": "em", "n_samples": 20}
+    fitted = lda(variant, max_iter=20, batch_size=100, **params).fit(rows)
+    est = lda(variant, **params)
+    for start in range(0, 600, 100):
+        est.partial_fit(rows[start : start + 100])
+    one_topic = lda(n_components=1).partial_fit(rows).score(rows)
+    assert fitted.score(rows) > one_topic + 0.1
+    assert est.score(rows) > one_topic + 0.5 * (fitted.score(rows) - one_topic)
+
+
+# -- weights
+
+
+@per_variant
+def test_weights_in_a_stream_are_documents_too(variant):
+    weight = np.random.default_rng(3).integers(0, 4, N).astype(float)
+    est = lda(variant).partial_fit(X[:30])
+    stats = est.expected_stats(X, sample_weight=weight)
+    totals = np.asarray(X.T @ weight).ravel()
+    np.testing.assert_allclose(stats["word_topic"].toarray().sum(axis=1), totals, rtol=1e-5)
+    assert float(stats["documents"]) == weight.sum()
+    assert stats["count"].sum() == pytest.approx(totals.sum(), rel=1e-5)
+
+
+# -- fits again
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [1, 20])  # with and without a copy of the start
+@per_variant
+def test_warm_start_of_other_documents_scales_the_start(variant, batch_size):
+    """More tokens or fewer, longer documents or shorter."""
+    rows = {"few": X[:12], "many": sparse.vstack([X, X], format="csr"), "long": 7 * X}
+    est = lda(variant, warm_start=True, batch_size=batch_size).fit(X)
+    for name, other in rows.items():
+        again = copy.deepcopy(est).set_params(max_iter=0).fit(other)
+        assert float(again._fitted.stats["mass"]) == pytest.approx(other.sum()), name
+        assert float(again._fitted.stats["documents"]) == other.shape[0]
+        np.testing.assert_allclose(again.topic_weights_, est.topic_weights_, rtol=0.1, atol=0.01)
+        assert_valid(again.set_params(max_iter=1).fit(other), other)
+        assert stats_of(again).min() >= 0
+
+
+def test_warm_start_draws_new_samples():
+    est = lda("mhw memoized", warm_start=True, init_params=GIVEN, batch_size=N, max_iter=1).fit(X)
+    model = est._fitted.model
+    est.fit(X)
+    assert est._fitted.model.seed == model.seed != 0
+    assert est._fitted.model.n_steps > model.n_steps
+
+
+# -- interrupts
+
+
+@per_variant
+def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
+    """In the middle of the third pass, with several steps behind it, as if they had been all."""
+    est = lda(variant, max_iter=9).fit(X[:, ::-1])  # an old model, which must not shine through
+    steps = []
+    step = Monitor.step
+
+    def noted(self, stats, model=None):
+        step(self, stats, model)
+        steps.append((stats.copy()["word_topic"], stats["count"].copy()))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Monitor, "step", noted)
+        fail_at(patch, StochasticCollapsedModel, "accumulate", 8)
+        with pytest.raises(KeyboardInterrupt):
+            est.fit(X)
+    assert len(steps) == 7
+    np.testing.assert_array_equal(est._fitted.stats.copy()["word_topic"], steps[-1][0])
+    np.testing.assert_array_equal(est._fitted.stats["count"], steps[-1][1])
+    model = est._fitted.model
+    np.testing.assert_allclose(model.factor * model.table, steps[-1][0], rtol=1e-6)
+    assert est.n_iter_ == len(est.history_) == (0 if "mini" in variant else 2)  # eight or three steps a pass
+    assert np.isfinite(est.score(X))
+    est.partial_fit(X)  # and it goes on learning
+    assert np.isfinite(est.score(X))
+
+
+# -- copies
