@@ -9,7 +9,7 @@ from fitted import assert_same, assert_same_bits, attributes, few_passes, readin
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
-from sparsemix.topics._collapsed import dense_sampler, sparse_sampler, walker_sampler
+from sparsemix.topics._collapsed import dense_sampler, gibbs_sampler, walker_sampler
 
 pytestmark = few_passes
 
@@ -22,7 +22,7 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(documents, "CHUNK_BYTES", 1 << 15)
     monkeypatch.setattr(dense_sampler, "CHUNK_NUMBERS", 1 << 12)
     monkeypatch.setattr(walker_sampler, "CHUNK_SAMPLES", 1 << 11)
-    monkeypatch.setattr(sparse_sampler, "CHUNK_ENTRIES", 1 << 10)
+    monkeypatch.setattr(gibbs_sampler, "CHUNK_ENTRIES", 1 << 10)
 
 
 def weights(n):

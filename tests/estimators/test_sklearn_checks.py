@@ -99,8 +99,6 @@ SCVB0 = [
     ),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", exclude_own="none", max_iter=4),
-    SparseSCVB0LDA(4, sampler="sparse", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
-    SparseSCVB0LDA(4, sampler="sparse", learning_method="memoized", exclude_own="none", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
 ]  # fmt: skip
 COLLAPSED = [
