@@ -26,6 +26,30 @@ def plus_plus(from_row, n_rows, n_clusters, rng, weight=None):
     return labels
 
 
+def euclidean_centres(x, n_clusters, n_trials, rng):
+    """Rows that k-means++ chooses as centres, the best of ``n_trials`` at a time (Arthur & Vassilvitskii 2007).
+
+    All products are made in the dtype of the rows: scikit-learn's takes ten times as long for float32.
+    """
+    norms = np.einsum("nd,nd->n", x, x)
+    nearest, chosen = np.full(len(x), np.inf), [int(rng.integers(len(x)))]
+    np.minimum(nearest, squares_from(x, norms, chosen)[0], out=nearest)
+    while len(chosen) < n_clusters and nearest.sum() > 0.0:
+        tried = [draw(nearest, rng) for _ in range(n_trials)]
+        left = np.minimum(nearest, squares_from(x, norms, tried))
+        best = int(left.sum(axis=1).argmin())
+        chosen.append(tried[best])
+        nearest = left[best]
+        nearest[tried[best]] = 0.0
+    rest = np.setdiff1d(np.arange(len(x)), chosen)
+    return x[chosen + list(rng.choice(rest, n_clusters - len(chosen), replace=False))]
+
+
+def squares_from(x, norms, rows):
+    """Squared distances of all rows from some of them, one line for each of these."""
+    return np.maximum(norms - 2.0 * (x[rows] @ x.T) + norms[rows][:, None], 0.0, dtype=np.float64)
+
+
 def draw(odds, rng):
     """An index in proportion to ``odds``."""
     cumulated = np.cumsum(odds)

@@ -119,7 +119,7 @@ def check_squares(X):
     """Refuse rows whose squares are beyond the numbers of their dtype."""
     limit = 1e-2 * np.sqrt(np.finfo(X.dtype).max)
     if max(X.max(), -X.min()) > limit:
-        row = int(np.flatnonzero((limit < X).any(axis=1) | (-limit > X).any(axis=1))[0])
+        row = int(np.flatnonzero((np.abs(X) > limit).any(axis=1))[0])
         raise ValueError(
             f"row {row} of X holds a value beyond {limit:.0e}, whose square {X.dtype} cannot hold; scale the columns"
         )

@@ -2,17 +2,18 @@
 
 import warnings
 
-from sklearn.cluster import KMeans, kmeans_plusplus
+import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
 from sparsemix.mixture._splitting import column_scales, grow
 
 SEEDINGS = "auto", "kmeans", "kmeans_scaled", "k-means++", "splitting", "bregman", "random_from_data", "random"
-# A start need not have converged.
-KMEANS_ITER = 20
+# A start need not have converged; where it is a large share of the fit, even less.
+KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
 # k-means++ draws its centres from this many rows a component at most; assignments then see all rows.
-SEED_ROWS = 20
+SEED_ROWS = 10
 # Up to this many products of a seeding each centre is the best of several that are drawn.
 GREEDY_NUMBERS = 1_000_000_000
 # With so few products of rows and clusters k-means is repeated, and the most compact clusters are kept.
@@ -36,15 +37,18 @@ def labels(method, learner, rows, n_components, rng, workers):
     return seed(learner.family.item_divergences(learner.wide_prior, x), len(x), n_components, rng, weight)
 
 
-def kmeans(x, n_clusters, weight, rng, max_iter=KMEANS_ITER, n_init=None):
+def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
     """Labels of scikit-learn's k-means."""
     few = len(x) * n_clusters <= KMEANS_PAIRS
+    if max_iter is None:
+        max_iter = FEW_KMEANS_ITER if len(x) * n_clusters * x.shape[1] > GREEDY_NUMBERS else KMEANS_ITER
     seed = int(rng.integers(2**31 - 1))
     init, n_init = "k-means++", (KMEANS_INIT if few else 1) if n_init is None else n_init
     if not few:
         chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
-        trials = 1 if len(chosen) * n_clusters * x.shape[1] > GREEDY_NUMBERS else None
-        init = kmeans_plusplus(x[chosen], n_clusters, random_state=seed, n_local_trials=trials)[0]
+        greedy = len(chosen) * n_clusters * x.shape[1] <= GREEDY_NUMBERS
+        trials = 2 + int(np.log(n_clusters)) if greedy else 1
+        init = initialize.euclidean_centres(x[chosen], n_clusters, trials, rng)
     with warnings.catch_warnings():
         # fewer distinct rows than clusters: the other clusters start from the prior
         warnings.simplefilter("ignore", ConvergenceWarning)

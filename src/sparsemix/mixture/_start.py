@@ -15,8 +15,8 @@ from sparsemix.mixture._splitting import learn
 # (at most so many) that these steps have not seen.
 JUDGE_STEPS = 2
 HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
-# Standard errors that a start has to be ahead of those before it.
-SURE = 1.0
+# Standard errors that a start has to be ahead of those before it; one row alone makes a difference of one.
+SURE = 1.1
 # From so many components on they are to describe a density rather than to be clusters, and splitting joins in.
 SPLITTING_FROM = 16
 # k-means sees a column in the measure of its variance. Where so few columns carry it that they count as less than this

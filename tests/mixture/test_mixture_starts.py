@@ -1,0 +1,145 @@
+"""Defaults of a SparseGaussianMixture: starts, priors that follow the data, the variance floor, attributes of both."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._engine import initialize
+from sparsemix.mixture._start import ahead
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+FAMILIES = ["full", "tied", "diag", "spherical", "zero_mean"]
+WITH_MEANS = FAMILIES[:-1]
+
+
+def continuum(n=3000, d=4, seed=0):
+    """Rows without clusters, of different scale: a heavy-tailed cloud."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) * rng.gamma(1.0, size=(n, 1))
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("n_nonzero", [1, 2, 5])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_bounds_never_fall_with_a_variance_floor(covariance_type, n_nonzero, learning_method):
+    X = continuum(400, 3)
+    resp = np.random.default_rng(1).dirichlet(np.full(5, 0.3), size=len(X))
+    est = SparseGaussianMixture(
+        5, covariance_type=covariance_type, n_nonzero=n_nonzero, learning_method=learning_method, batch_size=100,
+        reg_covar=0.2, init_params=resp, max_iter=15, tol=0.0, random_state=0,
+    ).fit(X)  # fmt: skip
+    bounds = np.array(est.lower_bounds_)
+    assert bounds[-1] > bounds[0]
+    assert np.diff(bounds).min() >= -1e-8 * np.abs(bounds).max()
+
+
+@pytest.mark.parametrize("covariance_type", WITH_MEANS)
+def test_floor_is_that_of_sklearn_at_the_fixed_point(covariance_type):
+    # one component: responsibilities are one, so what differs in the local step cannot show
+    X = continuum(200, 3)
+    prior = {"mean_precision_prior": 0.3, "mean_prior": np.zeros(3), "degrees_of_freedom_prior": 6.0, "reg_covar": 0.5}
+    prior["covariance_prior"] = {"full": np.eye(3), "tied": np.eye(3), "diag": np.ones(3), "spherical": 1.0}[
+        covariance_type
+    ]
+    ours = SparseGaussianMixture(1, covariance_type=covariance_type, **prior).fit(X)
+    if covariance_type == "spherical":  # theirs counts rows, not numbers: only the scale compares
+        scale = 1.0 + 0.5 * 3 * len(X) + ((X - X.mean(axis=0)) ** 2).sum()
+        scale += 0.3 * len(X) / (0.3 + len(X)) * (X.mean(axis=0) ** 2).sum()
+        np.testing.assert_allclose(ours.covariances_ * ours.degrees_of_freedom_, scale, rtol=1e-10)
+        return
+    theirs = BayesianGaussianMixture(n_components=1, covariance_type=covariance_type, **prior).fit(X)
+    np.testing.assert_allclose(ours.covariances_, theirs.covariances_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("covariance_type", WITH_MEANS)
+def test_dead_column_that_moves_costs_little(covariance_type):
+    X, _ = make_blobs(600, 4, centers=3, random_state=0)
+    X[:, 2] = 7.0
+    est = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    moved = X.copy()
+    moved[:, 2] += 1e-3
+    assert est.score(X) - est.score(moved) < 1.0
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+def test_splitting_keeps_components_alive(covariance_type):
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 12, 4000)
+    X = np.column_stack([angle * np.cos(angle), angle * np.sin(angle), np.cos(3 * angle)])
+    X += 0.1 * rng.standard_normal(X.shape)
+    est = SparseGaussianMixture(40, covariance_type=covariance_type, init_params="splitting", random_state=0).fit(X)
+    assert est.init_params_ == "splitting"
+    assert (est.weights_ > 0.1 / 40).mean() > 0.8
+
+
+@pytest.mark.parametrize("covariance_type", WITH_MEANS)
+def test_default_start_finds_separate_clusters(covariance_type):
+    X, y = make_blobs(4000, 6, centers=60, center_box=(-20, 20), random_state=1)
+    est = SparseGaussianMixture(60, covariance_type=covariance_type, random_state=0).fit(X)
+    assert adjusted_rand_score(y, est.predict(X)) > 0.9
+
+
+def test_columns_of_other_units_are_brought_to_one_scale():
+    X, y = make_blobs(600, 4, centers=3, random_state=3)
+    X = np.column_stack([X, 1e4 * np.random.default_rng(0).standard_normal(600)])
+    est = SparseGaussianMixture(3, random_state=0).fit(X)
+    assert est.init_params_ == "kmeans_scaled"
+    assert adjusted_rand_score(y, est.predict(X)) > 0.9
+
+
+def test_candidates_by_default_end_where_all_components_do():
+    X, y = make_blobs(6000, 5, centers=120, center_box=(-20, 20), random_state=1)
+    lists, dense = (SparseGaussianMixture(120, candidates=c, random_state=0).fit(X) for c in ("auto", "all"))
+    assert lists.score(X) > dense.score(X) - 0.01
+    assert adjusted_rand_score(y, lists.predict(X)) > adjusted_rand_score(y, dense.predict(X)) - 0.01
+
+
+def test_ahead_needs_more_than_chance():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(400)
+    noise -= noise.mean()
+    ones = np.ones(400)
+    assert not ahead(noise + 0.04, ones)
+    assert ahead(noise + 0.06, ones)
+    noise[0] = 1e3  # one row cannot decide
+    assert not ahead(noise, ones)
+
+
+def test_seeds_are_rows_and_differ():
+    x = continuum(200, 3)
+    centres = initialize.euclidean_centres(x, 20, 3, np.random.default_rng(0))
+    assert len(np.unique(centres, axis=0)) == 20
+    assert (np.abs(centres[:, None] - x).sum(axis=2).min(axis=1) == 0).all()
+    few = initialize.euclidean_centres(np.repeat(x[:2], 10, axis=0), 5, 3, np.random.default_rng(0))
+    assert few.shape == (5, 3)
+
+
+@pytest.mark.parametrize("covariance_type", WITH_MEANS)
+def test_priors_are_published_in_the_shapes_of_sklearn(covariance_type):
+    X = continuum(200, 3)
+    params = {"covariance_type": covariance_type, "max_iter": 5, "random_state": 0}
+    ours = SparseGaussianMixture(2, covariance_prior=0.01, **params).fit(X)
+    theirs = BayesianGaussianMixture(n_components=2, **params).fit(X)
+    for name in ("covariance_prior_", "mean_prior_", "precisions_cholesky_"):
+        assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)), name
+    for name in ("mean_precision_prior_", "degrees_of_freedom_prior_", "weight_concentration_prior_"):
+        assert isinstance(getattr(ours, name), float)
+    np.testing.assert_allclose(ours.mean_prior_, X.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(np.diag(np.atleast_2d(ours.covariance_prior_))[0], 0.01, rtol=1e-12)
+    U = ours.precisions_cholesky_
+    if covariance_type in ("full", "tied"):
+        np.testing.assert_allclose(U @ np.swapaxes(U, -1, -2), ours.precisions_, rtol=1e-9)
+        np.testing.assert_array_equal(U, np.triu(U))
+    else:
+        np.testing.assert_allclose(U**2, ours.precisions_)
+
+
+def test_rows_whose_squares_overflow_are_named():
+    X = continuum(100, 3).astype(np.float32)
+    X[17, 1] = 1e30
+    with pytest.raises(ValueError, match=r"row 17 of X holds a value beyond 2e\+17.*scale the columns"):
+        SparseGaussianMixture(2).fit(X)
