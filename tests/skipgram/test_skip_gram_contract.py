@@ -316,8 +316,8 @@ def test_seeds(variant):
 @pytest.mark.parametrize("variant", ["dense", "chains", "mini-epochs"])
 @pytest.mark.parametrize("n_jobs", [2, 5])
 def test_any_number_of_threads(variant, n_jobs, monkeypatch):
-    from sparsemix._engine import sequences
     from sparsemix.skipgram import _readings
+    from sparsemix.skipgram import _sequences as sequences
 
     monkeypatch.setattr(sequences, "TILE_TOKENS", 40)
     monkeypatch.setattr(_readings, "TILE_NUMBERS", 300)
@@ -399,7 +399,7 @@ def test_statistics_of_a_fit_keep_their_totals():
 
 
 def totals_of(rows, window=3):
-    from sparsemix._engine.sequences import Sequences
+    from sparsemix.skipgram._sequences import Sequences
 
     return Sequences(rows, V).totals(window)
 

@@ -5,10 +5,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
-from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
 from sparsemix._kernels.skipgram import _positions
 from sparsemix.skipgram._input import check_sequences, word_number
+from sparsemix.skipgram._sequences import Sequences
 from sparsemix.topics._readings import TopicReadings
 
 # Numbers of the responsibilities that a thread holds at once: 4 MB.
