@@ -29,6 +29,7 @@ FLOORS = {
     "sparsemix.mixture._candidates": 2,
     "sparsemix.mixture._model": 2,
     "sparsemix.skipgram._samplers": 2,
+    "sparsemix.skipgram._sequences": 3,
     "sparsemix.skipgram._stochastic_model": 2,
     "sparsemix.skipgram._sweep_models": 2,
     "sparsemix.topics._collapsed.dense_sampler": 2,

@@ -10,13 +10,22 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import sparsemix
-from sparsemix import CollapsedLDA, GibbsNGGPMixture, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SkipGramTopicModel,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseSCVB0LDA,
+)
 from sparsemix import StreamingNGGPMixture as Streaming
 from sparsemix._engine import protocols
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.schedules import Batch, Memoized, MiniEpochs, Stochastic
 from sparsemix._stats.families import GAUSSIANS
+from sparsemix.datasets import make_skip_gram
+from sparsemix.skipgram._sequences import Sequences
 
 # What a class has to define to be taken for one that wants to fulfil a protocol.
 MARKS = {
@@ -127,6 +136,15 @@ def made():
         fitted = SparseSCVB0LDA(3, sampler=sampler, random_state=0, max_iter=2).fit(COUNTS)._fitted
         yield from ((protocols.Model, fitted.model), (protocols.Fitted, fitted))
         yield protocols.Sampler, fitted.model.later_sampler
+    words = make_skip_gram(20, n_features=12, n_components=3, doc_length=8, random_state=0)[0]
+    yield protocols.Rows, Sequences(words, 12)
+    for sampler in ("dense", "mhw"):
+        fitted = SkipGramTopicModel(3, sampler=sampler, random_state=0, max_iter=2).fit(words)._fitted
+        yield from ((protocols.Model, fitted.model), (protocols.Fitted, fitted))
+        yield protocols.Sampler, fitted.model.sampler
+    for inference in ("gibbs", "mhw"):
+        fitted = SkipGramTopicModel(3, inference=inference, random_state=0, max_iter=2).fit(words)._fitted
+        yield protocols.SequentialModel, fitted.model
     for method in ("cvb0", "cvb", "gibbs"):
         fitted = CollapsedLDA(3, method=method, random_state=0, max_iter=2).fit(COUNTS)._fitted
         yield protocols.SequentialModel, fitted.model

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from topic_cases import read_only, wide_indices
 
-from sparsemix import SkipGramTopicModel
+from sparsemix import SkipGramTopicModel, TokenSequences
 from sparsemix._engine.monitor import Monitor
 from sparsemix.datasets import make_skip_gram
 from sparsemix.metrics import top_words, topic_coherence
@@ -316,8 +316,8 @@ def test_seeds(variant):
 @pytest.mark.parametrize("variant", ["dense", "chains", "mini-epochs"])
 @pytest.mark.parametrize("n_jobs", [2, 5])
 def test_any_number_of_threads(variant, n_jobs, monkeypatch):
-    from sparsemix._engine import sequences
     from sparsemix.skipgram import _readings
+    from sparsemix.skipgram import _sequences as sequences
 
     monkeypatch.setattr(sequences, "TILE_TOKENS", 40)
     monkeypatch.setattr(_readings, "TILE_NUMBERS", 300)
@@ -399,7 +399,7 @@ def test_statistics_of_a_fit_keep_their_totals():
 
 
 def totals_of(rows, window=3):
-    from sparsemix._engine.sequences import Sequences
+    from sparsemix.skipgram._sequences import Sequences
 
     return Sequences(rows, V).totals(window)
 
@@ -476,6 +476,10 @@ def test_similar_words_and_tables():
     assert senses[0]["weight"] == pytest.approx(est.word_topics_[3].max())
     assert senses[0]["words"] == next(row["words"] for row in table if row["topic"] == senses[0]["topic"])
     assert top_words(est, 3).shape == (K, 3)
+    sequences = TokenSequences(vocabulary=list(NAMES))
+    sequences.fit([])
+    assert est.most_similar("w3", 5, sequences) == similar
+    assert est.word_topic_table("w3", 2, sequences, 3) == senses
     counts = np.zeros((N, V))
     np.add.at(counts, (np.repeat(np.arange(N), 12), X.data - 1), 1)
     assert topic_coherence(est, counts, n_top_words=5).mean() > 0
@@ -498,7 +502,8 @@ def test_word_vectors_in_the_format_of_word2vec(binary, tmp_path):
             vector = np.array(line.split(), dtype=float)
         np.testing.assert_allclose(vector, est.word_vectors_[v], rtol=1e-5)
     assert not rest
-    for names, message in ((NAMES[:-1], "29 words, expected 30"), ([*NAMES[:-1], "a b"], "white space")):
+    few = r"feature_names has shape \(29,\), expected \(30,\)"
+    for names, message in ((NAMES[:-1], few), ([*NAMES[:-1], "a b"], "white space")):
         with pytest.raises(ValueError, match=message):
             est.save_word_vectors(tmp_path / "vectors", names)
 

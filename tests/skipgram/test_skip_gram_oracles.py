@@ -8,10 +8,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
 from sparsemix import SkipGramTopicModel
-from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
 from sparsemix.datasets import make_skip_gram
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
+from sparsemix.skipgram._sequences import Sequences
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
 
 K, V = 4, 9

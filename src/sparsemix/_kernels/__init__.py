@@ -35,6 +35,10 @@
     documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
                          once, in place; add_up makes them anew from the responsibilities or topics
 
+    words in their order, in tiles    _positions.positions (all topics of a position) or _walk.walk (chains)
+                         -> topics (n_tokens, M), summed by the word and, by _positions.pairs, by those of its context
+    words in order       _positions.sweep, _walk.sweep: counts follow each position at once; add_up makes them anew
+
     rows in order        _nggp.log_new  (weight of a new cluster, from the prior)
                          _gaussian_clusters.GaussianClusters, _multinomial.MultinomialClusters  (densities in clusters,
                          which a sweep of _sequential changes row by row)

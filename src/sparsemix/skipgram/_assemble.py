@@ -3,10 +3,10 @@
 import numpy as np
 
 from sparsemix._engine.schedules import MiniEpochs
-from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.checks import check_weights
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
+from sparsemix.skipgram._sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
 from sparsemix.topics._assemble import given_topics

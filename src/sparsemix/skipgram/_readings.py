@@ -5,10 +5,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
-from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
 from sparsemix._kernels.skipgram import _positions
 from sparsemix.skipgram._input import check_sequences, word_number
+from sparsemix.skipgram._sequences import Sequences
 from sparsemix.topics._readings import TopicReadings
 
 # Numbers of the responsibilities that a thread holds at once: 4 MB.
@@ -174,8 +174,8 @@ class SkipGramReadings(TopicReadings):
             Number of the word, or its name.
         n : int, default=10
             How many words.
-        feature_names : array-like of shape (n_features,), default=None
-            Names of the words, such as ``TokenSequences.get_feature_names_out()``; None gives numbers.
+        feature_names : array-like of shape (n_features,) or TokenSequences, default=None
+            Names of the words, or what numbered them; None gives numbers.
 
         Returns
         -------
@@ -183,12 +183,13 @@ class SkipGramReadings(TopicReadings):
             With their Bhattacharyya coefficients, from 0 to 1, the most similar first; without the word itself.
         """
         vectors = self.word_vectors_
+        feature_names = None if feature_names is None else self._words(feature_names)
         v = word_number(word, feature_names, len(vectors))
         likeness = vectors @ vectors[v]
         likeness[v] = -1.0
         n = min(n, len(vectors) - 1)
         best = np.argsort(-likeness, kind="stable")[:n]
-        names = best if feature_names is None else np.asarray(feature_names, dtype=object)[best]
+        names = best if feature_names is None else feature_names[best]
         return [(int(w) if feature_names is None else w, float(likeness[i])) for w, i in zip(names, best, strict=True)]
 
     def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
@@ -200,8 +201,8 @@ class SkipGramReadings(TopicReadings):
             Number of the word, or its name.
         n_topics : int, default=5
             Most topics of the word.
-        feature_names : array-like of shape (n_features,), default=None
-            Names of the words.
+        feature_names : array-like of shape (n_features,) or TokenSequences, default=None
+            Names of the words, or what numbered them.
         n_top_words : int, default=10
             Most probable words of each topic.
 
@@ -210,6 +211,7 @@ class SkipGramReadings(TopicReadings):
         rows : list of dict
             As ``topic_table``, with "weight" the probability of the topic given the word, the largest first.
         """
+        feature_names = None if feature_names is None else self._words(feature_names)
         row = self.word_topics_[word_number(word, feature_names, self.n_features_in_)]
         table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words)}
         best = np.argsort(-row, kind="stable")[:n_topics]
@@ -222,15 +224,13 @@ class SkipGramReadings(TopicReadings):
         ----------
         path : str or path
             File to write.
-        feature_names : array-like of shape (n_features,)
-            Names of the words, without white space.
+        feature_names : array-like of shape (n_features,) or TokenSequences
+            Names of the words, without white space, or what numbered them.
         binary : bool, default=True
             Four bytes a number, or text.
         """
         vectors = np.ascontiguousarray(self.word_vectors_, dtype="<f4")
-        names = [str(name) for name in feature_names]
-        if len(names) != len(vectors):
-            raise ValueError(f"feature_names has {len(names)} words, expected {len(vectors)}")
+        names = [str(name) for name in self._words(feature_names)]
         bad = next((name for name in names if not name or any(c.isspace() for c in name)), None)
         if bad is not None:
             raise ValueError(f"the word {bad!r} has white space or is empty, which the format has no place for")

@@ -153,6 +153,7 @@ def positions(
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_tokens = words.shape[0], p = padded(n_components)
     cdef int level = instruction_level(), n_even = 0 if topics is None else <int> topics.shape[1]
     cdef sparsemix_position_settings s
+    cdef int word
     check_block(indptr, places, words, slots.shape[0])
     if window < 1 or not temperature > 0.0:
         raise ValueError("window must be at least 1 and temperature positive")
