@@ -264,7 +264,7 @@ def wrong(tmp_path, name, content, *options):
         ("picture.txt", b"\x89PNG\r\n", [], "is a picture"),
         ("archive.txt", b"PK\x03\x04", [], "is a zip archive"),
         ("file.csv", b"", [], "has no first line"),
-        ("file.csv", b"a,b\n1,2\n", [], r"line 2 has no text in the field 'text' \(it has 'a', 'b'\)"),
+        ("file.csv", b"a,b\n1,2\n", [], r"line 1 has no text in the field 'text' \(it has 'a', 'b'\)"),
         ("file.csv", b"text,b\n1,2,3\n", [], "line 2 has 3 fields and line 1 names 2"),
         ("file.csv", b"text,b\nx,2\n", ["--date", "day"], r"has no field 'day' \(it has .*; name another by --date"),
         ("file.json", b"[" * 200_000, [], "JSON of too many levels"),
