@@ -241,7 +241,7 @@ def wrong(tmp_path, name, content, *options):
         ("file.txt", b"", [], "No words are left of 0 documents"),
         ("file.txt", b"word word\nword\n", [], "No words are left of 2 documents .* see --min-df"),
         ("file.txt", b"some words\n", ["--min-df", "-1"], "'min_df'"),
-        ("file.pdf", b"%PDF\x00\x01", [], "is not text"),
+        ("file.pdf", b"%PDF\x00\x01", [], "is a PDF document; take the text out of it first"),
         ("file.txt.gz", b"not packed", [], "is not a whole packed file"),
         ("file.jsonl", b'{"text": "a"}\n{"text"\n', [], "line 2 is not JSON"),
         ("file.jsonl", b'{"body": "a"}\n', [], r"no text in the field 'text' \(it has 'body'\); name"),
