@@ -79,3 +79,16 @@ def test_pyldavis_takes_our_topics(fitted):
     model, X, vectorizer = fitted
     prepared = lda_model.prepare(model, X, vectorizer, n_jobs=1)
     assert len(prepared.topic_coordinates) == 3
+
+
+@pytest.mark.parametrize("estimator", [SparseLDA, SparseSCVB0LDA, CollapsedLDA])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_components_cannot_be_written_to(fitted, estimator):
+    """Writing would change what is shown and not what is learned."""
+    _, X, _ = fitted
+    model = estimator(3, max_iter=2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="read-only"):
+        model.components_[0, 0] = 7.0
+    before = model.components_.copy()
+    model.partial_fit(X) if hasattr(model, "partial_fit") else model.fit(X)
+    assert model.components_.shape == before.shape

@@ -100,8 +100,10 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def components_(self):
-        """Posterior Dirichlet parameters of the topics, (n_components, n_features); a view."""
-        return self._fitted_part("word_topic").T
+        """Posterior Dirichlet parameters of the topics, (n_components, n_features); a view, not to be written to."""
+        view = self._fitted_part("word_topic").T
+        view.flags.writeable = False  # what is learned is kept elsewhere, and would not follow
+        return view
 
     @property
     def doc_topic_prior_(self):

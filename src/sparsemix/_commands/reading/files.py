@@ -85,7 +85,7 @@ def refuse(head, path, encoding):
     """Raise for a file that is known not to be text."""
     for mark, called in NO_TEXT.items():
         if head.startswith(mark):
-            raise ValueError(f"{path} is {called}; it is not text.")
+            raise ValueError(f"{path} is {called}.")
     if head.startswith(b"PAR1"):
         raise ValueError(f"{path} is a Parquet file; say --format parquet.")
     if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):

@@ -121,6 +121,7 @@ def read_table(path, *, encoding, fields, tally, **_):
             raise ValueError(f"{path} has no first line with the names of its columns.")
         delimiter = max(SNIFFED, key=head.count)
         names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+        kept.check_names(dict.fromkeys(names), f"{path}, line 1", names)
         rows = csv.reader(file, delimiter=delimiter)
         while True:
             try:
@@ -172,6 +173,7 @@ class Kept:
 
     def check_names(self, record, where, names=()):
         """Raise for a field that the records do not have."""
+        self.seen = True
         if not isinstance(record, dict):
             raise ValueError(f"{where} has no text in the field {self.fields.text!r} (it has no fields).")
         for option, name in (("field", self.fields.text), ("id", self.fields.id), ("date", self.fields.date),
@@ -185,7 +187,6 @@ class Kept:
         """The document of a record; None, and counted, if its text is null."""
         if not self.seen:
             self.check_names(record, where, names)
-            self.seen = True
         text = record.get(self.fields.text) if isinstance(record, dict) else None
         if text is None or (isinstance(text, float) and math.isnan(text)):
             self.tally.without_text += 1

@@ -2,13 +2,15 @@
 
 function wordTable(topic) {
   const words = relevantWords(topic, data.shown);
-  const most = Math.max(...words.map(([word]) => data.counts[word]), 1);
+  // A word that is everywhere would leave no room for those of the topic: its bar reaches the end and goes on.
+  const inside = Math.max(...words.map(([, p]) => p * topic.weight * data.nTokens));
+  const most = Math.max(1, Math.min(4 * inside, Math.max(...words.map(([word]) => data.counts[word]))));
   return el("table", { class: "bars" },
     el("caption", {}, "Words: tokens in all texts (grey) and those of this topic (colour)"),
     words.map(([word, p]) => {
       const inTopic = p * topic.weight * data.nTokens;
       const pair = el("div", { class: "pair", "aria-hidden": "true" }, el("span"), el("span"));
-      pair.children[0].style.width = `${((100 * data.counts[word]) / most).toFixed(2)}%`;
+      pair.children[0].style.width = `${Math.min(100, (100 * data.counts[word]) / most).toFixed(2)}%`;
       pair.children[1].style.width = `${Math.min(100, (100 * inTopic) / most).toFixed(2)}%`;
       return el("tr", {},
         el("th", { scope: "row" }, button("link", () => go({ query: data.words[word].toLowerCase(), view: "list" }),

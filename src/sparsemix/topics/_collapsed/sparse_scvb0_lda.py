@@ -24,6 +24,20 @@ class SparseSCVB0LDA(EvaluatedTopics):
     ----------
     n_components : int, default=10
         Number of topics K.
+    max_iter : int, default=20
+        Passes over the documents.
+    early_stopping : bool, default=False
+        End when the sum of held-out score and coherence has stopped to gain, and keep the topics of the best pass,
+        which takes one more table of the counts. Long documents then have some ten passes, short ones up to twenty.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For the start, the batches and the samples.
+
+    Other Parameters
+    ----------------
     doc_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
@@ -70,8 +84,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
     max_table_age : int, default=None
         Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
         first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
-    max_iter : int, default=20
-        Passes over the documents.
     max_doc_update_iter : int, default=100
         Most iterations of one document in ``transform``.
     batch_size : int, default=None
@@ -97,21 +109,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
     evaluate_every : int, default=0
         Passes after which the score of held-out documents and the coherence of the topics are added to ``history_``,
         and printed when ``verbose``; 0 or less: never. The documents are ``fit``'s ``validation_data``, or set aside.
-    early_stopping : bool, default=False
-        End when the sum of held-out score and coherence has stopped to gain, and keep the topics of the best pass,
-        which takes one more table of the counts. Long documents then have some ten passes, short ones up to twenty.
     n_iter_no_change : int, default=3
         Evaluations in a row without a gain that end the fit.
     evaluation_tol : float, default=5e-3
         What counts as a gain: the sum is so much larger than at the last gain or the last evaluation.
     warm_start : bool, default=False
         Start ``fit`` from the last fitted topics.
-    n_jobs : int, default=None
-        Threads. Results are the same bits for any number.
-    verbose : int, default=0
-        Print a line every so many passes.
-    random_state : int, RandomState instance or None, default=None
-        For the start, the batches and the samples.
 
     Attributes
     ----------
