@@ -13,7 +13,7 @@ READERS = ("transform", "predict", "predict_proba", "predict_sparse_proba", "sco
 def attributes(est):
     """Fitted attributes by name, those that are made on demand too; passes without their seconds."""
     out = {}
-    for name in dir(est):
+    for name in sorted({*dir(type(est)), *vars(est)}):
         if name.endswith("_") and not name.startswith("_") and hasattr(est, name):
             out[name] = getattr(est, name)
     if "history_" in out:

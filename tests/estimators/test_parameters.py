@@ -112,7 +112,7 @@ def test_an_unfitted_estimator_says_so(case):
 # What additive estimators publish whether it tells something or not.
 UNDOCUMENTED = {SparseSCVB0LDA: {"converged_"}}  # it has no bound, and never converges
 # What is there under some parameters alone.
-AT_TIMES = {"feature_names_in_", "best_iter_", "r_hat_"}
+AT_TIMES = {"feature_names_in_", "best_iter_"}
 
 
 @per_class

@@ -78,7 +78,7 @@ WRONG = {
     "precisions_init": [1.0, "one"],
     "prune_threshold": [-1.0, "auto"],
     "random_state": ["seed", -1.5],
-    "reg_covar": [-1e-6, np.nan, None],
+    "reg_covar": [-1e-6, np.nan],
     "sampler": ["lda", None],
     "shuffle": ["yes", 2],
     "sparsity": [-0.1, 1.5, np.nan],

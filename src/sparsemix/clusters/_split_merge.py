@@ -56,7 +56,7 @@ class SplitMerge:
         own = self.labels[i]
         n, n_clusters = int(state.members[own]), int((state.members > 0).sum())
         splits = self._splits(n, n_clusters)
-        if n < 2 and n_clusters < 2:
+        if not splits and n_clusters < 2:  # one row, or one cluster and no more allowed
             return
         while state.capacity < state.n_slots + 3:
             state.grow()
