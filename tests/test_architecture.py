@@ -32,6 +32,7 @@ FLOORS = {
     "sparsemix.skipgram._stochastic_model": 2,
     "sparsemix.skipgram._sweep_models": 2,
     "sparsemix.topics._collapsed.dense_sampler": 2,
+    "sparsemix.topics._collapsed.gibbs_sampler": 2,
     "sparsemix.topics._collapsed.stochastic_model": 2,
     "sparsemix.topics._collapsed.sweep_models": 2,
     "sparsemix.topics._collapsed.walker_sampler": 2,

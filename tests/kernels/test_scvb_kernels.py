@@ -1,10 +1,7 @@
 """The dense collapsed step against a plain twin, and what its sweeps keep."""
 
-from itertools import product
-
 import numpy as np
 import pytest
-from reference_chains import uniform
 from sparsemix._kernels.documents._docstep import Room
 from sparsemix._kernels.vectors._simd import aligned_empty
 
@@ -38,7 +35,7 @@ class Problem:
         totals = self.factor * self.table.sum(axis=0) + n_words * (self.offset + self.prior)
         self.inverse = (self.factor / totals).astype(dtype)
 
-    def run(self, n_sweeps=2, exclude="document", rates=None, states=None, seed=0, visit=0):
+    def run(self, n_sweeps=2, exclude="document", rates=None):
         dtype = self.table.dtype
         n, n_components = self.doc_topic.shape
         width = -(-n_components // _scvb.PADDING) * _scvb.PADDING
@@ -46,44 +43,9 @@ class Problem:
         doc_topic, total = self.doc_topic.copy(), np.empty((n, n_components), dtype=dtype)
         _scvb.local_step(
             self.indptr, self.indices, self.counts, self.table, self.factor, self.offset, self.prior, self.inverse,
-            self.alpha, n_sweeps, _scvb.EXCLUDE[exclude], rates, np.arange(10, 10 + n), seed, visit, states, doc_topic,
-            resp, total, Room(dtype),
+            self.alpha, n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp, total, Room(dtype),
         )  # fmt: skip
         return doc_topic, resp[:, :n_components], total
-
-    def sampling_twin(self, n_sweeps, exclude, states, seed, visit, lanes):
-        """The same with one sample for each token, chosen lane by lane as the registers hold the topics."""
-        n_components = self.doc_topic.shape[1]
-        order = np.lexsort((np.arange(n_components), np.arange(n_components) % lanes))
-        resp, states, at = np.zeros((len(self.indices), n_components)), states.copy(), 0
-        doc_topic = np.zeros(self.doc_topic.shape)
-        for d, (first, last) in enumerate(zip(self.indptr, self.indptr[1:], strict=False)):
-            sizes = np.ceil(self.counts[first:last]).astype(int)
-            begins = at + np.concatenate([[0], np.cumsum(sizes)])
-            at, fresh = begins[-1], states[begins[0]] < 0
-            now = self.doc_topic[d].copy() if fresh else np.zeros(n_components)
-            for e, size, begin in zip(range(first, last), sizes, begins, strict=False):
-                if not fresh:
-                    np.add.at(now, states[begin : begin + size], self.counts[e] / size)
-            for sweep in range(n_sweeps):
-                for u, e in enumerate(range(first, last)):
-                    c, own = self.counts[e], slice(begins[u], begins[u] + sizes[u])
-                    old = np.zeros(n_components)
-                    if not fresh or sweep > 0:
-                        np.add.at(old, states[own], 1.0 / sizes[u])
-                    left_out = min(c, 1.0) * old if exclude == "document" else 0.0
-                    topic = self.factor * self.table[self.indices[e]] + self.offset + self.prior
-                    resp[e] = topic * self.inverse * (now - left_out + self.alpha)
-                    resp[e] /= resp[e].sum()
-                    sums = np.cumsum(resp[e][order])
-                    draws = [uniform(seed, 10 + d, visit, u, sweep, s) for s in range(sizes[u])]
-                    states[own] = order[np.searchsorted(sums, np.array(draws) * sums[-1], side="right")]
-                    new = np.zeros(n_components)
-                    np.add.at(new, states[own], 1.0 / sizes[u])
-                    going = c / self.tokens[d] * self.doc_topic[d] if fresh and sweep == 0 else c * old
-                    now = now + c * new - going
-            doc_topic[d] = now
-        return doc_topic, resp, states
 
     def twin(self, n_sweeps=2, exclude="document", rates=None):
         """The same, one entry and one formula at a time."""
@@ -249,75 +211,3 @@ def test_wrong_shapes_are_refused():
     problem = Problem(4)
     with pytest.raises(ValueError, match="exact sums only"):
         problem.run(2, "document", np.ones(3))
-
-
-LANES = {"baseline": 2, "x86-64-v3": 4, "x86-64-v4": 8}
-
-
-@pytest.mark.parametrize("instruction_set", _simd.INSTRUCTION_SETS)
-@pytest.mark.parametrize("n_components", [1, 3, 21, 40])
-@pytest.mark.parametrize("exclude", ["none", "document"])
-@pytest.mark.parametrize("fractional", [False, True])
-def test_samples_are_the_twins(instruction_set, n_components, exclude, fractional):
-    """State by state over two visits, the first of documents without samples."""
-    problem = Problem(n_components, fractional=fractional)
-    states = np.full(_scvb.n_samples(problem.counts), -1, dtype=np.int32)
-    assert len(states) == np.ceil(problem.counts).sum()
-    try:
-        _simd.use_instruction_set(instruction_set)
-    except ValueError as error:
-        pytest.skip(str(error))
-    try:
-        for visit in range(2):
-            expected = problem.sampling_twin(3, exclude, states, 5, visit, LANES[instruction_set])
-            doc_topic, resp, total = problem.run(3, exclude, None, states, 5, visit)
-            np.testing.assert_array_equal(states, expected[2])
-            np.testing.assert_allclose(doc_topic, expected[0], atol=1e-12)
-            np.testing.assert_allclose(resp, expected[1], atol=1e-12)
-            np.testing.assert_allclose(doc_topic.sum(axis=1), problem.tokens, rtol=1e-12)
-            for d, (a, b) in enumerate(zip(problem.indptr, problem.indptr[1:], strict=False)):
-                np.testing.assert_allclose(total[d], problem.counts[a:b] @ resp[a:b], atol=1e-12)
-    finally:
-        _simd.use_instruction_set()
-
-
-@pytest.mark.parametrize("exclude", ["document", "none"])
-def test_samples_follow_the_posterior_of_their_topics(exclude):
-    """With topics fixed, the sweeps are a Gibbs sampler; it is one only if a token leaves itself out."""
-    problem = Problem(2, n_documents=1, seed=4)
-    problem.indptr, problem.indices = np.array([0, 4]), np.array([0, 2, 3, 5], dtype=np.int32)
-    problem.counts, problem.tokens, problem.alpha = np.ones(4), np.array([4.0]), np.ones(2)
-    phi = (problem.factor * problem.table + problem.offset + problem.prior) * problem.inverse
-    posterior = np.zeros(16)
-    for i, z in enumerate(product(range(2), repeat=4)):
-        n = np.bincount(z, minlength=2)
-        prior = np.prod([np.prod(problem.alpha[k] + np.arange(n[k])) for k in range(2)])
-        posterior[i] = prior * np.prod([phi[v, k] for v, k in zip(problem.indices, z, strict=True)])
-    posterior /= posterior.sum()
-    states, seen = np.full(4, -1, dtype=np.int32), np.zeros(16)
-    for visit in range(20_000):
-        problem.run(1, exclude, None, states, 3, visit)
-        seen[int("".join(map(str, states)), 2)] += 1
-    distance = 0.5 * np.abs(seen / seen.sum() - posterior).sum()
-    assert distance < 0.012 if exclude == "document" else distance > 0.02
-
-
-def test_a_type_of_many_tokens_has_a_bounded_number_of_samples():
-    problem = Problem(4, n_documents=1)
-    problem.counts = np.full(len(problem.counts), 1000.0)
-    problem.tokens = np.array([problem.counts.sum()])
-    states = np.full(_scvb.n_samples(problem.counts), -1, dtype=np.int32)
-    assert len(states) == 32 * len(problem.counts)
-    doc_topic, _, _ = problem.run(2, "document", None, states)
-    np.testing.assert_allclose(doc_topic.sum(), problem.tokens[0], rtol=1e-12)
-
-
-def test_samples_are_refused_where_they_have_no_meaning():
-    problem = Problem(4)
-    states = np.full(_scvb.n_samples(problem.counts), -1, dtype=np.int32)
-    with pytest.raises(ValueError, match="exact sums"):
-        problem.run(2, "both", None, states)
-    with pytest.raises(ValueError, match="exact sums"):
-        problem.run(2, "none", np.ones(3), states)
-    with pytest.raises(ValueError, match="as many as the samples"):
-        problem.run(2, "document", None, states[:-1])

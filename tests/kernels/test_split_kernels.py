@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 from reference_chains import uniform
-from scipy import stats
+from scipy import sparse, stats
 from sparsemix._kernels.vectors._simd import aligned_empty
 
-from sparsemix._kernels.collapsed import _split
 from sparsemix._kernels.documents import _words
+from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors import _simd
 
 BLOCK = 128
@@ -77,8 +77,8 @@ class Problem:
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self.start)))])
         return indptr.astype(np.int64), topics.astype(np.int32), self.start[rows, topics].astype(self.table.dtype)
 
-    def run(self, n_sweeps, states, exclude=True, seed=5, visit=0):
-        """Sums by word (V, K); the states follow in place."""
+    def run(self, n_sweeps, states, exclude=True, seed=5, visit=0, n_even=None):
+        """Sums by word (V, K), from sparse ones with ``n_even``; the states follow in place."""
         dtype = self.table.dtype
         n_components = self.table.shape[1]
         inverse, fixed = (_split.padded(x, dtype) for x in (self.inverse, self.inverse * self.alpha))
@@ -93,6 +93,18 @@ class Problem:
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
+        if n_even is not None:
+            lengths, topics = np.zeros(self.n_words, dtype=np.int64), np.empty(100_000, dtype=np.int32)
+            values, parts = np.empty(100_000, dtype=dtype), []
+            for first, last in ((0, 3), (3, self.n_words)):
+                n = _split.sum_sparse(
+                    starts, entries, records, shares, self.weights, self.table, self.base, fixed, blocks, every, first,
+                    last, n_even, seed, visit, lengths, topics, values,
+                )  # fmt: skip
+                parts.append((values[:n].copy(), topics[:n].copy()))
+            values, topics = (np.concatenate(part) for part in zip(*parts, strict=True))
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+            return sparse.csr_array((values, topics, indptr), shape=(self.n_words, n_components))
         out, totals = np.zeros((self.n_words, n_components), dtype=dtype), np.zeros(n_components)
         row = aligned_empty(len(fixed), dtype)
         for first, last in ((0, 3), (3, self.n_words)):
@@ -323,6 +335,28 @@ def test_expected_counts_are_the_mean_of_the_samples():
     np.add.at(drawn, (problem.indices, states), 1)
     assert np.abs(expected - drawn).max() / n < 0.01
     assert np.ptp(drawn / n) > 0.3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_sums_are_the_whole_ones_on_average(instruction_set, weighted):  # noqa: ARG001
+    """Exact on a document's own topics, and for the rest of the same expectation and the same sum."""
+    problem = Problem(300, n_documents=40, n_words=12, seed=2)
+    problem.indptr, problem.indices = np.arange(41), np.arange(40, dtype=np.int32) % 12  # documents of one word
+    problem.counts = np.full(40, 3.0)
+    if weighted:
+        problem.weights = np.random.default_rng(0).uniform(0.5, 2.0, 40)
+    states = np.repeat(np.arange(40, dtype=np.int32) % 7, 3)
+    whole, mean, n = problem.run(1, states.copy()), np.zeros(problem.table.shape), 400
+    for visit in range(n):
+        drawn = problem.run(1, states.copy(), visit=visit, n_even=4)
+        assert drawn.has_sorted_indices
+        np.testing.assert_allclose(drawn.sum(axis=1), whole.sum(axis=1), rtol=1e-12)
+        mean += drawn.toarray() / n
+    assert drawn.nnz < whole.size / 4
+    unit = whole.sum(axis=1).max() / 4  # of a draw, at most
+    assert (np.abs(mean - whole) / np.sqrt(unit * whole / n + 1e-12)).max() < 5.0
+    assert np.abs(mean - whole).sum() < 0.1 * whole.sum()
+    assert np.abs(drawn.toarray() - whole).sum() > 0.3 * whole.sum()
 
 
 def test_documents_do_not_depend_on_each_other():

@@ -44,7 +44,7 @@ from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
 from sparsemix._engine.threads import Workers
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.metrics import document_completion
-from sparsemix.topics._collapsed import dense_sampler, walker_sampler
+from sparsemix.topics._collapsed import dense_sampler, gibbs_sampler, walker_sampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 VARIANTS = {
@@ -56,13 +56,8 @@ VARIANTS = {
     "gibbs after steps": {
         "sampler": "gibbs", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
     },
-    "sparse memoized": {"sampler": "sparse", "learning_method": "memoized", "exclude_own": "document"},
-    "sparse online": {"sampler": "sparse", "learning_method": "online", "exclude_own": "none"},
-    "sparse after steps": {
-        "sampler": "sparse", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
-    },
-    "sparse mini-epochs": {
-        "sampler": "sparse", "learning_method": "online", "mini_epoch_size": 40, "mini_epoch_passes": 2,
+    "gibbs mini-epochs": {
+        "sampler": "gibbs", "learning_method": "online", "mini_epoch_size": 40, "mini_epoch_passes": 2,
     },
     "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
     "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
@@ -154,8 +149,6 @@ SETTINGS = [
     ),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", exclude_own="none", max_iter=4),
-    SparseSCVB0LDA(4, sampler="sparse", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
-    SparseSCVB0LDA(4, sampler="sparse", learning_method="memoized", exclude_own="none", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
 ]  # fmt: skip
 
@@ -256,12 +249,30 @@ def test_attributes_of_a_fit(variant):
             assert est._fitted.stats["proposals"][0] == 2 * 5 * X.nnz
 
 
-def test_sampler_is_chosen_by_the_number_of_topics(monkeypatch):
-    monkeypatch.setattr("sparsemix.topics._collapsed.assemble_stochastic.DENSE_COMPONENTS", 6)
-    assert lda(sampler="auto", n_components=6).fit(X).sampler_ == "gibbs"
-    assert lda(sampler="auto", n_components=7).fit(X).sampler_ == "mhw"
-    assert lda(sampler="auto", n_components=6, exclude_own="both").fit(X).sampler_ == "dense"
-    assert lda(sampler="dense", n_components=7).partial_fit(X).sampler_ == "dense"
+def test_sampler_is_chosen_by_what_is_left_out():
+    assert lda(sampler="auto").fit(X).sampler_ == "gibbs"
+    assert lda(sampler="auto", exclude_own="both").fit(X).sampler_ == "dense"
+    assert lda(sampler="auto", total_samples=50).partial_fit(X).sampler_ == "gibbs"
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if name.startswith("gibbs")])
+@pytest.mark.parametrize("chunk", [64, 1 << 16])
+def test_sums_of_very_many_topics_are_sparse(variant, chunk, monkeypatch):
+    """As if there were thousands: no word has a row for all topics, and results are those of any number of threads."""
+    monkeypatch.setattr(gibbs_sampler, "CHUNK_ENTRIES", chunk)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
+    whole = lda(variant).fit(X, sample_weight=weight)
+    monkeypatch.setattr(gibbs_sampler, "DENSE_SUMS", 1)
+    monkeypatch.delattr(gibbs_sampler.GibbsSampler, "_sum_rows")
+    fits = [lda(variant, n_jobs=n_jobs).fit(X, sample_weight=weight) for n_jobs in (1, 2, 3)]
+    for est in fits:
+        assert_same_bits(est, fits[0])
+    stats = fits[0]._fitted.stats
+    assert stats["count"].sum() == pytest.approx(weight @ X.sum(axis=1), rel=1e-5)
+    np.testing.assert_allclose(stats["word_topic"].sum(axis=0), stats["count"], rtol=1e-3)
+    assert fits[0].score(X) == pytest.approx(whole.score(X), abs=0.15)
+    stream = [lda(variant, n_jobs=n_jobs).partial_fit(X).partial_fit(X) for n_jobs in (1, 2)]
+    assert_same_bits(*stream)
 
 
 def documents_of(n_documents, n_tokens):
@@ -494,7 +505,7 @@ def wanted():
     return {variant: all_results(X, variant) for variant in VARIANTS}
 
 
-@pytest.mark.parametrize("variant", ["dense online", "sparse memoized", "mhw memoized", "mini-epochs"])
+@pytest.mark.parametrize("variant", ["dense online", "gibbs memoized", "mhw memoized", "mini-epochs"])
 @pytest.mark.parametrize("name", FORMS)
 def test_form_of_the_counts_changes_neither_result_nor_data(name, variant, wanted):
     rows = FORMS[name]
@@ -553,13 +564,13 @@ def test_empty_documents_change_no_topic():
 @pytest.mark.parametrize("factor", [0.37, 1.0, 1000.3, 3.7e6])
 def test_sampled_tokens_leave_no_negative_responsibilities(factor, alpha, monkeypatch):
     """Counts of a document are sums and differences in single precision."""
-    smallest, visit = [], dense_sampler.DenseSampler.visit
+    smallest, accumulate = [], gibbs_sampler.GibbsSampler.accumulate
 
-    def noted(self, model, x, resp, *args):
-        visit(self, model, x, resp, *args)
-        smallest.append(resp.values[:, : model.n_components].min())
+    def noted(self, model, x, resp, weight, stats, workers):
+        accumulate(self, model, x, resp, weight, stats, workers)
+        smallest.append(stats["word_topic"].rows.min())
 
-    monkeypatch.setattr(dense_sampler.DenseSampler, "visit", noted)
+    monkeypatch.setattr(gibbs_sampler.GibbsSampler, "accumulate", noted)
     lda("gibbs online", burn_in=6, doc_topic_prior=alpha, exclude_own="document", max_iter=10).fit(X * factor)
     assert min(smallest) >= 0.0
 
@@ -984,7 +995,7 @@ def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["absorb", "global step", "end"])
-@pytest.mark.parametrize("variant", ["dense memoized", "gibbs online", "sparse online", "mhw memoized", "mhw online"])
+@pytest.mark.parametrize("variant", ["dense memoized", "gibbs online", "mhw memoized", "mhw online"])
 def test_error_within_a_step_restores_the_model(variant, where, error, monkeypatch):
     est = lda(variant, warm_start=True).fit(X)
     before = snapshot(est)

@@ -17,7 +17,7 @@ from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
 from sparsemix.topics._collapsed import assemble_stochastic, dense_sampler, walker_sampler
 from sparsemix.topics._collapsed.dense_sampler import DenseSampler
-from sparsemix.topics._collapsed.sparse_sampler import SparseSampler
+from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 
@@ -226,13 +226,13 @@ def test_memoized_learning_with_one_batch_is_batch_learning(exclude_own):
 # -- what steps keep
 
 
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_counts_of_topics_are_all_tokens(learning_method, init_params, exclude_own, sampler):
     """After each of many steps N_k are the sums over words, the background included, and all of them C."""
-    if sampler in ("gibbs", "sparse") and exclude_own == "both":
+    if sampler == "gibbs" and exclude_own == "both":
         pytest.skip("refused")
     est = lda(learning_method=learning_method, init_params=init_params, exclude_own=exclude_own, sampler=sampler)
     est.set_params(batch_size=3, max_iter=8).fit(X)
@@ -281,7 +281,7 @@ class NotedLDA(ExactLDA):
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])  # the others keep samples, a topic for each token
+@pytest.mark.parametrize("sampler", ["dense", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 def test_counts_of_a_document_are_its_tokens(init_params, exclude_own, sampler):
@@ -358,7 +358,7 @@ def test_interim_readers_see_the_same_topics():
 # -- memoized learning
 
 
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 def test_statistics_are_the_sum_of_the_memo(sampler):
     """From the end of the first pass on, and after every batch."""
 
@@ -521,7 +521,7 @@ def test_sparsification_leaves_no_small_counts():
     assert smallest(0.0) < 0.7
 
 
-@pytest.mark.parametrize("sampler", ["gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
 def test_samples_are_of_the_seed(sampler):
     """With a given start and one batch nothing else is random."""
     params = {"batch_size": N, "max_iter": 2}
@@ -532,7 +532,7 @@ def test_samples_are_of_the_seed(sampler):
     np.testing.assert_array_equal(dense, other)
 
 
-@pytest.mark.parametrize("sampler", ["gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
 def test_visits_draw_anew(sampler):
     """The same document under the same topics, at another step or as another row of the stream."""
     est = lda(sampler=sampler, max_iter=1, batch_size=N).fit(X)
@@ -551,7 +551,7 @@ def test_visits_draw_anew(sampler):
 # -- the order of visits
 
 
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize(("size", "passes"), [(20, 3), (17, 2), (60, 4)])
 def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, sampler):
     est = lda(NotedLDA, learning_method="online", sampler=sampler, mini_epoch_size=size, mini_epoch_passes=passes)
@@ -597,7 +597,7 @@ def test_without_mini_epochs_documents_are_remembered_from_pass_to_pass(learning
 def noted_visits(monkeypatch):
     """Kind of sampler and number of documents of each tile."""
     visits = []
-    for cls in (DenseSampler, SparseSampler, WalkerSampler):
+    for cls in (DenseSampler, GibbsSampler, WalkerSampler):
 
         def visit(self, model, x, *args, original=cls.visit):
             visits.append((self.name, len(x)))
@@ -607,7 +607,7 @@ def noted_visits(monkeypatch):
     return visits
 
 
-@pytest.mark.parametrize("sampler", ["gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_first_documents_are_visited_densely(learning_method, sampler, monkeypatch):
     visits = noted_visits(monkeypatch)
@@ -636,11 +636,11 @@ def test_samplers_change_between_batches_only(learning_method, monkeypatch):
 # -- starts
 
 
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "sparse", "mhw"])
+@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize("exclude_own", EXCLUDE)
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_uniform_topics_part_by_random_documents(learning_method, exclude_own, sampler):
-    if sampler in ("gibbs", "sparse") and exclude_own == "both":
+    if sampler == "gibbs" and exclude_own == "both":
         pytest.skip("refused")
     params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
     params |= {"init_params": "uniform", "doc_topic_prior": 0.1, "batch_size": 10}
@@ -675,8 +675,6 @@ def test_documents_of_a_uniform_start_begin_at_random():
         ("dense", "online", "uniform"),
         ("gibbs", "memoized", "em"),
         ("gibbs", "online", "uniform"),
-        ("sparse", "memoized", "em"),
-        ("sparse", "online", "uniform"),
         ("mhw", "memoized", "uniform"),
         ("mhw", "online", "uniform"),
     ],

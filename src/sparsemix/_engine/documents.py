@@ -194,7 +194,7 @@ class DocumentMemory:
     def recall(self, numbers, out):
         """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
         kept = self._find(numbers)
-        if kept is None or kept[0] is None:
+        if kept is None:
             return False
         _memory.fill_rows(*kept[:3], out)
         return True
@@ -210,11 +210,14 @@ class DocumentMemory:
         self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), None)
 
     def recall_sparse(self, numbers):
-        """N_dk of documents as (indptr, topics, values), and their states; None when there is nothing."""
+        """N_dk of documents as (indptr, topics, values), and their states: four times None when there is nothing.
+
+        Of documents whose N_dk follows from their states there are these alone.
+        """
         kept = self._find(numbers)
-        if kept is None or kept[0] is None:
-            return None
-        lengths, topics, values, states = kept
+        lengths, topics, values, states = kept or (None, None, None, None)
+        if lengths is None:
+            return None, None, None, states
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values, states
 
     def remember_sparse(self, numbers, indptr, topics, values, states=None):
@@ -241,11 +244,6 @@ class DocumentMemory:
         if states is not None:
             states = states.astype(np.int16 if states.max(initial=0) <= np.iinfo(np.int16).max else np.int32)
         self._tiles[tile_key(numbers)] = lengths, topics, values, states
-
-    def states(self, numbers):
-        """The states kept of a tile, or None."""
-        kept = self._tiles.get(tile_key(numbers))
-        return None if kept is None else kept[3]
 
     def forget(self):
         """Start anew."""

@@ -26,7 +26,7 @@
          |  proposals, frozen                                           |
          +------------------------------------------------------->  _words.group_by_word, sum_sparse
 
-    tile of documents    _scvb.local_step (all topics of a word, or a sample a token)  -> resp (nnz, K), summed by
+    tile of documents    _scvb.local_step (all topics of a word)  -> resp (nnz, K), summed by
                          _words.sum_rows into rows of the words at hand
 
     words of a chunk, then tiles of documents    _split.sum_blocks (the fixed part of a word's conditional),

@@ -5,7 +5,7 @@ The loops are in scvb_loops.h.
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
@@ -19,33 +19,22 @@ cdef extern from "collapsed/scvb.h" nogil:
         SPARSEMIX_PADDING
     ctypedef struct sparsemix_scvb_settings:
         Py_ssize_t n_components, width
-        int n_sweeps, exclude, exact, sampled
-        uint64_t seed
-        int64_t visit
+        int n_sweeps, exclude, exact
         double base, prior, own, floor
         Py_ssize_t n_rates
         const double* rates
-    int sparsemix_n_samples(double)
     void sparsemix_scvb_documents_float(
-        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*,
-        const float*, const float*, const float*, float*, int*, float*, float*, float*)
+        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
+        const float*, const float*, float*, float*, float*, float*)
     void sparsemix_scvb_documents_double(
-        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*,
-        const double*, const double*, const double*, double*, int*, double*, double*, double*)
+        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
+        const double*, const double*, double*, double*, double*, double*)
 
 
 EXCLUDE = {"none": 0, "document": 1, "both": 2}
 
 
 PADDING = SPARSEMIX_PADDING
-
-
-def n_samples(const real[::1] counts):
-    """Samples of entries with these counts: one for each token, up to a number."""
-    cdef Py_ssize_t e, total = 0
-    for e in range(counts.shape[0]):
-        total += sparsemix_n_samples(counts[e])
-    return total
 
 
 def local_step(
@@ -61,11 +50,7 @@ def local_step(
     int n_sweeps,                  # IN  over a document's types
     int exclude,                   # IN  own tokens leave no count, the document's, or those of the topics as well
     const double[::1] rates,       # IN  rho by the whole tokens seen in a visit, or None: exact sums
-    const int64_t[::1] numbers,    # IN  (n,) global row numbers, which key the random numbers; unused without samples
-    uint64_t seed,                 # IN
-    int64_t visit,                 # IN  of these documents
-    int[::1] states,               # INOUT (n_samples(counts),) sampled topics, -1: not yet; None: N_jk has gamma itself
-    real[:, ::1] doc_topic,        # INOUT (n, K) N_jk, to start from where there are no samples, and at the end
+    real[:, ::1] doc_topic,        # INOUT (n, K) N_jk, to start from and at the end
     real[:, ::1] resp,             # OUT (nnz, K padded) gamma of the last sweep
     real[:, ::1] total,            # OUT (n, K) sums of c gamma over each document's entries
     scratch,                       # TMP Room of the table's dtype
@@ -84,7 +69,6 @@ def local_step(
     s.base, s.prior, s.own = (offset + topic_word_prior) / factor, topic_word_prior / factor, 1.0 / factor
     s.floor = table.shape[0] * s.prior
     s.n_rates, s.rates = 0, NULL
-    s.seed, s.visit, s.sampled = seed, visit, states is not None
     if inverse.shape[0] != s.n_components or alpha.shape[0] != s.n_components:
         raise ValueError(f"inverse and alpha must be ({s.n_components},)")
     if doc_topic.shape[0] != n or doc_topic.shape[1] != s.n_components:
@@ -97,21 +81,13 @@ def local_step(
         if rates.shape[0] == 0 or exclude != 0:
             raise ValueError("rates must not be empty, and own tokens can be left out of exact sums only")
         s.n_rates, s.rates = rates.shape[0], <const double*> &rates[0]
-    cdef int* first_state = NULL
-    cdef const int64_t* first_number = NULL
-    if states is not None:
-        if states.shape[0] != n_samples(counts[:indptr[n]]) or numbers is None or numbers.shape[0] != n:
-            raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
-        if rates is not None or exclude == 2:
-            raise ValueError("samples are for exact sums that leave out no counts of the topics")
-        first_state, first_number = &states[0], &numbers[0]
-    cdef real[::1] room = scratch.of(6 * s.width + SPARSEMIX_PADDING, 0)[0]
+    cdef real[::1] room = scratch.of(6 * s.width, 0)[0]
     with nogil:
         if real is float:
             sparsemix_scvb_documents_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], first_number, &table[0, 0], &inverse[0],
-                &alpha[0], &room[0], first_state, &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0],
+                &room[0], &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
         else:
             sparsemix_scvb_documents_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], first_number, &table[0, 0], &inverse[0],
-                &alpha[0], &room[0], first_state, &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0],
+                &room[0], &doc_topic[0, 0], &resp[0, 0], &total[0, 0])

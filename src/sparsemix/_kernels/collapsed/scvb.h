@@ -7,16 +7,7 @@
 #include <string.h>
 
 #include "own_token.h"
-#include "random/random.h"
 #include "vectors/simd.h"
-
-/* A type has a sample for each token, but not more than this. */
-#define SPARSEMIX_MOST_SAMPLES 32
-
-static inline int sparsemix_n_samples(double count)
-{
-    return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)ceil(count);
-}
 
 /* What a block of documents has in common. */
 typedef struct {
@@ -25,9 +16,6 @@ typedef struct {
     int n_sweeps;           /* the last one adds to the statistics */
     int exclude;
     int exact;              /* N is the sum of c gamma; else steps of size rho towards C gamma */
-    int sampled;            /* N is the sum of samples of gamma, one a token */
-    uint64_t seed;
-    int64_t visit;
     double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
     double prior;           /* topic_word_prior / factor */
     double own;             /* 1 / factor: a token in units of the table */
@@ -48,9 +36,6 @@ typedef struct {
         ptrdiff_t n_types;            /* U */                                                                          \
         const int *types;             /* (U,) rows of the table */                                                     \
         const REAL *counts;           /* (U,) c */                                                                     \
-        int *states;                  /* sampled topics of the types, one after the other; -1: not yet */              \
-        REAL *lanes;                  /* (padding,) sums of the weights, lane by lane */                               \
-        uint64_t key;                 /* of the document's random numbers */                                           \
         double length;                /* C_j */                                                                        \
     } scvb_##REAL;
 
@@ -64,11 +49,11 @@ SPARSEMIX_SCVB_STRUCT(double)
 #define SPARSEMIX_SCVB_DOCUMENTS(REAL)                                                                                 \
     static void sparsemix_scvb_documents_##REAL(                                                                       \
         int isa, const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, \
-        const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *alpha,         \
-        REAL *room, int *states, REAL *doc_topic, REAL *resp, REAL *total)                                             \
+        const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,    \
+        REAL *resp, REAL *total)                                             \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, scvb_documents, REAL, settings, n_docs, indptr, indices, counts, numbers, table,       \
-                           inverse, alpha, room, states, doc_topic, resp, total);                                      \
+        SPARSEMIX_DISPATCH(isa, scvb_documents, REAL, settings, n_docs, indptr, indices, counts, table, inverse,       \
+                           alpha, room, doc_topic, resp, total);                                      \
     }
 
 SPARSEMIX_SCVB_DOCUMENTS(float)

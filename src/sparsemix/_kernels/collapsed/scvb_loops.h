@@ -51,7 +51,6 @@ TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_fi
         other += w;
     }
     sum += other;
-    *(VECTOR *)d->lanes = sum;
     return SPARSEMIX_NAME(lane_sum)(sum);
 }
 
@@ -101,87 +100,6 @@ TARGET static void SPARSEMIX_NAME(hand_over)(SCVB *d, ptrdiff_t u, REAL scale)
     }
 }
 
-/* The topic at the share ``u`` of all weights: its lane first, then its place in the lane. */
-TARGET static int SPARSEMIX_NAME(choose)(const SCVB *d, double u)
-{
-    const REAL *lanes = d->lanes, *weights = d->weights;
-    double sum = 0.0, rest;
-    ptrdiff_t lane = 0, k;
-    for (k = 0; k < LANES; k++)
-        sum += lanes[k];
-    rest = u * sum;
-    while (lane < LANES - 1 && rest >= lanes[lane])
-        rest -= lanes[lane++];
-    for (k = lane; k < d->s.width; k += LANES) {
-        if (rest < weights[k])
-            return (int)k;
-        rest -= weights[k];
-    }
-    for (k = d->s.n_components - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
-        ;
-    return (int)k;
-}
-
-/* Change N_j at the samples of a type; round-off does not leave less than nothing. */
-TARGET static inline void SPARSEMIX_NAME(move)(SCVB *d, const int *states, int n_samples, REAL amount)
-{
-    int s;
-    for (s = 0; s < n_samples; s++) {
-        const REAL now = d->now[states[s]] + amount;
-        d->now[states[s]] = now > 0 ? now : 0;
-    }
-}
-
-/* One sweep in which N_j is the sum of samples, a topic for each token, and the sums by word have gamma itself: what a
- * sample says of its document is kept, what it says of topics is averaged over all that it might have been. Without
- * samples yet, the counts that the document came with make room for them as it is read. */
-TARGET static void SPARSEMIX_NAME(sweep_samples)(SCVB *d, int sweep)
-{
-    const int fresh = sweep == 0 && d->states[0] < 0;
-    int *states = d->states;
-    ptrdiff_t u, k;
-    int s;
-    for (u = 0; u < d->n_types; u++) {
-        const int n_samples = sparsemix_n_samples(d->counts[u]);
-        const REAL c = d->counts[u], share = c / (REAL)n_samples;
-        const REAL own = d->s.exclude ? (REAL)sparsemix_own_copy(c) / (REAL)n_samples : 0;
-        const uint64_t key = sparsemix_type_key(d->key, u, sweep);
-        REAL total;
-        if (!fresh)
-            SPARSEMIX_NAME(move)(d, states, n_samples, -own);
-        total = SPARSEMIX_NAME(weigh)(d, d->table + (ptrdiff_t)d->types[u] * d->s.n_components, NULL, 0);
-        if (!fresh)
-            SPARSEMIX_NAME(move)(d, states, n_samples, own - share);
-        else
-            for (k = 0; k < d->s.width; k += LANES)
-                *(VECTOR *)(d->now + k) = LARGER(
-                    *(VECTOR *)(d->now + k) - *(const VECTOR *)(d->start + k) * (REAL)(c / d->length), FILL(0));
-        for (s = 0; s < n_samples; s++)
-            states[s] = SPARSEMIX_NAME(choose)(d, sparsemix_uniform(sparsemix_bits(key, s)));
-        SPARSEMIX_NAME(move)(d, states, n_samples, share);
-        if (sweep == d->s.n_sweeps - 1)
-            SPARSEMIX_NAME(hand_over)(d, u, 1 / total);
-        states += n_samples;
-    }
-}
-
-/* N_j of the samples; returns how many there are. */
-TARGET static ptrdiff_t SPARSEMIX_NAME(add_samples)(SCVB *d)
-{
-    const int *states = d->states;
-    const int known = d->n_types > 0 && states[0] >= 0;
-    ptrdiff_t u;
-    if (known)
-        memset(d->now, 0, d->s.width * sizeof(REAL));
-    for (u = 0; u < d->n_types; u++) {
-        const int n_samples = sparsemix_n_samples(d->counts[u]);
-        if (known)
-            SPARSEMIX_NAME(move)(d, states, n_samples, d->counts[u] / (REAL)n_samples);
-        states += n_samples;
-    }
-    return states - d->states;
-}
-
 /* One sweep of steps: N_j <- (1 - rho)^c N_j + (1 - (1 - rho)^c) C_j gamma, rho by the tokens seen so far. */
 TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 {
@@ -204,18 +122,17 @@ TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 
 TARGET static void SPARSEMIX_NAME(scvb_documents)(
     const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
-    const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room,
-    int *states, REAL *doc_topic, REAL *resp, REAL *total)
+    const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,
+    REAL *resp, REAL *total)
 {
     const ptrdiff_t n = settings->n_components, width = settings->width;
     const size_t bytes = n * sizeof(REAL);
     SCVB d;
-    ptrdiff_t i, u, n_states = 0;
+    ptrdiff_t i, u;
     int sweep;
     d.s = *settings;
-    d.states = states;
     d.table = table;
-    memset(room, 0, (6 * width + SPARSEMIX_PADDING) * sizeof(REAL));
+    memset(room, 0, 6 * width * sizeof(REAL));
     memcpy(room, alpha, bytes);
     memcpy(room + width, inverse, bytes);
     d.alpha = room;
@@ -223,8 +140,7 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
     d.now = room + 2 * width;
     d.start = room + 3 * width;
     d.weights = room + 4 * width;
-    d.total = settings->exact && !settings->sampled ? d.now : room + 5 * width;
-    d.lanes = room + 6 * width;
+    d.total = settings->exact ? d.now : room + 5 * width;
     for (i = 0; i < n_docs; i++) {
         const int64_t first = indptr[i];
         d.n_types = indptr[i + 1] - first;
@@ -237,21 +153,11 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
         memcpy(d.now, doc_topic + i * n, bytes);
         memcpy(d.start, doc_topic + i * n, bytes);
         memset(d.total, 0, d.total == d.now ? 0 : width * sizeof(REAL));
-        if (d.s.sampled) {
-            d.key = sparsemix_document_key(settings->seed, numbers[i], settings->visit);
-            n_states = SPARSEMIX_NAME(add_samples)(&d);
-        }
         for (sweep = 0; sweep < d.s.n_sweeps && d.n_types > 0; sweep++)
-            if (d.s.sampled)
-                SPARSEMIX_NAME(sweep_samples)(&d, sweep);
-            else if (d.s.exact)
+            if (d.s.exact)
                 SPARSEMIX_NAME(sweep_exact)(&d, sweep);
             else
                 SPARSEMIX_NAME(sweep_steps)(&d, sweep);
-        if (d.s.sampled) { /* without the round-off of differences */
-            SPARSEMIX_NAME(add_samples)(&d);
-            d.states += n_states;
-        }
         memcpy(doc_topic + i * n, d.now, bytes);
         memcpy(total + i * n, d.total, bytes);
     }

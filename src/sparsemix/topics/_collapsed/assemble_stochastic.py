@@ -8,7 +8,7 @@ from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
 from sparsemix.topics._collapsed.dense_sampler import DenseSampler
-from sparsemix.topics._collapsed.sparse_sampler import SparseSampler
+from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._start import stats_of, trim
@@ -16,8 +16,6 @@ from sparsemix.topics._sums import SMALLEST_COUNT
 
 # Prior mass of a document over all topics by default: a larger one makes topics of short documents alike.
 PRIOR_MASS = 5.0
-# Up to so many topics all responsibilities of a word can be afforded; they teach topics more than samples do.
-DENSE_COMPONENTS = 2000
 # Documents of a memoized batch by default: at least so many, and a 32nd of the corpus.
 MEMOIZED_BATCHES = 32
 LEAST_BATCH = 250
@@ -41,21 +39,17 @@ def make_model(params, n_words):
     later_rates = rates if exclude_own == "none" else None
     kind = params.sampler
     if kind == "auto":
-        few = "dense" if exclude_own == "both" else "gibbs"
-        kind = few if n_components <= DENSE_COMPONENTS else "mhw"
+        kind = "dense" if exclude_own == "both" else "gibbs"
     if kind == "mhw":
         sparsity = 1.0 / n_components if params.sparsity is None else params.sparsity
         age = TABLE_AGE if params.max_table_age is None else params.max_table_age
         sampler = WalkerSampler(
             params.n_samples, params.n_even_samples, n_sweeps, exclude_own, later_rates, sparsity, age
         )
-    elif kind in ("gibbs", "sparse"):
+    elif kind == "gibbs":
         if exclude_own == "both":
-            raise ValueError(f'exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="{kind}"')
-        if kind == "gibbs":
-            sampler = DenseSampler(n_sweeps, exclude_own, sampled=True)
-        else:
-            sampler = SparseSampler(n_sweeps, exclude_own)
+            raise ValueError('exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="gibbs"')
+        sampler = GibbsSampler(n_sweeps, exclude_own)
     else:
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(

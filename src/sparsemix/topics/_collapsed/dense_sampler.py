@@ -51,21 +51,15 @@ class DenseSampler:
     local_rate : callable or None
         Of n: steps rho, at least n of them, by which N_j follows the tokens of a visit ([IF19] Eq. 9). None: N_j is an
         exact sum; own tokens can be left out of that alone.
-    sampled : bool
-        N_j is the sum of one sample for each token, and not of the responsibilities themselves.
     """
 
-    def __init__(self, n_sweeps, exclude_own, local_rate=None, sampled=False):
+    name = "dense"
+
+    def __init__(self, n_sweeps, exclude_own, local_rate=None):
         self.n_sweeps = n_sweeps
         self.exclude_own = exclude_own
         self.local_rate = local_rate
-        self.sampled = sampled
         self._room = None
-
-    @property
-    def name(self):
-        """As in ``sampler``."""
-        return "gibbs" if self.sampled else "dense"
 
     def __getstate__(self):
         return {**vars(self), "_room": None}
@@ -108,27 +102,19 @@ class DenseSampler:
         """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics."""
         doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
         known = memory is not None and memory.recall(numbers, doc_topic)
-        kept = memory.states(numbers) if self.sampled and memory is not None else None
-        states = self._no_samples(x) if kept is None else kept.astype(np.int32)
-        if kept is None and not known:
-            doc_topic[...] = 0.0 if self.sampled else model.start_of(numbers, len(x)) * lengths[:, None]
+        if not known:
+            doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
         rates = None
         if self.local_rate is not None:
             rates = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0)))
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
         _scvb.local_step(
             x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
-            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, numbers + model.first_row, model.seed,
-            model.n_steps, states, doc_topic, resp.values, resp.total, scratch.room,
+            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, doc_topic, resp.values, resp.total,
+            scratch.room,
         )  # fmt: skip
-        if memory is not None and self.sampled:  # N_j follows from the samples
-            memory.remember_states(numbers, states)
-        elif memory is not None:
+        if memory is not None:
             memory.remember(numbers, doc_topic)
-
-    def _no_samples(self, x):
-        """Room for a sample of each token, none of which there is yet (-1); None where nothing is sampled."""
-        return np.full(_scvb.n_samples(x.counts), -1, dtype=np.int32) if self.sampled else None
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the rows of their words."""

@@ -16,10 +16,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
     Use it where likelihood and coherence of the topics count most, and for thousands of topics. Collapsed inference
     integrates topics and proportions out and keeps expected counts alone, which makes it more accurate than
     variational inference of their distributions ([1]_). Documents are visited in minibatches, and each minibatch moves
-    the topics' counts by a step. While a document is visited, its words' topics are chosen one after the other: as
-    responsibilities for all topics, as one sampled topic for each token, or, where topics are many, as a few samples
-    of Metropolis-Hastings chains whose proposals come from alias tables ([2]_), at a cost that hardly follows the
-    number of topics.
+    the topics' counts by a step. While a document is visited, its words' topics are chosen one after the other: as one
+    sampled topic for each token, at a cost that hardly follows the number of topics; as responsibilities for all
+    topics; or as a few samples of Metropolis-Hastings chains whose proposals come from alias tables ([2]_).
 
     Parameters
     ----------
@@ -29,14 +28,13 @@ class SparseSCVB0LDA(EvaluatedTopics):
         Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
-    sampler : {"auto", "dense", "gibbs", "sparse", "mhw"}, default="auto"
+    sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
-        of short documents. "sparse": the same samples and responsibilities, by a conditional that is split in the
-        document's topics and a part that is fixed for each word, so that a token costs what its document has topics.
+        of short documents, at a cost that follows the number of topics that a document has.
         "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
-        ``n_even_samples`` for the topics' counts. "auto" is "gibbs" up to 2,000 topics ("dense" where ``exclude_own``
-        is "both"), and "mhw" beyond.
+        ``n_even_samples`` for the topics' counts, as published; "gibbs" has better topics in less time. "auto" is
+        "gibbs" ("dense" where ``exclude_own`` is "both").
     n_samples : int, default=2
         Samples S of a word in a sweep that the document's counts are summed from, for "mhw": about as many as a word
         has tokens in a document. More of them make the counts of short documents too smooth.
@@ -125,7 +123,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     sampler_ : str
-        "dense", "gibbs", "sparse" or "mhw": what "auto" chose.
+        "dense", "gibbs" or "mhw": what "auto" chose.
     batch_size_ : int or None
         Documents of a batch of the last ``fit``; None where there was none.
     acceptance_rate_ : float
@@ -156,8 +154,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
     -----
     Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count of the
     words in use that is above a tenth of the prior. Memoized learning keeps the sums of every batch sparse, and both
-    methods the topics of every document that hold more than a thousandth of it; "gibbs" adds 2 bytes a token. "dense"
-    and "gibbs" need 16 MB for the responsibilities at hand.
+    methods the topics of every document that hold more than a thousandth of it, or 2 bytes a token ("gibbs"). Some
+    16 MB more are for the responsibilities at hand. A minibatch of "dense" has 4 K bytes for each of its words, and so
+    have those of "gibbs" up to 2,000 topics and in the start.
 
     References
     ----------
@@ -178,7 +177,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
-        "sampler": [StrOptions({"auto", "dense", "gibbs", "sparse", "mhw"})],
+        "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left")],

@@ -124,11 +124,7 @@ class WalkerSampler:
 
     def visit(self, model, x, resp, scratch, numbers, memory):
         """Sweep over each document of a tile, from what is remembered of it or from nothing."""
-        kept = None if memory is None else memory.recall_sparse(numbers)
-        start, states = (None, None, None), None
-        if kept is not None:
-            indptr, topics, values, states = kept
-            start = indptr, topics, values
+        *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
         room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(room, dtype=np.int32)

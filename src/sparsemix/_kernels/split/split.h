@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "own_token.h"
+#include "documents/packed.h"
+#include "collapsed/own_token.h"
 #include "random/random.h"
 #include "vectors/simd.h"
 
@@ -129,7 +130,7 @@ static inline void sparsemix_split_free(sparsemix_split_room *room)
 SPARSEMIX_SPLIT_STRUCT(float)
 SPARSEMIX_SPLIT_STRUCT(double)
 
-#define LOOPS "collapsed/split_loops.h"
+#define LOOPS "split/split_loops.h"
 #include "vectors/for_each_simd.h"
 #undef LOOPS
 
@@ -153,6 +154,25 @@ SPARSEMIX_SPLIT_STRUCT(double)
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, split_blocks, REAL, table, n_components, n_blocks, base, fixed, words, first, last,    \
                            blocks);                                                                                    \
+    }                                                                                                                  \
+    static int64_t sparsemix_split_sparse_rows_##REAL(                                                                 \
+        int isa, const sparsemix_split_settings *settings, const int64_t *starts, const int *entries,                  \
+        const sparsemix_split_record *records, REAL *shares, const REAL *weights, const REAL *table,                   \
+        const REAL *fixed, const REAL *blocks, const int *words, ptrdiff_t first, ptrdiff_t last, int n_even,          \
+        REAL *row, uint64_t *touched, int64_t *lengths, int *topics, REAL *values)                                     \
+    {                                                                                                                  \
+        int64_t n = 0;                                                                                                 \
+        split_##REAL d;                                                                                                \
+        memset(&d, 0, sizeof d);                                                                                       \
+        d.s = settings;                                                                                                \
+        d.table = table;                                                                                               \
+        d.fixed = fixed;                                                                                               \
+        d.blocks = blocks;                                                                                             \
+        d.shares = shares;                                                                                             \
+        d.key = sparsemix_document_key(settings->seed, -1, settings->visit);                                           \
+        SPARSEMIX_DISPATCH(isa, split_sparse_rows, REAL, &d, starts, entries, records, weights, words, first, last,    \
+                           n_even, row, touched, lengths, topics, values, &n);                                         \
+        return n;                                                                                                      \
     }                                                                                                                  \
     static void sparsemix_split_rows_##REAL(                                                                           \
         int isa, const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares, \

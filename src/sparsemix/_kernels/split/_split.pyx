@@ -3,6 +3,8 @@
 The loops are in split_loops.h.
 """
 
+import numpy as np
+
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
@@ -16,7 +18,7 @@ ctypedef fused real:
     double
 
 
-cdef extern from "collapsed/split.h" nogil:
+cdef extern from "split/split.h" nogil:
     enum:
         SPARSEMIX_PADDING
         SPARSEMIX_SPLIT_BLOCK
@@ -50,6 +52,14 @@ cdef extern from "collapsed/split.h" nogil:
     void sparsemix_split_rows_double(
         int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, const double*,
         double, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double*, double*, double*)
+    int64_t sparsemix_split_sparse_rows_float(
+        int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, float*,
+        const float*, const float*, const float*, const float*, const int*, Py_ssize_t, Py_ssize_t, int, float*,
+        uint64_t*, int64_t*, int*, float*)
+    int64_t sparsemix_split_sparse_rows_double(
+        int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, double*,
+        const double*, const double*, const double*, const double*, const int*, Py_ssize_t, Py_ssize_t, int, double*,
+        uint64_t*, int64_t*, int*, double*)
 
 
 cdef class Room:
@@ -198,7 +208,7 @@ def sum_rows(
     Py_ssize_t first,              # IN  rows first to last only
     Py_ssize_t last,               # IN
     real[::1] row,                 # TMP (K padded,) aligned
-    real[:, ::1] out,              # INOUT (n, K) += sum of c gamma by word
+    real[:, ::1] out,              # OUT (n, K) sum of c gamma by word
     double[::1] totals,            # INOUT (K,) += their sums
 ):
     """Rows of S_vk from what entries left, in the order of documents."""
@@ -225,3 +235,55 @@ def sum_rows(
             sparsemix_split_rows_double(
                 level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
                 &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0], &totals[0])
+
+
+def sum_sparse(
+    const int64_t[::1] starts,     # IN  (V + 1,) entries by word
+    const int[::1] entries,        # IN  (nnz,)
+    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
+    real[::1] shares,              # IN  (nnz,)
+    const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
+    const real[:, ::1] table,      # IN  (V, K)
+    double base,                   # IN
+    const real[::1] fixed,         # IN  (K padded,)
+    const real[:, ::1] blocks,     # IN  (V, blocks)
+    const int[::1] words,          # IN  (n,) increasing
+    Py_ssize_t first,              # IN  words first to last only
+    Py_ssize_t last,               # IN
+    int n_even,                    # IN  topics drawn for each token of the fixed part
+    uint64_t seed,                 # IN
+    int64_t visit,                 # IN
+    int64_t[::1] lengths,          # OUT (n,) topics of each word
+    int[::1] topics,               # OUT increasing in a word, one word after the other; room for all
+    real[::1] values,              # OUT
+):
+    """S_vk as ``sum_rows``, sparse, with a fixed part that is drawn; returns the number of entries."""
+    cdef int level = instruction_level()
+    cdef sparsemix_split_settings s
+    cdef const real* weight = NULL
+    cdef real[::1] row = np.zeros(fixed.shape[0], dtype=np.float32 if real is float else np.float64)
+    cdef uint64_t[::1] touched = np.zeros((table.shape[1] + 63) // 64, dtype=np.uint64)
+    cdef int64_t n = 0
+    if first >= last or entries.shape[0] == 0:
+        return 0
+    s.n_components, s.n_blocks, s.base, s.seed, s.visit = table.shape[1], blocks.shape[1], base, seed, visit
+    if fixed.shape[0] < s.n_components or fixed.shape[0] % SPARSEMIX_PADDING or s.n_blocks != n_blocks(s.n_components):
+        raise ValueError("fixed and blocks must be those of the table")
+    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
+        raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
+    if lengths.shape[0] != words.shape[0] or topics.shape[0] != values.shape[0]:
+        raise ValueError("lengths must be one for each word, and topics as many as values")
+    if weights is not None:
+        weight = &weights[0]
+    with nogil:
+        if real is float:
+            n = sparsemix_split_sparse_rows_float(
+                level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0], &touched[0],
+                &lengths[0], &topics[0], &values[0])
+        else:
+            n = sparsemix_split_sparse_rows_double(
+                level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0], &touched[0],
+                &lengths[0], &topics[0], &values[0])
+    return n

@@ -14,6 +14,8 @@
 #define SPLIT split_float
 #endif
 
+#include "split_words.h"
+
 #define PADDED(n) (((n) + SPARSEMIX_PADDING - 1) / SPARSEMIX_PADDING * SPARSEMIX_PADDING)
 
 /* -- slots and their columns */
@@ -150,73 +152,6 @@ TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
             out[j] = (row[d->topic[j]] + base) * d->sums[j];
     }
     return 0;
-}
-
-/* -- the fixed part of a word */
-
-/* (N_wk + base) fixed_k for one vector of topics. */
-TARGET static inline VECTOR SPARSEMIX_NAME(fixed_vector)(const REAL *row, const REAL *fixed, REAL base, ptrdiff_t n)
-{
-    return (SPARSEMIX_NAME(load)(row, n) + base) * *(const VECTOR *)fixed;
-}
-
-TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,
-                                                REAL base, const REAL *fixed, const int *words, ptrdiff_t first,
-                                                ptrdiff_t last, REAL *blocks)
-{
-    ptrdiff_t i, b, k;
-    for (i = first; i < last; i++) {
-        const REAL *row = table + words[i] * n_components;
-        REAL *out = blocks + words[i] * n_blocks, total = 0;
-        if (i + 2 < last)
-            SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
-        for (b = 0; b < n_blocks; b++) {
-            const ptrdiff_t begin = b * SPARSEMIX_SPLIT_BLOCK, left = n_components - begin;
-            const ptrdiff_t end = left < SPARSEMIX_SPLIT_BLOCK ? n_components : begin + SPARSEMIX_SPLIT_BLOCK;
-            VECTOR sum = FILL(0), other = FILL(0); /* two sums: additions wait for each other */
-            for (k = begin; k + 2 * LANES <= end; k += 2 * LANES) {
-                sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, LANES);
-                other += SPARSEMIX_NAME(fixed_vector)(row + k + LANES, fixed + k + LANES, base, LANES);
-            }
-            for (; k < end; k += LANES)
-                sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, end - k);
-            total += SPARSEMIX_NAME(lane_sum)(sum + other);
-            out[b] = total;
-        }
-    }
-}
-
-/* The topic at ``rest`` of a word's fixed part: its block, its lane there, its place in the lane. */
-TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
-{
-    const REAL *row = d->table + word * d->s->n_components, *blocks = d->blocks + word * d->s->n_blocks;
-    const REAL base = (REAL)d->s->base;
-    REAL weights[SPARSEMIX_SPLIT_BLOCK], lanes[SPARSEMIX_PADDING];
-    ptrdiff_t block = 0, lane = 0, begin, n, k;
-    VECTOR sum = FILL(0);
-    while (block < d->s->n_blocks - 1 && rest >= blocks[block])
-        block++;
-    if (block > 0)
-        rest -= blocks[block - 1];
-    begin = block * SPARSEMIX_SPLIT_BLOCK;
-    n = d->s->n_components - begin;
-    n = n < SPARSEMIX_SPLIT_BLOCK ? n : SPARSEMIX_SPLIT_BLOCK;
-    for (k = 0; k < n; k += LANES) {
-        const VECTOR w = SPARSEMIX_NAME(fixed_vector)(row + begin + k, d->fixed + begin + k, base, n - k);
-        memcpy(weights + k, &w, sizeof w);
-        sum += w;
-    }
-    memcpy(lanes, &sum, sizeof sum);
-    while (lane < LANES - 1 && rest >= lanes[lane])
-        rest -= lanes[lane++];
-    for (k = lane; k < n; k += LANES) {
-        if (rest < weights[k])
-            return (int)(begin + k);
-        rest -= weights[k];
-    }
-    for (k = n - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
-        ;
-    return (int)(begin + k);
 }
 
 /* -- sweeps */
@@ -448,56 +383,6 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         records[e].topics += (int64_t)(intptr_t)lists->start;
     }
     *status = 0;
-}
-
-/* -- sums by word */
-
-/* out[i] += what the entries of word words[i] leave, in their order: first the fixed part, which is one number for all
- * of them, then their own topics. */
-TARGET static void SPARSEMIX_NAME(split_rows)(
-    const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
-    const REAL *weights, const REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
-    ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)
-{
-    const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
-    ptrdiff_t i, k;
-    int64_t at, j;
-    for (i = first; i < last; i++) {
-        const int64_t begin = starts[words[i]], end = starts[words[i] + 1];
-        const REAL *source = table + words[i] * n_components;
-        REAL *to = out + i * n_components, share = 0;
-        if (i + 2 < last)
-            SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
-        for (at = begin; at < end; at++)
-            share += weights ? shares[entries[at]] * weights[entries[at]] : shares[entries[at]];
-        for (k = 0; k < n_components; k += LANES)
-            *(VECTOR *)(row + k)
-                = SPARSEMIX_NAME(fixed_vector)(source + k, fixed + k, base, n_components - k) * share;
-        for (at = begin; at < end; at++) {
-            const sparsemix_split_record *record = records + entries[at];
-            const REAL *values = (const REAL *)(intptr_t)record->values;
-            const int *topics = (const int *)(intptr_t)record->topics;
-            const REAL weight = weights ? weights[entries[at]] : 1;
-#if SPARSEMIX_VECTORS
-            if (at + 4 < behind) {
-                __builtin_prefetch((const char *)(intptr_t)records[entries[at + 4]].values);
-                __builtin_prefetch((const char *)(intptr_t)records[entries[at + 4]].topics);
-            }
-#endif
-            if (weight == 1)
-                for (j = 0; j < record->n; j++)
-                    row[topics[j]] += values[j];
-            else
-                for (j = 0; j < record->n; j++)
-                    row[topics[j]] += weight * values[j];
-        }
-        for (k = 0; k < n_components; k += LANES) {
-            const ptrdiff_t n = n_components - k;
-            SPARSEMIX_NAME(store)(to + k, n, SPARSEMIX_NAME(load)(to + k, n) + *(const VECTOR *)(row + k));
-        }
-        for (k = 0; k < n_components; k++)
-            totals[k] += row[k];
-    }
 }
 
 #undef PADDED
