@@ -70,7 +70,7 @@ def measure_all(bench, n_jobs):
     options = bench.options
     for name in options.contestants:
         for n_components in options.K:
-            if name == "mhw" or n_components <= options.most_dense:
+            if name in ("mhw", "gibbs") or n_components <= options.most_dense:
                 yield bench.measure(name, n_components, n_jobs)
 
 
@@ -140,7 +140,7 @@ def parse(arguments=None):
     add("--K", type=numbers, default=[100, 1000, 10000], help="numbers of topics, by commas (default: 100,1000,10000)")
     add("--passes", type=int, default=10, help="of which the later half counts (default: %(default)d)")
     add("--contestants", type=names, default=list(CONTESTANTS), help=f"by commas (default: {','.join(CONTESTANTS)})")
-    add("--most-dense", type=int, default=1000, metavar="K", help="largest K of all but mhw (default: %(default)d)")
+    add("--most-dense", type=int, default=1000, metavar="K", help="largest K of the other two (default: %(default)d)")
     add("--params", type=json.loads, default={}, metavar="JSON", help='of contestants, as {"mhw": {"n_samples": 2}}')
     add("--n-jobs", type=int, default=1, help="threads to compare one with (default: 1, no comparison)")
     add("--json", metavar="FILE", help="append all records there, one a line")
