@@ -52,8 +52,8 @@ def table(bench):
 def paper(bench):
     """The table at the paper's scale: a fifth held out, multinomial coefficients, both priors at both thresholds."""
     rows, sizes = [], bench.sizes
-    for split in range(sizes.paper_splits):
-        for method in METHODS:
+    for method in METHODS:
+        for split in range(sizes.paper_splits):
             for prior in (DP, IG):
                 for threshold in (0.501,) if method == "gibbs" or prior is IG else (0.01, 0.501):
                     params = prior | PAPER | {"new_cluster_threshold": threshold}
@@ -63,7 +63,7 @@ def paper(bench):
                     name = f"{NAMES[method]}-{prior_name(params)}"
                     record = bench.measure(
                         "paper", f"{name}, {threshold}, split {split}", "paper_scale", path=bench.path("kos"),
-                        split_number=split, method=method, params=params, n_repeats=sizes.table_repeats[method],
+                        split_number=split, method=method, params=params, n_repeats=sizes.paper_repeats[method],
                         n_epochs=epochs, n_documents=sizes.n_documents,
                     )  # fmt: skip
                     totals, clusters = (column(record["runs"], field) for field in ("total", "n_clusters"))
@@ -74,10 +74,31 @@ def paper(bench):
                     ])  # fmt: skip
     print_rst_table(
         "KOS, a fifth of the documents held out, with multinomial coefficients",
-        ["split", "method", "threshold", "total", "paper's", "clusters", "paper's"], rows,
+        ["split", "method", "threshold", "total", "paper's", "clusters", "paper's"],
+        sorted(rows, key=lambda row: row[0]),
         ["Means and standard errors over orders of the documents or chains. The inverse Gaussian has no threshold "
          "below its discount."],
     )  # fmt: skip
+
+
+def chains(bench):
+    """Log joint of chains from two starts, with proposals that split and merge and without."""
+    rows = []
+    for name, params in (("as in the paper", PAPER), ("defaults", {})):
+        for moves in (True, False):
+            for start in ("streaming", "single"):
+                record = bench.measure(
+                    "chains", f"{name}, {start}, moves {moves}", "chain", path=bench.path("kos"),
+                    params=params | {"init_params": start, "split_merge": moves}, n_sweeps=bench.sizes.chain_sweeps,
+                    n_documents=bench.sizes.n_documents,
+                )  # fmt: skip
+                joints = [f"{value:.0f}" for value in record["log_joint"]]
+                rows.append([
+                    name, start, "yes" if moves else "no", *joints, record["n_clusters"], f"{record['seconds']:.1f}"
+                ])  # fmt: skip
+    print_rst_table(
+        "KOS: log joint of chains", ["setting", "start", "moves", "a tenth", "half", "end", "clusters", "seconds"], rows
+    )
 
 
 def print_gains(gains, name):

@@ -328,3 +328,11 @@ def paper_scale(path, split_number, method, params, n_repeats, n_epochs, n_docum
         total = float(model.score_samples(test, **logs).sum()) + coefficients
         runs.append({"total": total, "n_clusters": model.n_clusters_, "seconds": seconds})
     return {"runs": runs, "test_tokens": float(lengths.sum())}
+
+
+def chain(path, params, n_sweeps, n_documents=None):
+    """Log joint of a chain on all documents, after a tenth of its sweeps, half and all of them."""
+    X = load(path, n_documents)
+    model, seconds = spent(lambda: GibbsNGGPMixture(**params, max_iter=n_sweeps, random_state=0).fit(X))
+    joints = [model.history_[max(n_sweeps * part // 10, 1) - 1]["log_joint"] for part in (1, 5, 10)]
+    return {"log_joint": joints, "n_clusters": model.n_clusters_, "seconds": seconds}

@@ -5,6 +5,7 @@ python benchmarks/clusters.py rows                              rows of numbers,
 python benchmarks/clusters.py pitman-yor                        streams with a power law
 python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
 python benchmarks/clusters.py paper --data FOLDER               the same at the scale of its totals
+python benchmarks/clusters.py chains --data FOLDER              whether chains from two starts meet
 python benchmarks/clusters.py orders --data FOLDER              its spread over orders of the documents
 python benchmarks/clusters.py stream --data FOLDER              arXiv abstracts in blocks
 python benchmarks/clusters.py short --data FOLDER               titles and tweets beside their labels
@@ -29,7 +30,7 @@ from _report import write_line
 
 EXPERIMENTS = {
     "bars": synthetic.bars, "rows": numeric.rows, "pitman-yor": synthetic.pitman_yor, "table": corpora.table,
-    "paper": corpora.paper, "orders": corpora.orders,
+    "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
     "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed,
 }  # fmt: skip
 SYNTHETIC = ("bars", "rows", "pitman-yor")
@@ -46,7 +47,9 @@ class Sizes:
     blob_dimensions: tuple = (2, 5, 10, 20, 50)
     blob_seeds: int = 10
     blob_rows: int = 2_000
+    chain_sweeps: int = 200
     paper_splits: int = 2
+    paper_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 2})
     power_seeds: int = 3
     power_lengths: tuple = (100, 10)
     power_marks: tuple = (1_000, 3_000, 10_000, 30_000)
@@ -81,7 +84,8 @@ class Sizes:
 
 QUICK = replace(
     Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, blob_dimensions=(2, 5),
-    blob_seeds=2, blob_rows=200, paper_splits=1, power_seeds=2, power_lengths=(20,),
+    blob_seeds=2, blob_rows=200, chain_sweeps=4, paper_splits=1,
+    paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
     power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "dirichlet_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
     table_samples={"burn_in": 2, "thin": 1}, orders={"adf": 2, "ep": 2}, block=100, marks=(100, 200),

@@ -205,8 +205,8 @@ class StreamingModel(NGGPModel):
     def recount(self, visits, state):
         """Drop clusters that have lost their rows, and make all sums anew from the responsibilities."""
         if not self.record:
-            if self.moves is not None:
-                self.moves.merge(self.prior, state)
+            if self.moves is not None and self.moves.criterion == "bayes_factor":
+                self.moves.merge(self.prior, state)  # a last look: fits may be shorter than the way from look to look
             return
         index = self._move(visits, state)
         state.clear()

@@ -1,15 +1,24 @@
 """The sums of clusters of documents, in slots: multinomials with a symmetric Dirichlet prior, integrated out."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._engine.documents import DocumentBlock
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 # Words of a document that stands for a cluster.
 PROBE_WORDS = 16
+
+
+class Probes(NamedTuple):
+    """Documents, as blocks of them have it."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    counts: np.ndarray
 
 
 class MultinomialSlots:
@@ -118,7 +127,7 @@ class MultinomialSlots:
         words = np.argpartition(columns, self.n_features - n, axis=1)[:, self.n_features - n :]
         words = np.sort(words, axis=1).astype(np.int32)
         seen = np.take_along_axis(columns, words, axis=1) > self.prior
-        return DocumentBlock(np.append(0, np.cumsum(seen.sum(axis=1))), words[seen], np.ones(seen.sum()))
+        return Probes(np.append(0, np.cumsum(seen.sum(axis=1))), words[seen], np.ones(seen.sum()))
 
     def similarity(self, slots, others):
         """Cosines of the posterior mean word distributions, (len(slots), len(others))."""
