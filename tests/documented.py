@@ -4,8 +4,13 @@ import inspect
 
 
 def entries(cls, section):
-    """Name to (type, text) of a numpydoc section; names that share an entry share its text."""
+    """Name to (type, text) of a numpydoc section and its "Other" one; names that share an entry share its text."""
     lines = inspect.getdoc(cls).splitlines()
+    other = f"Other {section}"
+    return of_section(lines, section) | (of_section(lines, other) if other in lines else {})
+
+
+def of_section(lines, section):
     start = lines.index(section) + 2
     out, names = {}, []
     for line, below in zip(lines[start:], [*lines[start + 1 :], ""], strict=True):
