@@ -152,6 +152,15 @@ def test_statistics_of_another_model_are_refused(make, data):
     est.update_from_stats(est.expected_stats(data))  # its own pass
 
 
+@pytest.mark.parametrize("learning_rate", [None, 1.0])
+@pytest.mark.parametrize("estimator", [SparseLDA, SparseSCVB0LDA])
+def test_statistics_of_documents_without_tokens_change_nothing(estimator, learning_rate):
+    est = estimator(3, random_state=0, total_samples=50).partial_fit(X)
+    before = est.components_.copy()
+    est.update_from_stats(est.expected_stats(np.zeros((3, V))), learning_rate)
+    np.testing.assert_array_equal(est.components_, before)
+
+
 def test_no_rows_have_no_mean():
     with pytest.raises(ValueError, match="give at least one row"):
         mixture_log_likelihood(np.empty((0, 2)), np.ones(1), np.zeros((1, 2)), np.eye(2)[None])

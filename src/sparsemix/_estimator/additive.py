@@ -211,7 +211,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _absorb(self, new, n_rows, workers, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""
-        if not new["mass"]:  # nothing was seen, which should not make anything forgotten
+        if not new["count"].any():  # nothing was seen, which should not make anything forgotten
             return
         model, stats = copy(self._fitted.model), self._fitted.stats
         total, first = self.total_samples, self.n_samples_seen_ == 0

@@ -111,7 +111,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
 
     @property
     def _expects_convergence(self):
-        return self.tol > 0
+        return bool(self.tol)  # zero asks for max_iter passes
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):
         X = check_counts(self, X, reset=reset)
