@@ -57,6 +57,7 @@ def partition(labels):
     return tuple(names.setdefault(label, len(names)) for label in np.asarray(labels).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_components", [None, 2])
 @pytest.mark.parametrize("prior", PRIORS)
 def test_partitions_come_as_often_as_they_are_probable(prior, max_components):
@@ -74,6 +75,7 @@ def test_partitions_come_as_often_as_they_are_probable(prior, max_components):
     assert min(chain.moves.taken.values()) > 300
 
 
+@pytest.mark.slow
 def test_a_wrong_ratio_is_found_out(monkeypatch):
     """The test above tells: a factor of two in the prior's part moves the law by much more than its bound."""
     right = log_split_ratio

@@ -385,6 +385,7 @@ def test_an_output_that_cannot_be_written_costs_no_other(tmp_path, monkeypatch, 
     assert (tmp_path / "result" / "report.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="file names of Windows are Unicode")
 def test_words_and_names_that_cannot_be_printed(tmp_path, texts):
     """A terminal of ASCII, a file name that is no UTF-8 and turns colours on, a reader who has left."""

@@ -324,7 +324,7 @@ def test_fitted_attributes_have_the_shapes_of_sklearn(covariance_type, inference
     shape = {"tied": (D, D), "diag": (K, D), "spherical": (K,)}.get(covariance_type, (K, D, D))
     assert est.covariances_.shape == est.precisions_.shape == shape
     if covariance_type in ("diag", "spherical"):
-        np.testing.assert_allclose(est.covariances_ * est.precisions_, 1.0, rtol=1e-12 if dtype == np.float64 else 1e-6)
+        np.testing.assert_allclose(est.covariances_ * est.precisions_, 1.0, rtol=1e-12)
     else:
         np.testing.assert_allclose(est.covariances_ @ est.precisions_, np.broadcast_to(np.eye(D), shape), atol=1e-8)
     assert est.weights_.sum() == pytest.approx(1.0)

@@ -188,6 +188,7 @@ def matched(first, second):
     return columns, tv[rows, columns].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "limit"),
     [({"inference": "gibbs"}, 0.12), ({"inference": "mhw", "max_iter": 60}, 0.25), ({"max_iter": 20}, 0.2),

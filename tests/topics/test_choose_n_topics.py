@@ -22,6 +22,7 @@ def test_five_themes_are_five_topics(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_given_documents_score_and_dense_and_other_models_do(tmp_path):
     pytest.importorskip("matplotlib")
     from sparsemix.plotting import plot_choice
