@@ -77,9 +77,9 @@ class AdditiveEstimator(SparsemixEstimator):
             observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
             for _ in range(n_trials):
                 self._trial(trials, rows, seeded(seeds), workers, warm, observer, started)
-                started = None
                 if observer.stopped:
                     break
+                started = time.perf_counter()
             self._publish(trials)
             observer.finish()
         self._warn_unless_converged(trials[0].schedule.has_bound and self._expects_convergence)
@@ -87,7 +87,6 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _trial(self, trials, rows, rng, workers, warm, observer, started):
         """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
-        started = time.perf_counter() if started is None else started
         begin = self._begin_fit(rows, rng, workers, warm)
         name = type(self).__name__
         monitor = Monitor(
