@@ -115,15 +115,17 @@ def test_partial_fit_is_statistics_and_a_step(case, total_samples):
     assert (est.n_samples_seen_, est.n_steps_) == (n, 4)
 
 
-# Draws are keyed by the place of a document in its block.
-@over([case for case in ADDITIVE if getattr(case.estimator, "sampler", "dense") == "dense"])
+@over(ADDITIVE)
 def test_statistics_of_blocks_add_up(case):
-    """In any order; single precision for topics, and all of them, since small entries go to others of their word."""
+    """In any order; single precision for topics, and all of them, since small entries go to others of their word.
+
+    Draws are keyed by the number of a row in all the data.
+    """
     rows, n = case.data.rows, case.data.rows.shape[0]
     params = {"n_nonzero": None} if case.has("n_nonzero", "topic_word_prior") else {}
     est = case.make(**params).partial_fit(rows[:30])
     whole = dense(est.expected_stats(rows[30:]))
-    parts = [est.expected_stats(rows[a:b]) for a, b in ((45, n), (30, 31), (31, 45))]
+    parts = [est.expected_stats(rows[a:b], first_row=a) for a, b in ((45, n), (30, 31), (31, 45))]
     close = {"rtol": 1e-4, "atol": 1e-4} if case.data.sparse else {"rtol": 1e-9, "atol": 1e-9}
     total = parts[0] + parts[1] + parts[2]
     for name, value in dense(total).items():
@@ -135,6 +137,54 @@ def test_statistics_of_blocks_add_up(case):
         if name in before:
             np.testing.assert_allclose(after[name], before[name] + whole[name], err_msg=name, **close)
     assert est.n_samples_seen_ == n
+
+
+@over(ADDITIVE)
+def test_counters_after_steps_from_statistics_tell_rows(case):
+    """Rows and not their weights, nor rounds: a step of size one forgets what was seen before."""
+    rows, n = case.data.rows, case.data.rows.shape[0]
+    weight = np.linspace(0.5, 3.0, n)
+    est = case.make().partial_fit(rows, sample_weight=weight)
+    for step in (2, 3):
+        parts = [est.expected_stats(rows[a:b], weight[a:b], first_row=a) for a, b in ((0, 40), (40, n))]
+        assert (parts[0].n_rows, parts[1].n_rows) == (40, n - 40)
+        est.update_from_stats(parts[0] + parts[1], learning_rate=1.0)
+        assert (est.n_samples_seen_, est.n_steps_) == (n, step)
+    est.update_from_stats(est.expected_stats(rows[:7], first_row=0), learning_rate=0.5)
+    assert (est.n_samples_seen_, est.n_steps_) == (n + 7, 4)
+
+
+BATCHES = [case for case in ADDITIVE if getattr(case.estimator, "learning_method", "") == "batch"]
+
+
+@over([case for case in BATCHES if not getattr(case.estimator, "optimize_priors", False)])  # which a start waits with
+def test_blocks_with_memory_learn_as_a_batch_fit_does(case):
+    """The sum over blocks, a step of size one, its bound: three passes of ``fit``, remembered documents included."""
+    rows, n = case.data.rows, case.data.rows.shape[0]
+    fit = case.passes(3).fit(rows)
+    est = case.passes(0).fit(rows)
+    bounds = ((0, 1), (1, 40), (40, n))
+    memories = [est.row_memory(b - a, first_row=a) for a, b in bounds]
+    for _ in range(3):
+        pairs = zip(bounds, memories, strict=True)
+        parts = [est.expected_stats(rows[a:b], first_row=a, memory=memory) for (a, b), memory in pairs]
+        est.update_from_stats(parts[0] + parts[1] + parts[2], learning_rate=1.0)
+    np.testing.assert_allclose(est.lower_bound(), fit.lower_bound_, rtol=1e-4)
+    assert est.lower_bound(est._fitted.stats) == est.lower_bound()
+    close = {"rtol": 2e-3, "atol": 2e-3} if case.data.sparse else {"rtol": 1e-6, "atol": 1e-9}
+    for name, value in sums_of(fit).items():
+        if name in ("count", "mass", "word_topic", "first", "second"):
+            np.testing.assert_allclose(sums_of(est)[name], value, err_msg=name, **close)
+
+
+def test_what_is_no_place_of_a_block_is_refused():
+    case = ADDITIVE[0]
+    est = case.fitted()
+    for wrong in (-1, 1.5, "2"):
+        with pytest.raises(ValueError, match=r"first_row is .*; give the number of X's first row"):
+            est.expected_stats(case.data.rows, first_row=wrong)
+    with pytest.raises(TypeError, match="stats is a dict; give what expected_stats returns"):
+        est.lower_bound({})
 
 
 def dense(stats):

@@ -18,7 +18,7 @@ from sparsemix.metrics import align_topics
 from sparsemix.topics._collapsed import assemble_stochastic, dense_sampler, walker_sampler
 from sparsemix.topics._collapsed.dense_sampler import DenseSampler
 from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 
 K, V, N = 4, 25, 60
@@ -400,7 +400,7 @@ def test_compressed_statistics_keep_every_words_sum_and_largest_count(dtype, sma
     stats = model.empty_stats()
     stats.replace("word_topic", WordRows(words, rows.copy(), V))
     stats["count"], stats["mass"] = rows.sum(axis=0), rows.sum()
-    out = compressed(stats, smallest)
+    out = stats.packed(smallest)
     table = out["word_topic"]
     assert sparse.issparse(table)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
@@ -540,8 +540,8 @@ def test_visits_draw_anew(sampler):
     model, rows = est._fitted.model, Documents(X, None, np.float64)
     seen = []
     with Workers(1) as workers:
-        for n_samples_seen, n_steps in ((0, 1), (0, 1), (N, 1), (0, 2)):
-            again = model.renewed(n_samples_seen)
+        for rows.first_row, n_steps in ((0, 1), (0, 1), (N, 1), (0, 2)):
+            again = model.renewed(rows.first_row)
             again.n_steps = n_steps
             seen.append(collect(again, rows, slice(0, N), workers)["word_topic"].toarray())
     np.testing.assert_array_equal(seen[0], seen[1])

@@ -27,6 +27,7 @@ class Rows:
     """
 
     memory = None  # nothing is kept of a row from visit to visit
+    first_row = 0  # number of the first of these rows in all the data, where they are a block of it
     informative = True  # whether there is anything to learn from
     kept = None  # which of the rows that a caller gave these are; None: all
 

@@ -76,6 +76,8 @@ class Documents:
         Where to keep N_dk between visits.
     """
 
+    first_row = 0  # number of the first of these documents in all the data, where they are a block of it
+
     def __init__(self, X, sample_weight=None, dtype=np.float32, memory=None):
         self.X = X
         self.sample_weight = sample_weight

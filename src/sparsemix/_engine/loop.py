@@ -15,6 +15,7 @@ def collect(model, rows, selection, workers):
         chunk = blocks.part(selection, start, stop)
         resp, x = respond(model, rows, chunk, workers)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)
+    stats.n_rows = blocks.length(selection)
     return stats
 
 
@@ -30,7 +31,7 @@ def respond(model, rows, selection, workers):
         scratch = model.scratch(tile)
         for a, b in blocks.spans(stop - start, tile):
             a, b = start + a, start + b
-            numbers = blocks.numbers(selection, a, b)
+            numbers = rows.first_row + blocks.numbers(selection, a, b)
             model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch, numbers, rows.memory)
 
     workers.map(share, blocks.shares(n_rows, tile, workers.n_jobs))

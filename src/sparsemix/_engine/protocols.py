@@ -19,6 +19,7 @@ class Rows(Protocol):
     sample_weight: Any  # (N,) float64, or None when all are one
     dtype: Any  # of what is read
     memory: Any  # what is kept of rows from visit to visit, or None; handed to ``local_step``
+    first_row: int  # number of the first row, which those handed to ``local_step`` count from
     mass: float  # total weight
     informative: bool  # whether there is anything to learn from
 

@@ -4,6 +4,7 @@ import time
 import warnings
 from copy import copy
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -44,7 +45,9 @@ class AdditiveEstimator(SparsemixEstimator):
     - ``_fitted_class``: of model and statistics, what is published;
     - ``_read(X, sample_weight, reset, may_be_empty)``: X as it was checked, and its rows of positive weight;
     - ``_begin_fit(rows, rng, workers, warm)`` and ``_begin_stream(rows, rng, workers)``: a ``Beginning``;
-    - ``_view(rows)``, where the fitted model does not read rows as they are: the model and rows that it reads.
+    - ``_view(model, rows, n_seen)``, where a model does not visit rows as they are, or follows how many it has seen:
+      the model and rows to visit with;
+    - ``_row_memory(model, n_rows, first_row)``, where something is kept of rows from visit to visit.
 
     Its public methods are its own, with their documentation, and call those of this class.
     """
@@ -55,6 +58,8 @@ class AdditiveEstimator(SparsemixEstimator):
     _rows_statistic = "mass"
     # Passes over the first block of a stream before it is counted: it does not come again.
     _stream_first_passes = 0
+    # Whether the rows of a stream are numbered from block to block, for random numbers; else rows are those of a call.
+    _numbers_go_on = False
     # Whether a fit that ends by ``max_iter`` is told of, where there is a bound.
     _expects_convergence = True
     # Seconds after which the pass at hand is the last one; for the command line.
@@ -107,12 +112,14 @@ class AdditiveEstimator(SparsemixEstimator):
                 self._absorb(self._collect(rows, workers), len(rows), workers)
         return self
 
-    def _expected_stats(self, X, sample_weight):
+    def _expected_stats(self, X, sample_weight, first_row=None, memory=None):
         """Statistics of rows under the fitted model."""
         check_is_fitted(self)
+        if first_row is not None and (not isinstance(first_row, Integral) or first_row < 0):
+            raise ValueError(f"first_row is {first_row!r}; give the number of X's first row in all the data, or None")
         _, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
         with Workers(self.n_jobs) as workers:
-            return self._collect(rows, workers)
+            return self._collect(rows, workers, first_row, memory)
 
     def _start_stream(self, rows, workers):
         """Model and initial statistics from the first block."""
@@ -127,13 +134,65 @@ class AdditiveEstimator(SparsemixEstimator):
                 model.global_step(stats.clear().add(new))
         vars(self).update(_fitted=self._fitted_class(model, stats), n_samples_seen_=0, n_steps_=0, **begin.about)
 
-    def _collect(self, rows, workers):
-        """Statistics of rows under the fitted model."""
-        model, rows = self._view(rows)
+    def _collect(self, rows, workers, first_row=None, memory=None):
+        """Statistics of rows under the fitted model; those of a stream are numbered on where that is asked for."""
+        model, rows = self._view(self._fitted.model, rows, self.n_samples_seen_)
+        rows.first_row = (self.n_samples_seen_ if self._numbers_go_on else 0) if first_row is None else int(first_row)
+        rows.memory = memory
         return collect(model, rows, slice(0, len(rows)), workers)
 
-    def _view(self, rows):
-        return self._fitted.model, rows
+    def _view(self, model, rows, n_seen):  # noqa: ARG002
+        return model, rows
+
+    def row_memory(self, n_rows, first_row=0):
+        """What ``expected_stats`` may keep of rows from one visit to the next, still empty.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows that it is for.
+        first_row : int, default=0
+            Number of the first of them in all the data.
+
+        Returns
+        -------
+        memory : object or None
+            For the ``memory`` of ``expected_stats``, always with the same rows; None where nothing is kept.
+        """
+        check_is_fitted(self)
+        return self._row_memory(self._fitted.model, n_rows, first_row)
+
+    def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
+        return None
+
+    def lower_bound(self, stats=None):
+        """Lower bound of all rows whose statistics these are, at the posterior that follows from them.
+
+        Parameters
+        ----------
+        stats : SufficientStatistics, default=None
+            Of all rows: the sum of what ``expected_stats`` gave for each block. None means those of the last step,
+            which are of all rows after ``update_from_stats`` with ``learning_rate=1``.
+
+        Returns
+        -------
+        bound : float
+            In nats, as ``lower_bound_``; NaN for inference that has no bound.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For anything but statistics of this model's shapes.
+        """
+        check_is_fitted(self)
+        if stats is not None:
+            self._check_stats(stats)
+        return float(self._fitted.model.lower_bound(self._fitted.stats if stats is None else stats))
+
+    def _check_stats(self, stats):
+        if not isinstance(stats, SufficientStatistics):
+            raise TypeError(f"stats is a {type(stats).__name__}; give what expected_stats returns, or a sum of such")
+        self._fitted.stats.check_alike(stats)
 
     # -- what a fit leaves
 
@@ -192,15 +251,18 @@ class AdditiveEstimator(SparsemixEstimator):
         ------
         TypeError, ValueError
             For anything but statistics of this model's shapes.
+
+        Notes
+        -----
+        ``n_samples_seen_`` grows by the rows that the statistics were made of; with ``learning_rate=1`` it becomes
+        their number, since what was learned from others is gone.
         """
         check_is_fitted(self)
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
-        if not isinstance(stats, SufficientStatistics):
-            raise TypeError(f"stats is a {type(stats).__name__}; give what expected_stats returns, or a sum of such")
-        self._fitted.stats.check_alike(stats)
+        self._check_stats(stats)
         with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
-            self._absorb(stats, round(float(stats[self._rows_statistic])), workers, learning_rate)
+            self._absorb(stats, stats.n_rows, workers, learning_rate)
         return self
 
     def _step_was_made(self):
@@ -213,6 +275,7 @@ class AdditiveEstimator(SparsemixEstimator):
         if not new["count"].any():  # nothing was seen, which should not make anything forgotten
             return
         model, stats = copy(self._fitted.model), self._fitted.stats
+        n_seen = n_rows + (0 if rho == 1.0 else self.n_samples_seen_)
         total, first = self.total_samples, self.n_samples_seen_ == 0
         if rho is not None:
             total = float((stats if rho < 1.0 else new)["mass"])
@@ -231,13 +294,13 @@ class AdditiveEstimator(SparsemixEstimator):
             except BaseException:
                 undo()
                 raise
-            self._set_step(type(self._fitted)(model, stats), n_rows)
+            self._set_step(type(self._fitted)(model, stats), n_seen)
 
-    def _set_step(self, fitted, n_rows):
+    def _set_step(self, fitted, n_seen):
         for name in OF_FIT:
             vars(self).pop(name, None)
         vars(self).update(
             _fitted=fitted,
-            n_samples_seen_=self.n_samples_seen_ + n_rows,
+            n_samples_seen_=n_seen,
             n_steps_=self.n_steps_ + 1,
         )

@@ -32,6 +32,11 @@ class SufficientStatistics:
         Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
         ones, in place; those with clocks are not scaled, and what is added makes steps of the words' own.
 
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were visited for these sums, whatever their weights; sums of sums have the sum.
+
     Notes
     -----
     Scaling is lazy: ``scale`` multiplies one number, and the arrays follow when they are read; those by word have a
@@ -45,6 +50,7 @@ class SufficientStatistics:
         self._shared = dict(shared)
         self._factor = self._word_factor = 1.0
         self.shift = shift
+        self.n_rows = 0
 
     def __getitem__(self, name):
         if name in self._by_word:
@@ -125,7 +131,7 @@ class SufficientStatistics:
             self.shift,
             {name: by_word(value) for name, value in self._by_word.items()},
         )
-        out._factor, out._word_factor = self._factor, self._word_factor
+        out._factor, out._word_factor, out.n_rows = self._factor, self._word_factor, self.n_rows
         return out
 
     def copy(self):
@@ -184,6 +190,8 @@ class SufficientStatistics:
     def add(self, other, factor=1.0):
         """Add ``factor`` times other statistics, in place."""
         self._check_shift(other)
+        if abs(factor) == 1.0:  # statistics themselves, and no share of them
+            self.n_rows += int(factor) * other.n_rows
         theirs = dict(other._arrays())
         of_words = factor * other._word_factor / self._word_factor
         factor = factor * other._factor / self._factor
@@ -224,6 +232,20 @@ class SufficientStatistics:
 
     def __sub__(self, other):
         return self.copy().add(other, -1.0)
+
+    def packed(self, smallest=1e-2):
+        """The same sums with those by word in compressed rows, for the way to another machine or for a memo.
+
+        Sums of a word and topic below ``smallest`` are added to the word's other topics; ``count`` follows.
+        """
+        out = self._map(lambda value: value, lambda value: value, lambda value: value)
+        for name, value in self._by_word.items():
+            if isinstance(value, WordRows):
+                out._by_word[name] = rows = value.compressed(smallest)
+                if name == "word_topic":
+                    count = np.bincount(rows.indices, rows.data, minlength=self.n_components)
+                    out._by_component["count"] = count * (out._word_factor / out._factor)
+        return out
 
     def take(self, components):
         """The given components, in that order; shared sums stay."""

@@ -36,20 +36,26 @@ UNPACKED = 1 << 21
 
 
 class CandidateLists:
-    """The best components of each row at its last visit, (N, C) int32, -1 before the first; and how often it came."""
+    """The best components of each row at its last visit, (N, C) int32, -1 before the first; and how often it came.
 
-    def __init__(self, n_rows, size):
+    ``first_row`` is the number of the first of these rows in all the data.
+    """
+
+    def __init__(self, n_rows, size, first_row=0):
+        self.first_row = first_row
         self.lists = np.full((n_rows, size), -1, dtype=np.intc)
         self.visits = np.zeros(n_rows, dtype=np.uint8)
 
     def recall(self, numbers):
         """Lists of rows, and their visits."""
-        return self.lists[numbers], int(self.visits[numbers[0]])
+        at = numbers - self.first_row
+        return self.lists[at], int(self.visits[at[0]])
 
     def remember(self, numbers, lists, visit):
         """Keep them for the next visit."""
-        self.lists[numbers] = lists
-        self.visits[numbers] = min(visit + 1, 255)
+        at = numbers - self.first_row
+        self.lists[at] = lists
+        self.visits[at] = min(visit + 1, 255)
 
 
 class CandidateSearch:

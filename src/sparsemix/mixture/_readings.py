@@ -304,9 +304,9 @@ class MixtureReadings(DensityMixin):
         check_is_fitted(self)
         return check_rows(self, X, reset=False), Workers(self.n_jobs)
 
-    def _rows(self, X, sample_weight=None):
-        """Rows as the fitted model reads them."""
-        model = self._fitted.model
+    def _rows(self, X, sample_weight=None, model=None):
+        """Rows as a model reads them, by default the fitted one."""
+        model = self._fitted.model if model is None else model
         return Rows(X, sample_weight, model.shift, model.dtype)
 
     def _square_root(self, k):

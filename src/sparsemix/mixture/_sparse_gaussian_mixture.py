@@ -8,6 +8,7 @@ from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import begin_fit, begin_stream, weighted_rows
+from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
 from sparsemix.mixture._seeds import SEEDINGS
@@ -141,7 +142,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
     init_params_ : str
         How the clusters were seeded; what "auto" chose.
     n_samples_seen_ : int
-        Rows of positive weight seen by ``fit`` and since by ``partial_fit``; ``update_from_stats`` adds the mass.
+        Rows of positive weight seen by ``fit`` and since by ``partial_fit`` or in ``update_from_stats``.
     n_steps_ : int
         Calls of ``partial_fit`` since the start or the last ``fit``.
     n_features_in_ : int
@@ -367,7 +368,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         """
         return self._partial_fit(X, sample_weight)
 
-    def expected_stats(self, X, sample_weight=None):
+    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
         """Expected sufficient statistics of rows under the fitted model; nothing is changed.
 
         Statistics of several blocks may be added, in any order and on any machine, and given to
@@ -379,6 +380,11 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             Rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
+        first_row : int, default=None
+            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
+            means 0.
+        memory : object, default=None
+            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
 
         Returns
         -------
@@ -386,7 +392,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             Sums by component: ``stats["count"]`` (K,), and ``"first"``, ``"second"`` or ``"scatter"`` as the
             covariance type needs them, of the rows less a shift that the model keeps.
         """
-        return self._expected_stats(X, sample_weight)
+        return self._expected_stats(X, sample_weight, first_row, memory)
 
     # -- inside a fit or a stream
 
@@ -417,5 +423,8 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             attributes["_fitted"].model.search = None  # rows of a stream have no lists
         return attributes
 
-    def _view(self, rows):
-        return self._fitted.model, self._rows(rows.X, rows.sample_weight)
+    def _view(self, model, rows, n_seen):  # noqa: ARG002
+        return model, self._rows(rows.X, rows.sample_weight, model)
+
+    def _row_memory(self, model, n_rows, first_row):
+        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)

@@ -116,7 +116,7 @@ class DenseSampler(Sampler):
         """Topics of the positions of a tile."""
         _positions.positions(
             x.indptr, x.places, x.words, model.window, *self._logs, model.table, model.factor,
-            model.offset + model.topic_word_prior, model.temperature, model.n_components, numbers + model.first_row,
+            model.offset + model.topic_word_prior, model.temperature, model.n_components, numbers,
             model.seed, model.n_steps, resp.topics, None, None, resp.sizes,
         )  # fmt: skip
 
@@ -168,7 +168,7 @@ class WalkerSampler(Sampler):
         topics = np.full(len(x.words), -1, dtype=np.int32) if topics is None else topics
         rows, factors = model.input_topic()
         _walk.walk(
-            x.indptr, x.places, x.words, model.window, numbers + model.first_row, self._tables, model.doc_topic_prior,
+            x.indptr, x.places, x.words, model.window, numbers, self._tables, model.doc_topic_prior,
             model.n_words * model.topic_word_prior, model.temperature, model.seed, model.n_steps, self.n_topics,
             factors, rows, model.table, model.factor, model.offset + model.topic_word_prior, model.stats["count"],
             topics, resp.topics, resp.tally[0], resp.sizes,

@@ -186,6 +186,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     _table_dtype = np.float32
     _stream_first_passes = 5
     _fitted_class = FittedSkipGram
+    _numbers_go_on = True
     _rows_statistic = "documents"  # mass is of positions
 
     def __init__(
@@ -310,7 +311,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         self._only_by_steps("partial_fit")
         return self._partial_fit(X, sample_weight)
 
-    def expected_stats(self, X, sample_weight=None):
+    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
         """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
 
         Statistics of several blocks may be added, in any order and on any machine, and given to
@@ -322,6 +323,11 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             Documents.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document.
+        first_row : int, default=None
+            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
+            means ``n_samples_seen_``.
+        memory : object, default=None
+            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
 
         Returns
         -------
@@ -330,7 +336,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             ``"count"`` (K,), sums of the former; ``"mass"``, the positions.
         """
         self._only_by_steps("expected_stats")
-        return self._expected_stats(X, sample_weight)
+        return self._expected_stats(X, sample_weight, first_row, memory)
 
     @property
     def acceptance_rate_(self):
@@ -368,13 +374,15 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         model = _assemble.make_model(self, documents.n_words, self.total_samples)
         return Beginning(documents, model, _assemble.make_start(self, model, documents, rng, streaming=True))
 
-    def _view(self, documents):
-        """The numbers of documents go on from those of documents seen."""
-        model = self._fitted.model.renewed(self.n_samples_seen_)
+    def _view(self, model, documents, n_seen):
+        model = model.renewed(n_seen)
         model.n_documents = self.total_samples
         if self.total_samples is not None:  # a fit has cooled the model
             model.n_visited += getattr(self, "n_iter_", 0) * self.total_samples
         return model, documents
+
+    def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
+        return _assemble.make_memory()  # tiles are known by the numbers of their rows
 
     # -- sweeps
 

@@ -25,6 +25,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
     # Of the tables that documents are inferred from; the oracles of the tests set float64.
     _table_dtype = np.float32
     _stream_first_passes = 5
+    _numbers_go_on = True
     _fitted_class = FittedTopics
 
     # -- learning
@@ -85,7 +86,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         """
         return self._partial_fit(X, sample_weight)
 
-    def expected_stats(self, X, sample_weight=None):
+    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
         """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
 
         Statistics of several blocks may be added, in any order and on any machine, and given to
@@ -97,6 +98,11 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
             Word counts.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document.
+        first_row : int, default=None
+            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
+            means ``n_samples_seen_``.
+        memory : object, default=None
+            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
 
         Returns
         -------
@@ -105,7 +111,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
             ``toarray``; ``"count"`` (K,), their sums by topic; ``"mass"``, what statistics are scaled by (documents, or
             tokens in collapsed inference); and what a bound needs.
         """
-        return self._expected_stats(X, sample_weight)
+        return self._expected_stats(X, sample_weight, first_row, memory)
 
     # -- inside a fit or a stream
 
@@ -122,6 +128,9 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         model = self._make_model(documents.X.shape[1])
         stats = self._continued(model, documents) if warm else self._make_start(model, documents, rng, workers)
         return Beginning(documents, model, stats, self._make_schedule(documents, rng, stats))
+
+    def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
+        return self._make_memory()  # tiles are known by the numbers of their rows
 
     def _continued(self, model, documents):
         """Statistics that ``warm_start`` goes on from."""

@@ -6,10 +6,11 @@ import numpy as np
 
 from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
+from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
 from sparsemix.topics._collapsed.dense_sampler import DenseSampler
 from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel, compressed
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._start import stats_of, trim
 from sparsemix.topics._sums import SMALLEST_COUNT
@@ -96,7 +97,7 @@ def make_schedule(params, documents, rng, initial):
     if params.learning_method == "memoized":
         trim(initial, SMALLEST_COUNT)
         initial["count"] += documents.X.shape[1] * initial["offset"]  # the background is not in the table
-        return Memoized(n, size, rng, partial(compressed, smallest=SMALLEST_COUNT), has_bound=False)
+        return Memoized(n, size, rng, partial(SufficientStatistics.packed, smallest=SMALLEST_COUNT), has_bound=False)
     return MiniEpochs(
         n, size, rng, params.learning_decay, params.learning_offset, n_tokens, params.mini_epoch_size,
         params.mini_epoch_passes, documents.memory.forget,

@@ -136,7 +136,7 @@ class GibbsSampler:
         states = states.astype(np.int32)
         _split.local_step(
             x.indptr, x.indices, x.counts, model.table, self._base, self._inverse, self._fixed,
-            self._blocks, self.n_sweeps, self.exclude_own != "none", numbers + model.first_row, model.seed,
+            self._blocks, self.n_sweeps, self.exclude_own != "none", numbers, model.seed,
             model.n_steps, *start, states, resp.records, resp.shares, room,
         )  # fmt: skip
         if memory is not None:

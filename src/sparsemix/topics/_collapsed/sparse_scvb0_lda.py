@@ -311,6 +311,5 @@ class SparseSCVB0LDA(EvaluatedTopics):
         begin.model.batch_size = assemble_stochastic.batch_size(self, documents, begin.model.size(begin.stats))
         return begin
 
-    def _view(self, documents):
-        """The numbers of documents go on from those of documents seen."""
-        return self._fitted.model.renewed(self.n_samples_seen_), documents
+    def _view(self, model, documents, n_seen):
+        return model.renewed(n_seen), documents

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix._stats.word_rows import WordRows
 
 
 class StochasticCollapsedModel:
@@ -51,7 +50,6 @@ class StochasticCollapsedModel:
         self.seed = seed
         self.stats = None
         self.random_documents = False
-        self.first_row = 0  # number of the first row of the data, where calls follow each other
         self.batch_size = None  # of a fit, for those who ask
         self.n_visited = self.n_steps = 0
         self._choose_sampler()
@@ -103,7 +101,7 @@ class StochasticCollapsedModel:
         """Proportions that documents begin with which nothing is remembered of, (n, K) or (1, 1)."""
         if not self.random_documents:
             return np.full((1, 1), 1.0 / self.n_components, dtype=self.dtype)
-        rng = np.random.default_rng((self.seed, self.first_row + int(numbers[0])))
+        rng = np.random.default_rng((self.seed, int(numbers[0])))
         shares = rng.random((n_documents, self.n_components), dtype=self.dtype)
         return shares / shares.sum(axis=1, keepdims=True)
 
@@ -160,7 +158,7 @@ class StochasticCollapsedModel:
     def renewed(self, n_samples_seen):
         """A model for documents that come after so many: it knows the same and leaves this one as it is."""
         out = copy(self)
-        out.first_row = out.n_visited = n_samples_seen
+        out.n_visited = n_samples_seen
         out.later_sampler = copy(self.later_sampler)
         out.later_sampler.forget()
         out._choose_sampler()
@@ -178,13 +176,3 @@ class StochasticCollapsedModel:
         stats["documents"] = documents.mass
         stats["proposals"] = 0.0
         return stats
-
-
-def compressed(stats, smallest):
-    """Statistics of a batch as they are remembered: sums below ``smallest`` go to their word's other topics."""
-    rows = stats["word_topic"]
-    if isinstance(rows, WordRows):
-        rows = rows.compressed(smallest)
-        stats.replace("word_topic", rows)
-        stats["count"] = np.bincount(rows.indices, rows.data, minlength=stats.n_components)
-    return stats

@@ -140,7 +140,7 @@ class WalkerSampler:
             resp.values[...] = x.counts[:, None] / self.n_even
         fresh = self._age == 0 and NEGLIGIBLE == 0.0
         _mhw.sample_documents(
-            x.indptr, x.indices, x.counts, numbers + model.first_row, *start, model.table, model.factor, model.offset,
+            x.indptr, x.indices, x.counts, numbers, *start, model.table, model.factor, model.offset,
             model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, fresh, model.seed,
             model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, self.exclude_own, SHARE, states,
             samples, shares, indptr, topics, values, resp.tally, scratch, even,

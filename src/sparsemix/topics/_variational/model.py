@@ -136,6 +136,11 @@ class TopicModel:
     def __getstate__(self):
         return {**vars(self), "_table": None, "_packed": None, "_lists": None, "_versions": None}
 
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if self._version is not None:  # another process counts from one, and would meet a number that rows have here
+            self._version = next(_versions)
+
     @property
     def dense(self):
         """Whether words keep all topics."""
