@@ -20,6 +20,7 @@ from sparsemix import SkipGramTopicModel, TokenSequences
 from sparsemix._engine.monitor import Monitor
 from sparsemix.datasets import make_skip_gram
 from sparsemix.metrics import top_words, topic_coherence
+from sparsemix.skipgram import _vectors
 
 K, V, N = 4, 30, 60
 X = make_skip_gram(N, n_features=V, n_components=K, doc_length=12, random_state=0)[0]
@@ -482,7 +483,9 @@ def test_similar_words_and_tables():
     assert est.word_topic_table("w3", 2, sequences, 3) == senses
     counts = np.zeros((N, V))
     np.add.at(counts, (np.repeat(np.arange(N), 12), X.data - 1), 1)
-    assert topic_coherence(est, counts, n_top_words=5).mean() > 0
+    for form in (X, [document.tolist() for document in LISTS]):
+        np.testing.assert_array_equal(est.count_words(form).toarray(), counts)
+    assert topic_coherence(est, est.count_words(X), n_top_words=5).mean() > 0
 
 
 @pytest.mark.parametrize("binary", [True, False])
@@ -506,6 +509,20 @@ def test_word_vectors_in_the_format_of_word2vec(binary, tmp_path):
     for names, message in ((NAMES[:-1], few), ([*NAMES[:-1], "a b"], "white space")):
         with pytest.raises(ValueError, match=message):
             est.save_word_vectors(tmp_path / "vectors", names)
+    assert (tmp_path / "vectors").read_bytes() == data
+
+
+def test_nearest_vectors_by_brute_force(monkeypatch):
+    monkeypatch.setattr(_vectors, "BLOCK_NUMBERS", 60)
+    vectors = np.random.default_rng(0).random((V, K))
+    words = np.array([7, 0, 29, 7, 3])
+    products = vectors @ vectors.T
+    for n in (1, 4, V - 1, 2 * V):
+        near, values = _vectors.nearest(vectors, words, n)
+        for i, v in enumerate(words):
+            expected = [w for w in np.argsort(-products[v]) if w != v][:n]
+            np.testing.assert_array_equal(near[i], expected)
+            np.testing.assert_allclose(values[i], products[v, expected])
 
 
 def test_cross_validation_and_clones():

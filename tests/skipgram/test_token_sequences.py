@@ -48,6 +48,9 @@ def test_words_and_counts_are_those_of_count_vectorizer(params, gaps):
     np.testing.assert_array_equal(counts_of(X, counts.shape[1]), counts.toarray())
     assert X.dtype == np.int32
     assert X.has_sorted_indices
+    for again in (sequences.transform(TEXTS), sequences.fit(TEXTS).transform(iter(TEXTS))):
+        np.testing.assert_array_equal(again.toarray(), X.toarray())
+    np.testing.assert_array_equal(sequences.fit_transform(text for text in TEXTS).toarray(), X.toarray())
     words = sequences.inverse_transform(X)
     analyze = CountVectorizer(**(params | {"stop_words": None, "vocabulary": None})).build_analyzer()
     for document, text in zip(words, TEXTS, strict=True):
@@ -58,6 +61,12 @@ def test_gaps():
     for gaps, expected in (("close", [[1, 2, 1]]), ("keep", [[0, 1, 0, 0, 2, 1]])):
         sequences = TokenSequences(gaps=gaps, vocabulary=["cat", "dog"])
         np.testing.assert_array_equal(sequences.transform(["the cat and the dog cat bye"]).toarray(), expected)
+
+
+def test_stop_words_that_the_tokenizer_cuts_are_told():
+    for method in ("fit", "fit_transform"):
+        with pytest.warns(UserWarning, match="stop_words may be inconsistent"):
+            getattr(TokenSequences(stop_words=["don't"]), method)(TEXTS)
 
 
 def test_new_texts_have_their_own_width():

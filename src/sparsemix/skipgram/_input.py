@@ -108,6 +108,14 @@ def from_matrix(estimator, X):
     return X
 
 
+def counts_of(X, n_words):
+    """Counts of words of documents that ``check_sequences`` has read, CSR of shape (N, V), float32."""
+    ones, words = np.ones(X.nnz, dtype=np.float32), X.data.astype(np.int64) - 1
+    counts = sparse.csr_array((ones, words, X.indptr), shape=(X.shape[0], n_words))
+    counts.sum_duplicates()
+    return counts
+
+
 def row_of(X, entry):
     """Row of an entry of a CSR matrix."""
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1

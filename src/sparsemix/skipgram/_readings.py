@@ -7,8 +7,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.threads import Workers
 from sparsemix._kernels.skipgram import _positions
-from sparsemix.skipgram._input import check_sequences, word_number
+from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._sequences import Sequences
+from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._readings import TopicReadings
 
 # Numbers of the responsibilities that a thread holds at once: 4 MB.
@@ -90,6 +91,22 @@ class SkipGramReadings(TopicReadings):
         topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
         shape = len(topics), n_components
         return sparse.csr_array((values.ravel(), topics.ravel(), n * np.arange(len(topics) + 1)), shape=shape)
+
+    def count_words(self, X):
+        """Counts of words of documents: what ``metrics.topic_coherence`` and models of counts read.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Documents as in ``fit``.
+
+        Returns
+        -------
+        counts : csr_array of shape (n_samples, n_features), float32
+        """
+        check_is_fitted(self)
+        X, _ = check_sequences(self, X, self.n_features_in_)
+        return counts_of(X, self.n_features_in_)
 
     def score(self, X, y=None):  # noqa: ARG002
         """Held-out log likelihood a context word.
@@ -184,13 +201,9 @@ class SkipGramReadings(TopicReadings):
         """
         vectors = self.word_vectors_
         feature_names = None if feature_names is None else self._words(feature_names)
-        v = word_number(word, feature_names, len(vectors))
-        likeness = vectors @ vectors[v]
-        likeness[v] = -1.0
-        n = min(n, len(vectors) - 1)
-        best = np.argsort(-likeness, kind="stable")[:n]
-        names = best if feature_names is None else feature_names[best]
-        return [(int(w) if feature_names is None else w, float(likeness[i])) for w, i in zip(names, best, strict=True)]
+        near, likeness = nearest(vectors, [word_number(word, feature_names, len(vectors))], n)
+        names = near[0].tolist() if feature_names is None else feature_names[near[0]]
+        return list(zip(names, likeness[0].tolist(), strict=True))
 
     def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
         """The topics of one word, its senses: as ``topic_table``, but its most probable topics only.
@@ -229,16 +242,9 @@ class SkipGramReadings(TopicReadings):
         binary : bool, default=True
             Four bytes a number, or text.
         """
-        vectors = np.ascontiguousarray(self.word_vectors_, dtype="<f4")
-        names = [str(name) for name in self._words(feature_names)]
-        bad = next((name for name in names if not name or any(c.isspace() for c in name)), None)
-        if bad is not None:
-            raise ValueError(f"the word {bad!r} has white space or is empty, which the format has no place for")
+        lines = word2vec_lines(self._words(feature_names), self.word_vectors_, binary)
         with open(path, "wb") as file:
-            file.write(f"{len(vectors)} {vectors.shape[1]}\n".encode())
-            for name, vector in zip(names, vectors, strict=True):
-                numbers = vector.tobytes() if binary else " ".join(f"{x:.6g}" for x in vector).encode()
-                file.write(name.encode() + b" " + numbers + b"\n")
+            file.writelines(lines)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

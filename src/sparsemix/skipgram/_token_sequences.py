@@ -155,9 +155,45 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             raise ValueError("Iterable over raw text documents expected, string object received.")
         analyze = self._counter(stop_words=None).build_analyzer()
         number = {word: v + 1 for word, v in self.vocabulary_.items()}
+        return self._rows(
+            np.fromiter((number.get(word, 0) for word in analyze(text)), dtype=np.int32) for text in raw_documents
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, raw_documents, y=None):  # noqa: ARG002
+        """Choose the vocabulary and give the rows, in one pass over the texts.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str
+            Texts; a generator will do.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        X : CSR matrix of shape (n_documents, longest), int32
+            As ``transform`` makes it.
+        """
+        analyze = self._counter(stop_words=None).build_analyzer()
+        self._counter().build_analyzer()  # tells of stop words that the tokenizer would cut
+        stop_words = frozenset(() if callable(self.analyzer) else self._counter().get_stop_words() or ())
+        number, documents = {}, []
+
+        def read(text):
+            words = analyze(text)
+            documents.append(np.fromiter((number.setdefault(word, len(number)) for word in words), dtype=np.int32))
+            return [word for word in words if word not in stop_words]
+
+        choice = {name: getattr(self, name) for name in ("min_df", "max_df", "max_features", "vocabulary")}
+        self.vocabulary_ = CountVectorizer(analyzer=read, **choice).fit(raw_documents).vocabulary_
+        kept = np.array([self.vocabulary_.get(word, -1) + 1 for word in number], dtype=np.int32)
+        return self._rows(kept[words] for words in documents)
+
+    def _rows(self, documents):
+        """Word numbers + 1 of documents, 0 where there is none, as rows."""
         rows, places, indptr, longest = [], [], [0], 1
-        for text in raw_documents:
-            words = np.fromiter((number.get(word, 0) for word in analyze(text)), dtype=np.int32)
+        for words in documents:
             kept = np.flatnonzero(words)
             rows.append(words[kept])
             places.append(kept if self.gaps == "keep" else np.arange(len(kept)))
