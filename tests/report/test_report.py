@@ -16,8 +16,17 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import sparsemix
-from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA, report, representative_documents
+from sparsemix import (
+    CollapsedLDA,
+    SkipGramTopicModel,
+    SparseLDA,
+    SparseSCVB0LDA,
+    TokenSequences,
+    report,
+    representative_documents,
+)
 from sparsemix._report import gathering, layout, page, relevance, strata, writing
+from sparsemix.metrics import topic_coherence
 
 HOSTILE = [
     "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "<!--<script>", "'\"&\u2028\u2029",
@@ -65,7 +74,7 @@ def test_documents_with_the_largest_shares_are_found_across_blocks(monkeypatch):
     X = sparse.csr_matrix(np.column_stack([np.arange(1, 24), np.zeros(23, dtype=int)]))
     codes = np.arange(23) % 3 - 1
     monkeypatch.setattr(gathering, "BLOCK", 5)
-    found = gathering.gather(Shares(), X, 3, [codes])
+    found = gathering.gather(Shares(), gathering.Documents(X, X), 3, [codes])
     np.testing.assert_array_equal(found.documents, np.argsort(-shares, axis=0)[:3].T)
     np.testing.assert_allclose(found.shares, -np.sort(-shares, axis=0)[:3].T)
     tokens = np.arange(1, 24)
@@ -88,6 +97,42 @@ def test_every_topic_model_is_reported(fitted, estimator):
     assert sum(row["weight"] for row in table) == pytest.approx(1.0)
     assert {len(row["words"]) for row in table} == {4}
     assert json.loads(page.embedded(made.data))["shown"] == 12
+
+
+SENSES = ["River water bank fish water!", "money loan bank, credit money", "fish bank river water", "credit bank loan"]
+
+
+@pytest.mark.parametrize("gaps", ["close", "keep"])
+def test_words_in_their_order_have_the_topic_of_their_context(gaps):
+    """The same word has two topics in one text; with other texts than those of the rows none is lost."""
+    texts = 20 * SENSES + ["water bank fish river fish of the money bank loan credit loan"]
+    sequences = TokenSequences(gaps=gaps, stop_words="english")
+    X = sequences.fit_transform(texts)
+    model = SkipGramTopicModel(2, window=2, max_iter=30, batch_size=20, random_state=0).fit(X)
+    made = report(model, X, sequences, documents=texts, n_documents=len(texts))
+    topics, words = model.transform_words(X, 1).indices, sequences.get_feature_names_out()
+    (last,) = (told for told in made.data["documents"] if told["name"] == str(len(texts) - 1))
+    assert last["text"][1::2] == ["water", "bank", "fish", "river", "fish", "money", "bank", "loan", "credit", "loan"]
+    assert last["topics"] == topics[X.indptr[-2] :].tolist()
+    assert last["topics"][1] != last["topics"][6]
+    for told in made.data["documents"]:
+        row = slice(*X.indptr[int(told["name"]) :][:2])
+        assert told["topics"] == topics[row].tolist()
+        assert [word.lower() for word in told["text"][1::2]] == words[X.data[row] - 1].tolist()
+    assert dict(made.data["facts"])["words"] == f"{X.nnz:,}"
+    expected = topic_coherence(model, model.count_words(X), n_top_words=min(10, len(words)))
+    assert {row["topic"]: row["coherence"] for row in made.table()} == pytest.approx(dict(enumerate(expected)), abs=1e-4)
+
+    for told in report(model, X, sequences).data["documents"]:
+        row = slice(*X.indptr[int(told["name"]) :][:2])
+        assert told["text"][1::2] == words[X.data[row] - 1].tolist()
+        assert told["topics"] == topics[row].tolist()
+    other = report(model, X, sequences, documents=len(texts) * ["bank unknown fish fish bank"])
+    assert all(len(told["topics"]) == len(told["text"]) // 2 for told in other.data["documents"])
+    rows, _ = representative_documents(model, X, 1)
+    as_lists = [document.tolist() for document in np.split(X.data - 1, X.indptr[1:-1])]
+    if gaps == "close":
+        np.testing.assert_array_equal(representative_documents(model, as_lists, 1)[0], rows)
 
 
 # -- words

@@ -79,10 +79,10 @@ class OneTopic:
 
 def show(model, X, feature_names):
     """The largest topics in words."""
-    from sparsemix._report.gathering import gather
+    from sparsemix._report.gathering import check_documents, gather
     from sparsemix.metrics import top_words
 
-    weights = gather(model, X).weights
+    weights = gather(model, check_documents(model, X)).weights
     words = top_words(model.components_, 8)
     print(f"\nlargest {N_SHOWN} of {len(weights)} topics, share of tokens and words")
     for k in np.argsort(-weights, kind="stable")[:N_SHOWN]:

@@ -7,9 +7,31 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from sparsemix.metrics._checks import read_counts, read_topics
+from sparsemix.skipgram._input import check_sequences, counts_of
 
 # Rows of doc_topic that exist at a time.
 BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents as a model reads them, and as counts of words: one matrix but for models of words in their order.
+
+    ``rows`` are what ``transform`` takes, ``counts`` CSR of shape (N, V).
+    """
+
+    rows: object
+    counts: sparse.csr_matrix
+
+    @property
+    def in_order(self):
+        """Whether rows are words in their order."""
+        return self.rows is not self.counts
+
+    @property
+    def shape(self):
+        """Numbers of documents and of words."""
+        return self.counts.shape
 
 
 @dataclass(frozen=True)
@@ -34,8 +56,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
     ----------
     model : estimator
         With ``components_`` and ``transform``.
-    X : CSR matrix of shape (n_documents, n_words)
-        Counts.
+    X : Documents
     n_documents : int, default=3
         Representatives of a topic.
     strata : sequence of int ndarray of shape (n_documents,), default=()
@@ -52,10 +73,10 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
     shares, documents = np.zeros((n_components, 0)), np.zeros((n_components, 0), dtype=np.int64)
     sums = [np.zeros((max(0, int(codes.max(initial=-1))) + 1, n_components)) for codes in strata]
     for rows in gen_batches(X.shape[0], BLOCK):
-        doc_topic = shares_of(model, X[rows])
+        doc_topic = shares_of(model, X.rows[rows])
         if observe is not None:
             observe(rows.start, doc_topic)
-        tokens = np.asarray(X[rows].sum(axis=1), dtype=np.float64).ravel()
+        tokens = np.asarray(X.counts[rows].sum(axis=1), dtype=np.float64).ravel()
         weights += tokens @ doc_topic
         n_tokens += tokens.sum()
         for codes, total in zip(strata, sums, strict=True):
@@ -88,7 +109,8 @@ def representative_documents(model, X, n_documents=3):
     model : estimator
         Fitted topic model with ``components_`` and ``transform``, scikit-learn's own included.
     X : {array-like, sparse matrix} of shape (n_documents, n_words)
-        Counts of the documents to choose from. They are read in blocks.
+        Counts of the documents to choose from, or words in their order for :class:`SkipGramTopicModel`. They are read
+        in blocks.
     n_documents : int, default=3
         How many for each topic.
 
@@ -120,6 +142,10 @@ def representative_documents(model, X, n_documents=3):
 
 
 def check_documents(model, X):
-    """Counts as CSR, of the words that the topics have."""
-    weights = read_topics(model, "model")
-    return sparse.csr_matrix(read_counts(X, n_words=weights.shape[1]))
+    """Documents as the model reads them, and their counts of the words that the topics have."""
+    n_words = read_topics(model, "model").shape[1]
+    if hasattr(model, "transform_words"):  # it reads words in their order
+        rows, _ = check_sequences(model, X, n_words)
+        return Documents(rows, sparse.csr_matrix(counts_of(rows, n_words)))
+    counts = sparse.csr_matrix(read_counts(X, n_words=n_words))
+    return Documents(counts, counts)

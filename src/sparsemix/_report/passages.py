@@ -18,7 +18,7 @@ def passages(model, X, rows, feature_names, documents=None, token_pattern=None, 
     Parameters
     ----------
     model : estimator
-    X : CSR matrix of shape (n_documents, n_words)
+    X : Documents
     rows : ndarray of int
         Which documents.
     feature_names : sequence of str
@@ -42,18 +42,41 @@ def passages(model, X, rows, feature_names, documents=None, token_pattern=None, 
     components = model.components_
     totals = components.sum(axis=1, dtype=np.float64)
     found = []
-    for row, shares in zip(rows, shares_of(model, X[rows]), strict=True):
+    for row, shares in zip(rows.tolist(), shares_of(model, X.rows[rows]), strict=True):
         topics = np.argsort(-shares, kind="stable")[:MOST_TOPICS]
         topics = topics[shares[topics] >= min(LEAST_SHARE, shares.max())]
-        words = X[row].indices
-        belongs = shares[topics, None] * components[np.ix_(topics, words)] / totals[topics, None]
-        topic_of = dict(zip(words.tolist(), topics[belongs.argmax(axis=0)].tolist(), strict=True))
-        if documents is None:
-            text, marks = from_counts(X[row], feature_names, topic_of)
+        document = X.rows[[row]]
+        if X.in_order:
+            words, counts = document.data.astype(np.int64) - 1, np.ones(document.nnz)
+            topic_of = InOrder(words.tolist(), model.transform_words(document, n_nonzero=1).indices.tolist())
         else:
-            text, marks = from_text(documents[int(row)], pattern, columns, topic_of, lowercase)
+            words, counts = document.indices, document.data
+            belongs = shares[topics, None] * components[np.ix_(topics, words)] / totals[topics, None]
+            topic_of = dict(zip(words.tolist(), topics[belongs.argmax(axis=0)].tolist(), strict=True)).get
+        if documents is None:
+            text, marks = from_counts(words, counts, feature_names, topic_of)
+        else:
+            text, marks = from_text(documents[row], pattern, columns, topic_of, lowercase)
         found.append({"shares": [[int(k), round(float(shares[k]), 3)] for k in topics], "text": text, "topics": marks})
     return found
+
+
+class InOrder:
+    """Topics of the words of a document that are asked for in their order: each has its own where it stands.
+
+    A text in which other words are found than those that were learned from gets the topics that its words have
+    elsewhere in the document.
+    """
+
+    def __init__(self, words, topics):
+        self.words, self.topics, self.at = words, topics, 0
+        self.anywhere = dict(zip(words, topics, strict=True))
+
+    def __call__(self, word):
+        if self.at < len(self.words) and self.words[self.at] == word:
+            self.at += 1
+            return self.topics[self.at - 1]
+        return self.anywhere.get(word)
 
 
 def from_text(text, pattern, columns, topic_of, lowercase):
@@ -64,19 +87,20 @@ def from_text(text, pattern, columns, topic_of, lowercase):
     for match in pattern.finditer(text):
         word = match[1] if pattern.groups else match[0]
         column = columns.get(word.lower() if lowercase else word)
-        if column in topic_of:
+        topic = None if column is None else topic_of(column)
+        if topic is not None:
             pieces += [text[end : match.start()], match[0]]
-            marks.append(topic_of[column])
+            marks.append(topic)
             end = match.end()
     return [*pieces, text[end:] + (" …" if cut else "")], marks
 
 
-def from_counts(row, feature_names, topic_of):
-    """The most frequent words in the place of a text."""
-    order = np.argsort(-row.data, kind="stable")[:MOST_WORDS]
+def from_counts(words, counts, feature_names, topic_of):
+    """The most frequent words in the place of a text, or those in their order."""
+    order = np.argsort(-counts, kind="stable")[:MOST_WORDS]
     pieces, marks, before = [], [], ""
-    for word, count in zip(row.indices[order], row.data[order], strict=True):
+    for word, count in zip(words[order].tolist(), counts[order], strict=True):
         pieces += [before, str(feature_names[word])]
-        marks.append(topic_of[int(word)])
+        marks.append(topic_of(word))
         before = " " if count == 1 else f" ×{count:g} "
-    return [*pieces, before + ("…" if len(row.data) > MOST_WORDS else "")], marks
+    return [*pieces, before + ("…" if len(words) > MOST_WORDS else "")], marks

@@ -58,7 +58,7 @@ def report(
     model : estimator
         Fitted topic model with ``components_`` and ``transform``.
     X : {array-like, sparse matrix} of shape (n_documents, n_words)
-        Counts; ``transform`` reads them in blocks.
+        Counts, or words in their order for :class:`SkipGramTopicModel`; ``transform`` reads them in blocks.
     vocabulary : array-like of str or vectorizer, default=None
         The words, or what counted them (anything with ``get_feature_names_out``). None means the names that the
         model's data came with; a model without any shows the numbers of columns, and says so.
@@ -120,11 +120,11 @@ def report(
               (("Share over time", bins_of_dates, dates), ("Share by group", bins_of_groups, groups))
               if values is not None]  # fmt: skip
     gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
-    coherence, remark = coherence_of(components, X, min(10, X.shape[1]))
+    coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
     if remark:
         facts.append(("coherence (mean NPMI)", remark))
 
-    word_counts = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
+    word_counts = np.asarray(X.counts.sum(axis=0), dtype=np.float64).ravel()
     order = np.argsort(-gathered.weights, kind="stable")
     numbers = Numbers()
     topics = [

@@ -111,7 +111,7 @@ def from_matrix(estimator, X):
 def counts_of(X, n_words):
     """Counts of words of documents that ``check_sequences`` has read, CSR of shape (N, V), float32."""
     ones, words = np.ones(X.nnz, dtype=np.float32), X.data.astype(np.int64) - 1
-    counts = sparse.csr_array((ones, words, X.indptr), shape=(X.shape[0], n_words))
+    counts = sparse.csr_array((ones, words, X.indptr.copy()), shape=(X.shape[0], n_words))  # which changes in place
     counts.sum_duplicates()
     return counts
 
