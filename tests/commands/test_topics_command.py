@@ -12,7 +12,9 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
 
+from sparsemix import TokenSequences
 from sparsemix.__main__ import main
 from sparsemix._commands import demo_topics as _demo_topics
 from sparsemix._commands import topics as _topics_command
@@ -109,7 +111,7 @@ WRITERS = [
 
 def run(arguments, tmp_path):
     output = tmp_path / "result"
-    main(["topics", *arguments, *OPTIONS, "--output", str(output)])
+    main(["topics", *OPTIONS, "--output", str(output), *arguments])
     return output
 
 
@@ -174,6 +176,88 @@ def test_sparse_lda_can_be_chosen(tmp_path, capsys, texts):
     model = joblib.load(output / "model.joblib")
     np.testing.assert_allclose(model.transform(texts[:3]).sum(axis=1), 1.0)
     assert "Lower bound of a token" in (output / "report.html").read_text(encoding="utf-8")
+
+
+IN_ORDER = ["--estimator", "SkipGramTopicModel", "--window", "3"]
+
+
+@pytest.mark.parametrize("gaps", ["close", "keep"])
+def test_words_in_their_order(tmp_path, capsys, texts, gaps):
+    """The five files and two of words; new texts go through the same pipeline; an earlier run leaves none behind."""
+    documents = [text.replace(" ", " of the ", 3) for text in texts]
+    arguments = [*write_json_lines(tmp_path / "corpus", documents, None), "--group", "id", "--max-iter", "8"]
+    output = run([*IN_ORDER, "--gaps", gaps, *arguments], tmp_path)
+    printed = capsys.readouterr().out
+    assert "60 documents, 720 tokens of 12 words" in printed
+    assert "held-out log-likelihood a context word -" in printed
+    assert re.search(r"window +3 words on both sides", printed)
+    assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "words.csv", "word_vectors.bin"])
+    record = json.loads((output / "run.json").read_text())
+    assert record["scores"]["held_out_log_likelihood_per_context_word"] < 0
+
+    pipeline = joblib.load(output / "model.joblib")
+    model, names = pipeline["topics"], pipeline["sequences"].get_feature_names_out().tolist()
+    assert (model.window, model.n_iter_, pipeline["sequences"].gaps) == (3, 8, gaps)
+    X = pipeline["sequences"].transform(documents)
+    assert np.diff(X.indptr).tolist() == 60 * [12]
+    assert X.shape[1] == (12 if gaps == "close" else 15)  # "of" is no word of the pattern
+    doc_topic = pipeline.transform(documents)
+    with (output / "documents.csv").open(newline="", encoding="utf-8") as file:
+        for row, shares in zip(csv.DictReader(file), doc_topic, strict=True):
+            assert float(row["share"]) == pytest.approx(shares.max(), abs=1e-4)
+
+    with (output / "words.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(int(row["count"]) for row in rows) == 720
+    assert [int(row["count"]) for row in rows] == sorted((int(row["count"]) for row in rows), reverse=True)
+    for row in rows:
+        v = names.index(row["word"])
+        topic, share = row["topics"].split()[0].split(":")
+        assert int(topic) == model.word_topics_[v].argmax()
+        assert float(share) == pytest.approx(model.word_topics_[v].max(), abs=1e-3)
+        assert row["similar_words"].split() == [word for word, _ in model.most_similar(v, 10, names)]
+    head, _, rest = (output / "word_vectors.bin").read_bytes().partition(b"\n")
+    assert head == b"12 3"
+    np.testing.assert_array_equal(np.frombuffer(rest.partition(b" ")[2][:12], dtype="<f4"), model.word_vectors_[0])
+
+    run([*arguments, "--force"], tmp_path)
+    assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
+
+
+def test_passes_over_words_in_their_order(tmp_path, capsys, texts):
+    arguments = ["topics", *write_lines(tmp_path / "corpus", texts, None), "--estimator", "SkipGramTopicModel"]
+    arguments += ["--n-components", "2", "--output", str(tmp_path / "result"), "--force"]
+    for options, passes in (([], "20"), (["--seconds", "1e-6"], "1")):
+        main([*arguments, *options])
+        assert re.search(rf"passes +{passes}\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["counts"], "holds counts, which have no order of words; give texts, or another --estimator"),
+        (["--ngram-range", "1", "2"], "--ngram-range is for counts"),
+        (["--vectorizer", "COUNTS"], "holds a CountVectorizer, and the --estimator needs TokenSequences"),
+        (["--vectorizer", "SEQUENCES", "--estimator", "SparseLDA"], "--estimator needs something that counts words"),
+        (["--window", "0"], "0 is not above zero"),
+    ],
+)
+def test_what_has_no_order_is_refused(tmp_path, capsys, texts, counts, options, message):
+    joblib.dump(CountVectorizer(), tmp_path / "COUNTS")
+    joblib.dump(TokenSequences(), tmp_path / "SEQUENCES")
+    write = write_uci if options == ["counts"] else write_lines
+    options = [str(tmp_path / option) if option.isupper() else option for option in options if option != "counts"]
+    with pytest.raises(SystemExit) as caught:
+        run([*write(tmp_path / "corpus", texts, counts), *IN_ORDER, *options], tmp_path)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_vectorizer_of_words_in_their_order(tmp_path, texts):
+    joblib.dump(TokenSequences(min_df=2, gaps="keep").fit(texts), tmp_path / "SEQUENCES")
+    arguments = [*write_lines(tmp_path / "corpus", texts, None), *IN_ORDER, "--vectorizer", str(tmp_path / "SEQUENCES")]
+    pipeline = joblib.load(run(arguments, tmp_path) / "model.joblib")
+    assert (pipeline["sequences"].gaps, pipeline["topics"].n_features_in_) == ("keep", 12)
 
 
 def test_learning_ends_when_nothing_is_gained(tmp_path, capsys, texts):

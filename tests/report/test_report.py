@@ -121,7 +121,8 @@ def test_words_in_their_order_have_the_topic_of_their_context(gaps):
         assert [word.lower() for word in told["text"][1::2]] == words[X.data[row] - 1].tolist()
     assert dict(made.data["facts"])["words"] == f"{X.nnz:,}"
     expected = topic_coherence(model, model.count_words(X), n_top_words=min(10, len(words)))
-    assert {row["topic"]: row["coherence"] for row in made.table()} == pytest.approx(dict(enumerate(expected)), abs=1e-4)
+    found = {row["topic"]: row["coherence"] for row in made.table()}
+    assert found == pytest.approx(dict(enumerate(expected)), abs=1e-4)
 
     for told in report(model, X, sequences).data["documents"]:
         row = slice(*X.indptr[int(told["name"]) :][:2])

@@ -1,7 +1,7 @@
 """SkipGramTopicModel as scikit-learn sees it: checks, forms of input, errors, streams, copies, threads, interrupts."""
 
 import pickle
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -467,7 +467,7 @@ def test_similar_words_and_tables():
     similar = est.most_similar("w3", 5, NAMES)
     assert [word for word, _ in similar] == [f"w{v}" for v, _ in est.most_similar(3, 5)]
     assert all(1.0 + 1e-6 >= a[1] >= b[1] for a, b in pairwise(similar))
-    assert len(est.most_similar(3, 1000)) == V - 1
+    assert len(est.most_similar(3, 1000, min_count=0)) == V - 1
     for word, message in (("nothing", "not in the vocabulary"), (V, "from 0 to 29"), ("w3", "feature_names")):
         with pytest.raises(ValueError, match=message):
             est.most_similar(word, feature_names=NAMES if word == "nothing" else None)
@@ -517,12 +517,25 @@ def test_nearest_vectors_by_brute_force(monkeypatch):
     vectors = np.random.default_rng(0).random((V, K))
     words = np.array([7, 0, 29, 7, 3])
     products = vectors @ vectors.T
-    for n in (1, 4, V - 1, 2 * V):
-        near, values = _vectors.nearest(vectors, words, n)
+    for n, among in product((1, 4, V - 1, V, 2 * V), (np.arange(V), np.arange(0, V, 7), np.array([7]), np.arange(0))):
+        near, values = _vectors.nearest(vectors, words, n, among)
         for i, v in enumerate(words):
-            expected = [w for w in np.argsort(-products[v]) if w != v][:n]
+            expected = [w for w in np.argsort(-products[v]) if w != v and w in among][:n]
             np.testing.assert_array_equal(near[i], expected)
             np.testing.assert_allclose(values[i], products[v, expected])
+
+
+def test_rare_words_are_not_called_similar():
+    """Their topics are those of the prior; ``min_count`` says how rare they may be."""
+    expected = np.append(np.bincount(X.data - 1, minlength=V), [1, 1])
+    for variant in VARIANTS:
+        est = model(variant, input_topic_prior=1.5 / K, random_state=3).fit([*LISTS, [V, V + 1]])
+        np.testing.assert_allclose(est._fitted.occurrences, expected, rtol=1e-3, atol=1e-3)
+        assert {v for v, _ in est.most_similar(0, 100)} == set(np.flatnonzero(expected >= 3)) - {0}
+        assert {v for v, _ in est.most_similar(0, 100, min_count=1)} == set(np.flatnonzero(expected)) - {0}
+        assert len(est.most_similar(0, 100, min_count=0)) == V + 1
+        assert est.most_similar(0, 100, min_count=1e9) == []
+
 
 
 def test_cross_validation_and_clones():

@@ -12,8 +12,8 @@ from sparsemix._commands.console import printable, warn
 from sparsemix._commands.reading.files import scratch_file
 from sparsemix._report.writing import replacing
 
-MODEL, TOPICS, DOCUMENTS, REPORT, RUN = NAMES = (
-    "model.joblib", "topics.csv", "documents.csv", "report.html", "run.json",
+MODEL, TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = NAMES = (
+    "model.joblib", "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",
 )  # fmt: skip
 # What spreadsheets take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -48,6 +48,7 @@ class Outputs:
                 f"{self.folder} holds an earlier run ({', '.join(earlier)}); name another folder by --output, or give "
                 "--force to replace it."
             )
+        self.earlier = earlier
         for name in earlier:
             if not (self.folder / name).is_file():
                 raise ValueError(f"{self.folder / name} is no file; name another folder by --output.")
@@ -65,6 +66,11 @@ class Outputs:
             return False
         self.written.append(name)
         return True
+
+    def leave_out(self, name):
+        """This run has no such file; that of an earlier run would be taken for one of it."""
+        if name in self.earlier:
+            (self.folder / name).unlink()
 
     def save_model(self, pipeline):
         """Save what was learned, before anything else can go wrong; elsewhere if it must be."""

@@ -15,11 +15,22 @@ from sklearn.utils import check_random_state
 
 import sparsemix
 from sparsemix._commands.console import console, printable, warn
-from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, RUN, TOPICS, Outputs, Spool, cell
+from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.texts import Fields
-from sparsemix._commands.topics_options import DESCRIPTION, ESTIMATORS, MAX_HELD_OUT, MAX_ITER, UNLIMITED, add_options
+from sparsemix._commands.topics_options import (
+    DESCRIPTION,
+    ESTIMATORS,
+    FEW_PASSES,
+    IN_ORDER,
+    MAX_HELD_OUT,
+    MAX_ITER,
+    UNLIMITED,
+    add_options,
+)
+from sparsemix._commands.words_table import WORD_COLUMNS, word_rows
 from sparsemix._report import report
+from sparsemix.skipgram._vectors import word2vec_lines
 
 # Tokens that a topic should have, to be more than chance.
 LEAST_TOKENS = 100
@@ -59,29 +70,34 @@ def learn(options):
         words=Words(
             options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
             options.max_df, tuple(options.ngram_range), options.vocabulary, options.vectorizer,
+            options.gaps if options.estimator in IN_ORDER else None,
         ),
     )  # fmt: skip
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
     describe(corpus, learned, held_out, options)
-    model = estimator(options)
+    model = estimator(options, corpus.counts.shape[1])
     watched = watch(model, corpus.counts[held_out[::2]], options)
     # what ends a fit should not also score it
     scored = held_out[1::2] if getattr(model, "early_stopping", False) else held_out
-    model, seconds = fit(model, corpus.counts[learned], **watched)
+    model, seconds = fit(model, corpus.rows[learned], **watched)
     # Whoever loads it wants topics of texts: not the lines of this terminal, nor the cores of this machine.
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
-    outputs.save_model(Pipeline([("counts", corpus.vectorizer), ("topics", model)]))
+    step = "counts" if corpus.sequences is None else "sequences"
+    outputs.save_model(Pipeline([(step, corpus.vectorizer), ("topics", model)]))
     model.set_params(n_jobs=options.n_jobs)
     return corpus, outputs, model, seconds, held_out, scored
 
 
-def estimator(options):
+def estimator(options, n_words):
     """The estimator of the option's name, set up from the options."""
     names = ("n_components", "max_iter", "n_jobs", "random_state", *ESTIMATORS[options.estimator])
     parameters = {name: getattr(options, name) for name in names}
+    in_order = options.estimator in IN_ORDER
     if options.max_iter is None:
-        parameters["max_iter"] = MAX_ITER if options.seconds is None else UNLIMITED
+        parameters["max_iter"] = UNLIMITED if options.seconds is not None else FEW_PASSES if in_order else MAX_ITER
+    if in_order:
+        parameters["n_words"] = n_words  # those of held-out documents too
     model = getattr(sparsemix, options.estimator)(verbose=1, **parameters)
     model._stop_after = options.seconds
     return model
@@ -146,7 +162,7 @@ def fit(model, X, **watched):
 
 def conclude(options, corpus, outputs, model, seconds, held_out, scored):
     """Scores, tables and the report: what one of them cannot give, the others still do."""
-    score = available(held_out_score, model, corpus.counts[scored])
+    score = available(held_out_score, model, corpus.rows[scored])
     facts = facts_of(corpus, held_out, options, model, seconds, score)
     spool = Spool()
     spool.add([document_columns(corpus)])
@@ -154,7 +170,7 @@ def conclude(options, corpus, outputs, model, seconds, held_out, scored):
     held[held_out] = 1
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     page = report(
-        model, corpus.counts, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=corpus.dates,
+        model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=corpus.dates,
         groups=corpus.groups, title=printable(title), facts=facts,
         observe=lambda start, shares: spool.add(document_rows(corpus, tokens, held, start, shares)),
     )  # fmt: skip
@@ -169,6 +185,14 @@ def conclude(options, corpus, outputs, model, seconds, held_out, scored):
     outputs.write_table(TOPICS, columns, (topic_row(row) for row in table))
     outputs.write(DOCUMENTS, spool.copy_to)
     outputs.write(REPORT, lambda file: file.write(page.html().encode()))
+    if hasattr(model, "word_topics_"):
+        outputs.write_table(WORDS, WORD_COLUMNS, word_rows(model, corpus))
+        outputs.write(
+            VECTORS, lambda file: file.writelines(word2vec_lines(corpus.feature_names, model.word_vectors_))
+        )
+    else:
+        outputs.leave_out(WORDS)
+        outputs.leave_out(VECTORS)
     outputs.write_json(RUN, record_of(options, corpus, model, seconds, score, coherent, facts))
     tell(table, facts)
     print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
@@ -183,12 +207,17 @@ def available(function, *arguments):
 
 
 def held_out_score(model, X):
-    """Log-likelihood a token of held-out documents, given part of each."""
+    """Log-likelihood a token of held-out documents, given part of each; of a context word with words in their order."""
     from sparsemix.metrics import document_completion
 
     if not X.shape[0]:
         return "none held out"
-    return float(document_completion(model, X))
+    return float(model.score(X) if type(model).__name__ in IN_ORDER else document_completion(model, X))
+
+
+def scored_unit(model):
+    """What the held-out log-likelihood is a mean over."""
+    return "context word" if type(model).__name__ in IN_ORDER else "token"
 
 
 def facts_of(corpus, held_out, options, model, seconds, score):
@@ -197,9 +226,10 @@ def facts_of(corpus, held_out, options, model, seconds, score):
         ("held out", f"{len(held_out):,} documents"),
         ("estimator", options.estimator),
         *([("topics of a word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
+        *([("window", f"{options.window:,} words on both sides")] if hasattr(model, "window") else []),
         ("passes", f"{model.n_iter_:,}{passes_remark(model)}"),
         ("seconds", f"{seconds:,.1f}"),
-        ("held-out log-likelihood a token", score if isinstance(score, str) else f"{score:.4f}"),
+        (f"held-out log-likelihood a {scored_unit(model)}", score if isinstance(score, str) else f"{score:.4f}"),
         *((f"left out: {what}", f"{n:,}") for what, n in corpus.left_out.items()),
         *(("mind", message) for message in corpus.warnings),
     ]
@@ -207,7 +237,7 @@ def facts_of(corpus, held_out, options, model, seconds, score):
 
 def passes_remark(model):
     """Why there were no more passes."""
-    if not model.converged_:
+    if not getattr(model, "converged_", False):
         return ""
     best = getattr(model, "best_iter_", model.n_iter_)
     return ", then nothing was gained" + (f"; the topics are those of pass {best}" if best < model.n_iter_ else "")
@@ -258,7 +288,7 @@ def record_of(options, corpus, model, seconds, score, coherent, facts):
         "warnings": list(corpus.warnings),
         "seconds": round(seconds, 3),
         "scores": {
-            "held_out_log_likelihood_per_token": score,
+            f"held_out_log_likelihood_per_{scored_unit(model).replace(' ', '_')}": score,
             "mean_coherence_npmi": float(np.mean(coherent)) if coherent else "not available",
         },
         "history": [{name: value for name, value in step.items() if value == value} for step in model.history_],
@@ -282,5 +312,6 @@ def tell(table, facts):
         coherence = "" if row["coherence"] is None else f"{row['coherence']:.3f}"
         print(f"{row['topic']:5d} {row['weight']:7.2%} {coherence:>6s}  {printable(' '.join(row['words']))}")
     print()
+    width = max(32, *(len(label) for label, _ in facts))
     for label, value in facts:
-        print(f"{label:32s} {printable(value)}")
+        print(f"{label:{width}s} {printable(value)}")

@@ -4,17 +4,20 @@ import argparse
 
 from sparsemix._commands.reading.corpus import KINDS
 
-# Passes without --max-iter: alone, and when --seconds ends the fit.
-MAX_ITER, UNLIMITED = 50, 1_000_000
+# Passes without --max-iter: alone, where nothing says that it is enough, and when --seconds ends the fit.
+MAX_ITER, FEW_PASSES, UNLIMITED = 50, 20, 1_000_000
 MAX_HELD_OUT = 1000
 DESCRIPTION = """Learn topics from PATH: a folder of text files, a text file with a document a line, JSON, CSV or TSV
 with a column of texts, Parquet, a UCI bag of words (docword.NAME.txt beside vocab.NAME.txt), a sparse matrix (.npz)
 with a vocabulary, or - for standard input; packed with gzip, bzip2 or xz or not. The folder --output gets report.html,
 a page to read and hand on; topics.csv and documents.csv; model.joblib, a scikit-learn pipeline:
-joblib.load(...).transform(texts) gives the topics of new texts; and run.json. Ctrl-C ends learning, and the outputs
-are those of the passes before."""
+joblib.load(...).transform(texts) gives the topics of new texts; and run.json. SkipGramTopicModel reads words in their
+order, and adds words.csv, the topics of each word and its neighbours, and word_vectors.bin in the format of word2vec.
+Ctrl-C ends learning, and the outputs are those of the passes before."""
 # What --estimator chooses from, and the options that only some of them have.
-ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",)}
+ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
+# Those that read words in their order.
+IN_ORDER = ("SkipGramTopicModel",)
 
 
 def add_options(parser):
@@ -49,6 +52,8 @@ def add_word_options(add):
     add("--min-df", type=count_or_fraction, default=5, help="words in so many documents (default: 5)")
     add("--max-df", type=count_or_fraction, default=0.5, help="and in no more than these (default: 0.5, half)")
     add("--stop-words", default="english", metavar="WORDS", help="english (default), none, or a file")
+    add("--gaps", choices=("close", "keep"), default="close",
+        help="places of words that are left out, for SkipGramTopicModel (default: %(default)s)")  # fmt: skip
     add("--vectorizer", metavar="PICKLE", help="your own instead of these options; load only what you trust")
 
 
@@ -57,7 +62,10 @@ def add_model_options(add):
     add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
     add("--n-components", type=positive(int), default=100, metavar="K", help="topics (default: %(default)s)")
     add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics of a word, for SparseLDA (default: 8)")
-    add("--max-iter", type=positive(int), help=f"passes (default: until nothing is gained, {MAX_ITER} at most)")
+    add("--window", type=positive(int), default=5, metavar="W",
+        help="words on both sides that are a word's context, for SkipGramTopicModel (default: 5)")
+    add("--max-iter", type=positive(int),
+        help=f"passes (default: until nothing is gained, {MAX_ITER} at most; SkipGramTopicModel: {FEW_PASSES})")
     add("--seconds", type=positive(float), help="stop after the pass in which these are over")
     add("--held-out", type=fraction, default=0.1, help=f"share for the score, {MAX_HELD_OUT} at most (default: 0.1)")
     add("--n-top-words", type=positive(int), default=10, help="words that stand for a topic (default: %(default)s)")

@@ -23,11 +23,19 @@ class FittedSkipGram(FittedTopics):
     @cached_property
     def word_topics(self):
         """Posterior means of the topics of input words, (V, K), rows sum to one."""
-        counts, factor = self.stats.unfolded("input_topic")
-        counts = counts.toarray() if isinstance(counts, WordClocks) else counts * counts.dtype.type(factor)
+        counts = self._input_counts()
         counts = counts + self.model.doc_topic_prior.astype(counts.dtype)
         counts /= counts.sum(axis=1, keepdims=True)
         return counts
+
+    @cached_property
+    def occurrences(self):
+        """Of input words with a context, (V,)."""
+        return self._input_counts().sum(axis=1, dtype=np.float64)
+
+    def _input_counts(self):
+        counts, factor = self.stats.unfolded("input_topic")
+        return counts.toarray() if isinstance(counts, WordClocks) else counts * counts.dtype.type(factor)
 
     @cached_property
     def logs(self):

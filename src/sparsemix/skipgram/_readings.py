@@ -16,6 +16,8 @@ from sparsemix.topics._readings import TopicReadings
 TILE_NUMBERS = 1 << 20
 # Tokens read at once.
 BLOCK_TOKENS = 1 << 18
+# A word is said to be like others if it occurs as many times as this times the mass of its prior.
+LEAST_OF_PRIOR = 2.0
 
 
 class SkipGramReadings(TopicReadings):
@@ -182,7 +184,7 @@ class SkipGramReadings(TopicReadings):
         """Dirichlet prior of the topics of an input word, (n_components,)."""
         return self.doc_topic_prior_
 
-    def most_similar(self, word, n=10, feature_names=None):
+    def most_similar(self, word, n=10, feature_names=None, min_count=None):
         """Words whose topics are most like those of a word.
 
         Parameters
@@ -193,6 +195,9 @@ class SkipGramReadings(TopicReadings):
             How many words.
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
             Names of the words, or what numbered them; None gives numbers.
+        min_count : float, default=None
+            Occurrences that a word must have to be named. None means twice the sum of ``input_topic_prior_``, 10 by
+            default: the topics of rarer words are those of the prior, and like those of words of many topics.
 
         Returns
         -------
@@ -201,9 +206,14 @@ class SkipGramReadings(TopicReadings):
         """
         vectors = self.word_vectors_
         feature_names = None if feature_names is None else self._words(feature_names)
-        near, likeness = nearest(vectors, [word_number(word, feature_names, len(vectors))], n)
+        near, likeness = nearest(vectors, [word_number(word, feature_names, len(vectors))], n, self._known(min_count))
         names = near[0].tolist() if feature_names is None else feature_names[near[0]]
         return list(zip(names, likeness[0].tolist(), strict=True))
+
+    def _known(self, min_count=None):
+        """Words of so many occurrences."""
+        least = LEAST_OF_PRIOR * self.input_topic_prior_.sum() if min_count is None else min_count
+        return np.flatnonzero(self._fitted_part("occurrences") >= least * (1.0 - 1e-6))  # sums are of single precision
 
     def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
         """The topics of one word, its senses: as ``topic_table``, but its most probable topics only.

@@ -8,7 +8,7 @@ from sparsemix._engine.blocks import spans
 BLOCK_NUMBERS = 1 << 23
 
 
-def nearest(vectors, words, n):
+def nearest(vectors, words, n, among):
     """The n words whose vectors have the largest products with those of some words, without these themselves.
 
     Parameters
@@ -16,25 +16,28 @@ def nearest(vectors, words, n):
     vectors : ndarray of shape (V, D)
     words : ndarray of int
     n : int
-        V - 1 at most.
+    among : ndarray of int
+        Words to choose from, increasing.
 
     Returns
     -------
-    near : ndarray of shape (len(words), n), int64
+    near : list of ndarray of at most n words
         The largest product first.
-    products : ndarray of the same shape
+    products : list of ndarray of the same lengths
     """
     words = np.asarray(words, dtype=np.int64)
-    n = min(n, len(vectors) - 1)
-    near, products = np.empty((len(words), n), dtype=np.int64), np.empty((len(words), n), dtype=vectors.dtype)
-    for start, stop in spans(len(words), max(1, BLOCK_NUMBERS // len(vectors))):
+    others = np.ascontiguousarray(vectors[among].T)
+    near, products = [], []
+    for start, stop in spans(len(words), max(1, BLOCK_NUMBERS // max(1, len(among)))):
         some = words[start:stop]
-        likeness = vectors[some] @ vectors.T
-        likeness[np.arange(len(some)), some] = -np.inf
-        best = np.sort(np.argpartition(-likeness, min(n, len(vectors) - 1), axis=1)[:, :n], axis=1)
-        order = np.argsort(-np.take_along_axis(likeness, best, axis=1), axis=1, kind="stable")
-        near[start:stop] = np.take_along_axis(best, order, axis=1)
-        products[start:stop] = np.take_along_axis(likeness, near[start:stop], axis=1)
+        likeness = vectors[some] @ others
+        likeness[some[:, None] == among] = -np.inf
+        for row in likeness:
+            best = np.argpartition(-row, n)[:n] if n < len(row) else np.arange(len(row))
+            best = best[np.argsort(-row[best], kind="stable")]
+            best = best[row[best] > -np.inf]
+            near.append(among[best])
+            products.append(row[best])
     return near, products
 
 

@@ -1,8 +1,8 @@
-"""A corpus: counts of words, and what is known of the documents."""
+"""A corpus: words of documents, as counts or in their order, and what is known of the documents."""
 
 import warnings
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 
 import joblib
@@ -16,6 +16,8 @@ from sparsemix._commands.reading.texts import READERS_OF_TEXTS, Fields
 from sparsemix._commands.reading.words import checked_words, needs_segmenter, token_pattern, vectorizer_of
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary
+from sparsemix.skipgram import TokenSequences
+from sparsemix.skipgram._input import counts_of
 
 # Characters that are kept of each text for the report.
 EXCERPT = 2000
@@ -27,17 +29,26 @@ MANY_EMPTY, LONG_WORD = 0.2, 20
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts, and what is needed to talk about them and to count new texts in the same way."""
+    """Counts, and what is needed to talk about them and to count new texts in the same way.
+
+    ``sequences`` are the same words in their order, for models that read them.
+    """
 
     counts: sparse.csr_matrix
     feature_names: np.ndarray
     names: list
-    vectorizer: CountVectorizer
+    vectorizer: CountVectorizer | TokenSequences
+    sequences: sparse.csr_array | None = None
     texts: "Excerpts | None" = None
     dates: list | None = None
     groups: list | None = None
     left_out: dict = field(default_factory=dict)
     warnings: tuple = ()
+
+    @property
+    def rows(self):
+        """What the model reads of the documents."""
+        return self.counts if self.sequences is None else self.sequences
 
     @property
     def n_empty(self):
@@ -47,7 +58,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Words:
-    """What is a word, and which of them count."""
+    """What is a word, and which of them count; with ``gaps`` they stay in their order, as in ``TokenSequences``."""
 
     token_pattern: str = "letters"
     stop_words: str | None = "english"
@@ -56,6 +67,7 @@ class Words:
     ngram_range: tuple = (1, 1)
     vocabulary: str | None = None
     vectorizer: str | None = None
+    gaps: str | None = None
 
 
 class Excerpts:
@@ -112,6 +124,8 @@ def read_corpus(path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=Non
         kind = guess_kind(path) if kind == "auto" else KINDS_BEFORE.get(kind, kind)
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
+        if kind in READERS_OF_COUNTS and words.gaps is not None:
+            raise ValueError(f"{path} holds counts, which have no order of words; give texts, or another --estimator.")
         if kind in READERS_OF_COUNTS:
             corpus = read_counts(path, kind, words.vocabulary)
         else:
@@ -141,18 +155,23 @@ def guess_kind(path):
 
 
 def make_vectorizer(words, encoding):
-    """What counts the words of texts."""
+    """What counts the words of texts, or numbers them in their order."""
     if words.vectorizer is not None:
-        return load_vectorizer(words.vectorizer)
-    vocabulary = words.vocabulary
-    return CountVectorizer(
-        token_pattern=token_pattern(words.token_pattern), stop_words=stop_words(words.stop_words, encoding),
-        min_df=words.min_df, max_df=words.max_df, ngram_range=words.ngram_range, dtype=np.float32,
-        vocabulary=None if vocabulary is None else checked_words(read_vocabulary(vocabulary), vocabulary),
-    )  # fmt: skip
+        return load_vectorizer(words.vectorizer, words.gaps is not None)
+    vocabulary, left_out = words.vocabulary, stop_words(words.stop_words, encoding)
+    options = {
+        "token_pattern": token_pattern(words.token_pattern), "stop_words": left_out, "min_df": words.min_df,
+        "max_df": words.max_df,
+        "vocabulary": None if vocabulary is None else checked_words(read_vocabulary(vocabulary), vocabulary),
+    }  # fmt: skip
+    if words.gaps is None:
+        return CountVectorizer(ngram_range=words.ngram_range, dtype=np.float32, **options)
+    if tuple(words.ngram_range) != (1, 1):
+        raise ValueError("--ngram-range is for counts; a model of words in their order has its --window.")
+    return TokenSequences(gaps=words.gaps, **options)
 
 
-def load_vectorizer(path):
+def load_vectorizer(path, in_order=False):
     """The user's own, fitted or not."""
     try:
         vectorizer = joblib.load(path)
@@ -164,6 +183,11 @@ def load_vectorizer(path):
     missing = [name for name in needed if not hasattr(vectorizer, name)]
     if missing:
         raise ValueError(f"--vectorizer {path} holds a {type(vectorizer).__name__}, which has no {missing[0]}.")
+    if isinstance(vectorizer, TokenSequences) != in_order:
+        wanted = "TokenSequences" if in_order else "something that counts words"
+        raise ValueError(
+            f"--vectorizer {path} holds a {type(vectorizer).__name__}, and the --estimator needs {wanted}."
+        )
     return vectorizer
 
 
@@ -193,7 +217,7 @@ def count_texts(documents, vectorizer, tally, encoding):
         with warnings.catch_warnings():
             # On stop words that the tokenizer would cut: they are then left out in pieces, which is meant.
             warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
-            counts = sparse.csr_matrix(counted(vectorizer, texts()))
+            counts, sequences = words_of(vectorizer, texts())
     except ValueError as error:
         if not complete:
             raise
@@ -202,13 +226,21 @@ def count_texts(documents, vectorizer, tally, encoding):
     told = warnings_of(tally, excerpts, counts, vectorizer, encoding)
     left_out = {"records without a text": tally.without_text} if tally.without_text else {}
     return Corpus(
-        counts, vectorizer.get_feature_names_out(), names, vectorizer, excerpts, dates if any(dates) else None,
-        groups if any(groups) else None, left_out, tuple(told),
+        counts, vectorizer.get_feature_names_out(), names, vectorizer, sequences, excerpts,
+        dates if any(dates) else None, groups if any(groups) else None, left_out, tuple(told),
     )  # fmt: skip
 
 
-def counted(vectorizer, texts):
-    """Counts by a vectorizer that may be fitted."""
+def words_of(vectorizer, texts):
+    """Counts of words, and the words in their order where the vectorizer numbers them."""
+    read = transformed(vectorizer, texts)
+    if not isinstance(vectorizer, TokenSequences):
+        return sparse.csr_matrix(read), None
+    return sparse.csr_matrix(counts_of(read, len(vectorizer.vocabulary_))), read
+
+
+def transformed(vectorizer, texts):
+    """Texts through a vectorizer that may be fitted."""
     try:
         check_is_fitted(vectorizer)
     except (TypeError, ValueError, AttributeError):  # NotFittedError is one of the last two
@@ -230,7 +262,7 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
             f"{n_empty:,} of {n_texts:,} documents have no word of the vocabulary; see --token-pattern, --min-df, "
             "--max-df and --stop-words"
         )
-    if type(vectorizer) is not CountVectorizer or vectorizer.token_pattern is None:
+    if type(vectorizer) not in (CountVectorizer, TokenSequences) or vectorizer.token_pattern is None:
         return
     chosen = np.linspace(0, n_texts - 1, min(n_texts, SAMPLE)).astype(int)
     sample = [excerpts[i] for i in chosen]
@@ -241,7 +273,8 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
             "space between words"
         )
         return
-    tokens = [token for text in sample for token in vectorizer.build_tokenizer()(text)]
+    tokenize = CountVectorizer(token_pattern=vectorizer.token_pattern, tokenizer=vectorizer.tokenizer).build_tokenizer()
+    tokens = [token for text in sample for token in tokenize(text)]
     if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
         yield "words have more than 20 letters in the mean; is this text with spaces between its words?"
 
@@ -296,10 +329,10 @@ def without_empty_documents(corpus, path):
     texts = corpus.texts
     if texts is not None:
         texts = Chosen(texts, np.flatnonzero(full))
-    return Corpus(
-        counts[full], corpus.feature_names, kept(corpus.names), corpus.vectorizer, texts, kept(corpus.dates),
-        kept(corpus.groups), {**corpus.left_out, "documents without a word of the vocabulary": n_empty},
-        corpus.warnings,
+    return replace(
+        corpus, counts=counts[full], sequences=None if corpus.sequences is None else corpus.sequences[full],
+        names=kept(corpus.names), texts=texts, dates=kept(corpus.dates), groups=kept(corpus.groups),
+        left_out={**corpus.left_out, "documents without a word of the vocabulary": n_empty},
     )  # fmt: skip
 
 
