@@ -176,6 +176,10 @@ CASES = [
     mixture("mixture tied", covariance_type="tied", learning_method="batch", mean_prior=[4.0, 5.0]),
     mixture("mixture tied em", covariance_type="tied", inference="em", learning_method="online"),
     mixture("mixture diag", covariance_type="diag", learning_method="online"),
+    mixture("mixture tied diag", covariance_type="tied_diag", mean_prior=[4.0, 5.0], candidates=2),
+    mixture("mixture tied diag em", covariance_type="tied_diag", inference="em", learning_method="online"),
+    mixture("mixture tied spherical", covariance_type="tied_spherical", learning_method="online", n_nonzero=None),
+    mixture("mixture tied spherical em", covariance_type="tied_spherical", inference="em"),
     mixture("mixture diag em", covariance_type="diag", inference="em", n_nonzero=1, init_params="random"),
     mixture(
         "mixture spherical sticks", covariance_type="spherical", init_params="kmeans",

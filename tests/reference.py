@@ -101,6 +101,10 @@ def statistics(covariance_type, x, resp, weight=None):
         sums["second"] = squares(x, resp, weight)
     elif covariance_type == "spherical":
         sums["second"] = squares(x, resp, weight).sum(axis=1, keepdims=True)
+    elif covariance_type == "tied_diag":
+        sums["scatter"] = squares(x, np.ones((len(x), 1)), weight)
+    elif covariance_type == "tied_spherical":
+        sums["scatter"] = squares(x, np.ones((len(x), 1)), weight).sum(axis=1, keepdims=True)
     else:
         sums["scatter"] = lower_triangles(outer(x, np.ones((len(x), 1)), weight))
     return sums
@@ -116,15 +120,29 @@ def fill(stats, sums):
 # -- Gaussians
 
 
+def is_tied(covariance_type):
+    """Whether all components share one covariance."""
+    return covariance_type in ("tied", "tied_diag", "tied_spherical")
+
+
+def shape_of(covariance_type):
+    """Of one covariance."""
+    shapes = {"tied": "full", "zero_mean": "full", "tied_diag": "diag", "tied_spherical": "spherical"}
+    return shapes.get(covariance_type, covariance_type)
+
+
+def one_covariance(covariance_type, matrix):
+    """A (D, D) matrix, as far as the shape of one covariance has room for it."""
+    return {"diag": np.diag(matrix).copy(), "spherical": matrix[0, 0]}.get(shape_of(covariance_type), matrix)
+
+
 def dense_covariances(covariance_type, covariances, n_components, n_features):
     """scikit-learn's shape of covariances to (K, D, D)."""
-    if covariance_type == "diag":
-        return np.array([np.diag(row) for row in covariances])
-    if covariance_type == "spherical":
-        return np.array([value * np.eye(n_features) for value in covariances])
-    if covariance_type == "tied":
-        return np.array([covariances] * n_components)
-    return np.asarray(covariances)
+    if is_tied(covariance_type):
+        covariances = [covariances] * n_components
+    if shape_of(covariance_type) == "full":
+        return np.array(covariances)
+    return np.array([value * np.eye(n_features) for value in covariances])
 
 
 def log_densities(x, means, covariances):
@@ -147,11 +165,11 @@ def maximum_likelihood(covariance_type, x, resp, reg_covar=0.0):
             means[k] = resp[:, k] @ x / resp[:, k].sum()
         centred = x - means[k]
         covariances[k] = (resp[:, k, None] * centred).T @ centred / resp[:, k].sum()
-    if covariance_type == "tied":
+    if is_tied(covariance_type):
         covariances[:] = np.einsum("k,kde->de", resp.sum(axis=0) / resp.sum(), covariances)
-    if covariance_type == "diag":
+    if shape_of(covariance_type) == "diag":
         covariances *= np.eye(d)
-    if covariance_type == "spherical":
+    if shape_of(covariance_type) == "spherical":
         covariances = np.array([np.trace(covariance) / d * np.eye(d) for covariance in covariances])
     return means, covariances + reg_covar * np.eye(d)
 
@@ -171,9 +189,9 @@ def smoothed(covariance_type, row, mean0, kappa0, dof0, scale0):
         return np.zeros(d), (scale0 + np.outer(row, row)) / (dof0 - d - 1 + 1)
     mean = (kappa0 * mean0 + row) / (kappa0 + 1)
     scatter = kappa0 / (kappa0 + 1) * np.outer(row - mean0, row - mean0)
-    if covariance_type == "diag":
+    if shape_of(covariance_type) == "diag":
         return mean, np.diag((scale0 + np.diag(scatter)) / (dof0 + 1 - 2))
-    if covariance_type == "spherical":
+    if shape_of(covariance_type) == "spherical":
         return mean, (scale0 + np.trace(scatter)) / (dof0 + d - 2) * np.eye(d)
     return mean, (scale0 + scatter) / (dof0 - d - 1 + 1)
 

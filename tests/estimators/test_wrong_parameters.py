@@ -75,7 +75,7 @@ WRONG = {
     "n_start_samples": [-1, 1.5],
     "new_cluster_threshold": [-0.1, 1.1, "auto"],
     "optimize_priors": ["yes", 2],
-    "precisions_init": [1.0, "one"],
+    "precisions_init": [-1.0, "one"],
     "prune_threshold": [-1.0, "auto"],
     "random_state": ["seed", -1.5],
     "reg_covar": [-1e-6, np.nan],

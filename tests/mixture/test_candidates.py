@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+import reference
 from mixture_cases import assert_same_bits, fitted_arrays
 
 from sparsemix import SparseGaussianMixture
@@ -239,7 +240,7 @@ def test_auto_is_exact_in_streams():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("structure", ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical"])
 def test_neighbours_have_the_highest_expected_weights(structure, dtype, monkeypatch):
     """E_k[log pi_l + log N(x | l)] in closed form, matrix by matrix."""
     monkeypatch.setattr(_candidates, "UNPACKED", 7 * 30)  # a few at once
@@ -247,16 +248,10 @@ def test_neighbours_have_the_highest_expected_weights(structure, dtype, monkeypa
     n_components, d = 30, 4
     means = rng.standard_normal((n_components, d))
     matrices = np.array([a @ a.T / d + 0.3 * np.eye(d) for a in rng.standard_normal((n_components, d, d))])
-    if structure == "tied":
-        matrices[:] = matrices[0]
-    elif structure == "diag":
-        matrices = np.array([np.diag(np.diag(m)) for m in matrices])
-    elif structure == "spherical":
-        matrices = matrices[:, :1, :1] * np.eye(d)
-    packed = {
-        "full": np.ascontiguousarray(matrices[:, *np.tril_indices(d)]), "tied": matrices[0][np.tril_indices(d)],
-        "diag": np.diagonal(matrices, axis1=1, axis2=2).copy(), "spherical": matrices[:, 0, 0].copy(),
-    }[structure]  # fmt: skip
+    covariances = [reference.one_covariance(structure, m) for m in matrices]
+    covariances = covariances[0] if reference.is_tied(structure) else np.array(covariances)
+    packed = GAUSSIANS[structure](d).pack_covariances(covariances)
+    matrices = reference.dense_covariances(structure, covariances, n_components, d)
     log_weights, extra = rng.standard_normal(n_components), rng.standard_normal(n_components)
     gaussians = Gaussians(structure, means, packed, extra)
     expected = np.empty((n_components, n_components))
@@ -286,8 +281,7 @@ def test_expected_weights_are_means_over_rows_drawn(covariance_type):
     gaussians, n = model.gaussians, 100_000
     moments, natural, constants = _candidates.expected_weights(gaussians, model.table)
     for k in np.argsort(est.weights_)[-3:]:
-        covariance = est.covariances_ if covariance_type == "tied" else est.covariances_[k]
-        covariance = covariance * np.eye(D) if covariance_type in ("diag", "spherical") else covariance
+        covariance = reference.dense_covariances(covariance_type, est.covariances_, K, D)[k]
         x = np.random.default_rng(k).multivariate_normal(gaussians.means[k], covariance, n)
         live = np.isfinite(constants)  # components with rows
         weights = model.table.weights(x, np.empty((n, K)))[:, live]

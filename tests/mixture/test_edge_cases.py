@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from mixture_cases import assert_valid
 
 from sparsemix import SparseGaussianMixture
@@ -9,7 +10,7 @@ from sparsemix import SparseGaussianMixture
 # What is asserted is that fits stay valid, not that they converge in their few passes.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-FAMILIES = ["full", "tied", "diag", "spherical", "zero_mean"]
+FAMILIES = ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"]
 METHODS = ["batch", "memoized", "online"]
 ALL_FITS = [(inference, method) for inference in ("vb", "em") for method in METHODS]
 
@@ -165,8 +166,8 @@ def test_constant_columns(covariance_type, inference, learning_method):
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_empty_component_of_em_keeps_its_place_and_gets_no_weight(covariance_type, learning_method):
     X = rows()
-    single = {"diag": np.ones(3), "spherical": 1.0}.get(covariance_type, np.eye(3))
-    precisions = single if covariance_type == "tied" else np.array([single, single, 1e12 * single])
+    single = reference.one_covariance(covariance_type, np.eye(3))
+    precisions = single if reference.is_tied(covariance_type) else np.array([single, single, 1e12 * single])
     means = np.vstack([X[:2], [[1e4, 1e4, 1e4]]])
     est = mixture(
         covariance_type=covariance_type, inference="em", learning_method=learning_method, means_init=means,
@@ -192,7 +193,7 @@ def test_empty_component_of_vb_is_its_prior(covariance_type):
     stats = est._fitted.stats
     for k in np.flatnonzero(stats["count"] == 0):
         assert est.weight_concentration_[k] == 1e-3
-        if covariance_type != "tied":
+        if not reference.is_tied(covariance_type):
             assert est.degrees_of_freedom_[k] == 6.0
         np.testing.assert_allclose(est.means_[k], 0 if covariance_type == "zero_mean" else X.mean(axis=0), atol=1e-9)
     assert (stats["count"] > 0).any()
@@ -252,7 +253,7 @@ def test_columns_of_very_different_scale(covariance_type, inference):
     assert_valid(mixture(covariance_type=covariance_type, inference=inference, learning_method="batch").fit(X), X)
 
 
-@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "zero_mean"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "tied_diag", "zero_mean"])
 def test_units_of_single_columns_hardly_matter_to_vb(covariance_type):
     units, X = np.array([0.1, 1.0, 10.0]), rows()
     params = {"covariance_type": covariance_type, "learning_method": "batch", "n_nonzero": None}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
@@ -12,7 +13,7 @@ from sparsemix.mixture._start import ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-FAMILIES = ["full", "tied", "diag", "spherical", "zero_mean"]
+FAMILIES = ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"]
 WITH_MEANS = FAMILIES[:-1]
 
 
@@ -42,17 +43,16 @@ def test_floor_is_that_of_sklearn_at_the_fixed_point(covariance_type):
     # one component: responsibilities are one, so what differs in the local step cannot show
     X = continuum(200, 3)
     prior = {"mean_precision_prior": 0.3, "mean_prior": np.zeros(3), "degrees_of_freedom_prior": 6.0, "reg_covar": 0.5}
-    prior["covariance_prior"] = {"full": np.eye(3), "tied": np.eye(3), "diag": np.ones(3), "spherical": 1.0}[
-        covariance_type
-    ]
+    prior["covariance_prior"] = reference.one_covariance(covariance_type, np.eye(3))
     ours = SparseGaussianMixture(1, covariance_type=covariance_type, **prior).fit(X)
-    if covariance_type == "spherical":  # theirs counts rows, not numbers: only the scale compares
+    if reference.shape_of(covariance_type) == "spherical":  # theirs counts rows, not numbers: only the scale compares
         scale = 1.0 + 0.5 * 3 * len(X) + ((X - X.mean(axis=0)) ** 2).sum()
         scale += 0.3 * len(X) / (0.3 + len(X)) * (X.mean(axis=0) ** 2).sum()
         np.testing.assert_allclose(ours.covariances_ * ours.degrees_of_freedom_, scale, rtol=1e-10)
         return
-    theirs = BayesianGaussianMixture(n_components=1, covariance_type=covariance_type, **prior).fit(X)
-    np.testing.assert_allclose(ours.covariances_, theirs.covariances_, rtol=1e-10)
+    theirs = "diag" if covariance_type == "tied_diag" else covariance_type  # one component shares with nobody
+    theirs = BayesianGaussianMixture(n_components=1, covariance_type=theirs, **prior).fit(X)
+    np.testing.assert_allclose(np.ravel(ours.covariances_), np.ravel(theirs.covariances_), rtol=1e-10)
 
 
 @pytest.mark.parametrize("covariance_type", WITH_MEANS)
@@ -123,15 +123,17 @@ def test_priors_are_published_in_the_shapes_of_sklearn(covariance_type):
     X = continuum(200, 3)
     params = {"covariance_type": covariance_type, "max_iter": 5, "random_state": 0}
     ours = SparseGaussianMixture(2, covariance_prior=0.01, **params).fit(X)
+    params["covariance_type"] = covariance_type.removeprefix("tied_")
     theirs = BayesianGaussianMixture(n_components=2, **params).fit(X)
     for name in ("covariance_prior_", "mean_prior_", "precisions_cholesky_"):
-        assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)), name
+        single = name == "precisions_cholesky_" and covariance_type.startswith("tied_")  # shared, so without K
+        assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name))[single:], name
     for name in ("mean_precision_prior_", "degrees_of_freedom_prior_", "weight_concentration_prior_"):
         assert isinstance(getattr(ours, name), float)
     np.testing.assert_allclose(ours.mean_prior_, X.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(np.diag(np.atleast_2d(ours.covariance_prior_))[0], 0.01, rtol=1e-12)
     U = ours.precisions_cholesky_
-    if covariance_type in ("full", "tied"):
+    if reference.shape_of(covariance_type) == "full":
         np.testing.assert_allclose(U @ np.swapaxes(U, -1, -2), ours.precisions_, rtol=1e-9)
         np.testing.assert_array_equal(U, np.triu(U))
     else:

@@ -33,7 +33,7 @@ class Case:
         self.d = n_features
         self.family = GAUSSIANS[name](n_features)
         scale = spread_matrix(rng, n_features)
-        self.scale = {"diag": np.diag(scale).copy(), "spherical": scale[0, 0]}.get(name, scale)
+        self.scale = reference.one_covariance(name, scale)
         self.mean = rng.normal(size=n_features)
         self.prior = self.make_prior()
         self.x = 1.5 * rng.normal(size=(n_rows, n_features)) + 0.5
@@ -200,7 +200,7 @@ def test_component_without_rows_has_the_prior(name):
     case = Case(name)
     resp = np.zeros((len(case.x), 2))
     resp[:, 1] = 1.0
-    if name == "tied":  # its covariance is everyone's
+    if case.family.tied:  # its covariance is everyone's
         post = case.posterior(resp)
         np.testing.assert_allclose(post.mean[0], case.mean, rtol=1e-14)
         return
@@ -232,7 +232,7 @@ def test_terms_of_the_log_normalizer_belong_to_components(name):
     resp = reference.random_responsibilities(case.rng, len(case.x), 3, 2)
     terms = case.family.log_normalizers(case.posterior(resp))
     np.testing.assert_allclose(terms.sum(), case.family.log_normalizer(case.posterior(resp)), rtol=1e-14)
-    if name == "tied":
+    if case.family.tied:
         assert terms.shape == (4,)
         return
     alone = [case.family.log_normalizer(case.posterior(resp[:, [k]])) for k in range(3)]
@@ -241,11 +241,11 @@ def test_terms_of_the_log_normalizer_belong_to_components(name):
 
 def draws(case, post, k, n_draws):
     """Samples (mean, precision) from q(phi_k)."""
-    if case.name in ("diag", "spherical"):
-        tau = case.rng.gamma(0.5 * post.dof[k], 2.0 / post.scale[k], size=(n_draws, post.scale.shape[1]))
+    dof, scale = (post.dof, post.scale) if case.family.tied else (post.dof[k], post.scale[k])
+    if case.family.shape != "full":
+        tau = case.rng.gamma(0.5 * dof, 2.0 / scale, size=(n_draws, len(scale)))
         precision = tau[:, :, None] * np.eye(case.d)
     else:
-        dof, scale = (post.dof, post.scale) if case.name == "tied" else (post.dof[k], post.scale[k])
         precision = wishart(dof, np.linalg.inv(symmetric.unpack(scale))).rvs(n_draws, random_state=case.rng)
     if case.name == "zero_mean":
         return np.zeros((n_draws, case.d)), precision
@@ -282,7 +282,7 @@ def dense(case, gaussians, n_components):
 
 def test_point_estimate_exists_without_the_mean_of_the_covariance(name):
     case = Case(name)
-    case.prior = case.make_prior(dof=case.d - 0.5 if name not in ("diag", "spherical") else 0.5)
+    case.prior = case.make_prior(dof=case.d - 0.5 if case.family.shape == "full" else 0.5)
     gaussians = case.family.point_estimate(case.prior.repeat(2))
     assert (np.linalg.eigvalsh(dense(case, gaussians, 2)) > 0).all()
 
@@ -311,7 +311,7 @@ def test_families_agree_in_one_dimension():
     found = {}
     for name, case in cases.items():
         case.prior = case.make_prior(covariance=np.full_like(case.scale, 1.3))
-        if name == "tied":  # one covariance for all components: the same with one component only
+        if case.family.tied:  # one covariance for all components: the same with one component only
             continue
         post, gaussians = case.posterior(resp), case.family.maximum_likelihood(case.stats(resp), 0.1)
         default = case.family.prior(case.family.maximum_likelihood(case.stats(np.ones((12, 1))), 0.0))
@@ -329,7 +329,28 @@ def test_families_agree_in_one_dimension():
         for mine, full in zip(found[name], found["full"], strict=True):
             np.testing.assert_allclose(mine, full, rtol=1e-10, atol=1e-12)
     ones = np.ones((12, 1))
-    np.testing.assert_allclose(cases["tied"].evidence(ones), cases["full"].evidence(ones), rtol=1e-12)
+    for name in ("tied", "tied_diag", "tied_spherical"):
+        np.testing.assert_allclose(cases[name].evidence(ones), cases["full"].evidence(ones), rtol=1e-12)
+    tied = [case for case in cases.values() if case.family.tied]
+    assert len(tied) == 3
+    for case in tied:
+        np.testing.assert_allclose(case.evidence(resp), tied[0].evidence(resp), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["diag", "spherical"])
+def test_one_component_shares_its_covariance_with_nobody(name):
+    alone, tied = Case(name), Case(f"tied_{name}")
+    ones = np.ones((len(alone.x), 1))
+    np.testing.assert_allclose(tied.evidence(ones), alone.evidence(ones), rtol=1e-12)
+    posts = alone.posterior(ones), tied.posterior(ones)
+    for f in ("log_predictive", "item_divergences"):
+        first = posts if f == "log_predictive" else (alone.prior, tied.prior)
+        found = [getattr(case.family, f)(p, alone.x) for case, p in zip((alone, tied), first, strict=True)]
+        found = found if f == "log_predictive" else [g(3) for g in found]
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    np.testing.assert_allclose(
+        tied.expected_log_lik(posts[1], alone.x), alone.expected_log_lik(posts[0], alone.x), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", WITH_MEANS)
@@ -340,12 +361,12 @@ def test_translation_changes_no_evidence(name):
     np.testing.assert_allclose(moved, case.evidence(resp), rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["full", "tied", "spherical", "zero_mean"])
+@pytest.mark.parametrize("name", ["full", "tied", "spherical", "tied_spherical", "zero_mean"])
 def test_rotation_changes_no_evidence(name):
     case = Case(name)
     q = np.linalg.qr(case.rng.normal(size=(3, 3)))[0]
     resp = reference.random_responsibilities(case.rng, len(case.x), 3, 2)
-    scale = case.scale if name == "spherical" else q @ case.scale @ q.T
+    scale = case.scale if case.family.shape == "spherical" else q @ case.scale @ q.T
     turned = case.evidence(resp, case.x @ q.T, prior=case.make_prior(mean=q @ case.mean, covariance=scale))
     np.testing.assert_allclose(turned, case.evidence(resp), rtol=1e-10)
 

@@ -196,7 +196,9 @@ class Family(Protocol):
     Parameters of priors and posteriors are values of the family's own, components first; Gaussians are ``Gaussians``.
     """
 
-    structure: str  # of the covariances, which tables and shapes follow
+    structure: str  # of the covariances, which tables follow
+    shape: str  # of one covariance: "full", "diag" or "spherical"
+    tied: bool  # whether all components share it
     has_means: bool
     n_features: int
 

@@ -8,7 +8,7 @@ def prior_arguments(params, family, shift, kind):
     """The prior's parameters, checked; None where the data decides. ``kind`` is what names the family."""
     d = family.n_features
     arguments = {"mean_precision": params.mean_precision_prior, "dof": params.degrees_of_freedom_prior}
-    least = 0 if family.structure in ("diag", "spherical") else d - 1
+    least = d - 1 if family.shape == "full" else 0
     if arguments["dof"] is not None and arguments["dof"] <= least:
         raise ValueError(
             f"degrees_of_freedom_prior is {arguments['dof']}; it must be greater than {least} for "
@@ -25,9 +25,9 @@ def prior_arguments(params, family, shift, kind):
 
 def spread(value, family):
     """One number as that multiple of the identity, where the family has more than one variance."""
-    if np.ndim(value) > 0 or family.structure == "spherical":
+    if np.ndim(value) > 0 or family.shape == "spherical":
         return value
-    return np.full(family.n_features, value) if family.structure == "diag" else value * np.eye(family.n_features)
+    return np.full(family.n_features, value) if family.shape == "diag" else value * np.eye(family.n_features)
 
 
 def check_shape(name, value, shape):
@@ -41,15 +41,15 @@ def check_shape(name, value, shape):
 def check_covariances(name, value, family, n_components):
     """Covariances or precisions in scikit-learn's shape: symmetric and positive definite, or positive."""
     d = family.n_features
-    single = {"diag": (d,), "spherical": ()}.get(family.structure, (d, d))
-    shape = single if n_components is None or family.structure == "tied" else (n_components, *single)
+    single = {"diag": (d,), "spherical": ()}.get(family.shape, (d, d))
+    shape = single if n_components is None or family.tied else (n_components, *single)
     if shape == ():
         value = np.float64(value)
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} is {value}; it must be positive")
         return value
     value = check_shape(name, value, shape)
-    if family.structure in ("diag", "spherical"):
+    if family.shape != "full":
         if not (value > 0).all():
             raise ValueError(f"{name} holds {value.min()}; all its entries must be positive")
     elif not np.allclose(value, np.swapaxes(value, -1, -2)) or not (np.linalg.eigvalsh(value) > 0).all():

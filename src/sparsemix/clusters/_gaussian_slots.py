@@ -36,7 +36,7 @@ class GaussianSlots:
     has_covariances = True
 
     def __init__(self, family, prior, capacity=0, shift=None):
-        if family.structure == "tied":
+        if family.tied:
             raise ValueError("clusters of tied Gaussians share a covariance; take 'full', 'diag' or 'spherical'")
         self.family = family
         self.prior = prior

@@ -17,7 +17,7 @@ from sparsemix.clusters._gaussian_slots import GaussianSlots
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._state import ClusterState
 
-LIKELIHOODS = {"auto", "multinomial", *GAUSSIANS} - {"tied"}
+LIKELIHOODS = {"auto", "multinomial", *(name for name in GAUSSIANS if not name.startswith("tied"))}
 # Rows of a block: what a kernel call does at once, between two chances to interrupt.
 ROWS = 4096
 # Of documents by default. A text of eight words shares one of them with some cluster or other, which speaks for that

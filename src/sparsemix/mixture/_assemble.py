@@ -191,7 +191,7 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
         means = check_shape("means_init", params.means_init, (n_components, family.n_features)) - model.shift
     if params.precisions_init is not None:
         precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
-        inverse = 1.0 / precisions if family.structure in ("diag", "spherical") else np.linalg.inv(precisions)
+        inverse = np.linalg.inv(precisions) if family.shape == "full" else 1.0 / precisions
         covariances = family.pack_covariances(inverse)
     size = default_init_size(family, n_components) if params.init_size is None else params.init_size
     init_params = params.init_params

@@ -230,7 +230,7 @@ def expected_weights(gaussians, table):
         second, quadratic, linear = gaussians.covariances + means**2, factors**2, factors * offsets
         squares = (offsets**2).sum(axis=1)
     else:
-        variances = 1.0 if gaussians.structure == "tied" else gaussians.covariances
+        variances = 1.0 if gaussians.tied else gaussians.covariances
         second = (d * variances + (means**2).sum(axis=1))[:, None]
         quadratic = kernel.factors[:, None] ** 2
         linear, squares = quadratic * offsets, quadratic[:, 0] * (offsets**2).sum(axis=1)

@@ -198,6 +198,6 @@ class MaximumLikelihoodMixture(MixtureModel):
     def permute(self, order):
         """See MixtureModel."""
         super().permute(order)
-        moved = self.gaussians.covariances if self.gaussians.structure == "tied" else self.gaussians.covariances[order]
+        moved = self.gaussians.covariances if self.gaussians.tied else self.gaussians.covariances[order]
         self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)
 

@@ -49,9 +49,9 @@ def make_floor(params, data, mass):
 def data_variances(data):
     """Variances (D,) of the columns, from all rows as one Gaussian."""
     d = data.means.shape[1]
-    if data.structure == "spherical":
+    if data.shape == "spherical":
         return np.full(d, float(data.covariances[0]))
-    if data.structure == "diag":
-        return np.array(data.covariances[0])
+    if data.shape == "diag":
+        return np.array(data.covariances).reshape(-1)
     diagonal = np.arange(d) * (np.arange(d) + 3) // 2
     return np.array(data.covariances).reshape(-1)[diagonal]

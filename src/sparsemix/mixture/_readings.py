@@ -208,8 +208,9 @@ class MixtureReadings(DensityMixin):
     def covariances_(self):
         """Covariances in scikit-learn's shapes.
 
-        (n_components, n_features, n_features) for "full" and "zero_mean", (n_features, n_features) for "tied",
-        (n_components, n_features) for "diag", (n_components,) for "spherical". In VB they are B / nu, as in
+        (n_components, n_features, n_features) for "full" and "zero_mean", (n_components, n_features) for "diag",
+        (n_components,) for "spherical"; (n_features, n_features) for "tied", (n_features,) for "tied_diag", a number
+        for "tied_spherical". In VB they are B / nu, as in
         BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1).
         """
         return self._attribute("covariances_").covariances
@@ -218,7 +219,7 @@ class MixtureReadings(DensityMixin):
     def precisions_(self):
         """Inverses of the covariances, in the same shapes."""
         fitted = self._attribute("precisions_")
-        square = fitted.model.family.structure in ("full", "tied")
+        square = fitted.model.family.shape == "full"
         return np.linalg.inv(fitted.covariances) if square else 1.0 / fitted.covariances
 
     @property
@@ -226,7 +227,7 @@ class MixtureReadings(DensityMixin):
         """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" roots."""
         fitted = self._attribute("precisions_cholesky_")
         covariances = fitted.covariances
-        if fitted.model.family.structure not in ("full", "tied"):
+        if fitted.model.family.shape != "full":
             return 1.0 / np.sqrt(covariances)
         return np.swapaxes(np.linalg.inv(np.linalg.cholesky(covariances)), -1, -2)
 
@@ -255,9 +256,8 @@ class MixtureReadings(DensityMixin):
         """B_0 (VB), as given or by default, in the shape of the parameter ``covariance_prior``."""
         scale = self._prior("covariance_prior_", has_means=False).scale
         family = self._fitted.model.family
-        if family.structure == "spherical":
-            return float(scale[0, 0])
-        return family.unpack_covariances(scale if family.structure == "tied" else scale[0])
+        scale = scale if family.tied else scale[0]
+        return float(scale[0]) if family.shape == "spherical" else family.unpack_covariances(scale)
 
     @property
     def weight_concentration_(self):
@@ -311,12 +311,11 @@ class MixtureReadings(DensityMixin):
 
     def _square_root(self, k):
         """A matrix whose product with its transpose is the covariance of component k."""
-        structure, covariances = self._fitted.model.family.structure, self.covariances_
-        if structure == "diag":
-            return np.diag(np.sqrt(covariances[k]))
-        if structure == "spherical":
-            return np.sqrt(covariances[k]) * np.eye(self.n_features_in_)
-        return np.linalg.cholesky(covariances if structure == "tied" else covariances[k])
+        family, covariances = self._fitted.model.family, self.covariances_
+        covariance = covariances if family.tied else covariances[k]
+        if family.shape == "full":
+            return np.linalg.cholesky(covariance)
+        return np.sqrt(covariance) * np.eye(self.n_features_in_)
 
     def _n_parameters(self):
         model = self._fitted.model

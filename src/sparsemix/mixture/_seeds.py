@@ -37,9 +37,14 @@ def labels(method, learner, rows, n_components, rng, workers):
     return seed(learner.family.item_divergences(learner.wide_prior, x), len(x), n_components, rng, weight)
 
 
+def few_pairs(n_rows, n_clusters):
+    """Whether k-means costs so little that it is repeated."""
+    return n_rows * n_clusters <= KMEANS_PAIRS
+
+
 def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
     """Labels of scikit-learn's k-means."""
-    few = len(x) * n_clusters <= KMEANS_PAIRS
+    few = few_pairs(len(x), n_clusters)
     if max_iter is None:
         max_iter = FEW_KMEANS_ITER if len(x) * n_clusters * x.shape[1] > GREEDY_NUMBERS else KMEANS_ITER
     seed = int(rng.integers(2**31 - 1))

@@ -32,9 +32,10 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         Number of components K.
     n_nonzero : int or None, default=4
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
-    covariance_type : {"full", "tied", "diag", "spherical", "zero_mean"}, default="full"
-        Covariance of each component: full, one full covariance for all, diagonal, a multiple of the identity, or
-        full with the mean fixed at zero (image patches, other centred signals).
+    covariance_type : {"full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"}, default="full"
+        Covariance of each component: full, diagonal, or a multiple of the identity; the same with one for all
+        components ("tied" is full; "tied_spherical" is k-means with probabilities); or full with the mean fixed at zero
+        (image patches, other centred signals).
     inference : {"vb", "em"}, default="vb"
         Variational Bayes, or maximum likelihood by expectation maximisation.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
@@ -59,12 +60,12 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
     mean_prior : array-like of shape (n_features,), default=None
         Prior of the means (VB); None means the mean of the data.
     degrees_of_freedom_prior : float, default=None
-        nu_0 of the Wishart or Gamma prior (VB), greater than n_features - 1, or than 0 for "diag" and "spherical".
-        None means n_features + 2; for "diag" and "spherical" 3.
+        nu_0 of the Wishart or Gamma prior (VB), greater than n_features - 1, or than 0 for diagonal and spherical
+        covariances. None means n_features + 2; for diagonal and spherical ones 3.
     covariance_prior : array-like or float, default=None
-        B_0 (VB), in scikit-learn's meaning: (n_features, n_features), for "diag" (n_features,), for "spherical" a
-        number; a number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diag,
-        spherical: nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N).
+        B_0 (VB), in scikit-learn's meaning: (n_features, n_features), diagonal (n_features,), spherical a number; a
+        number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical:
+        nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N).
     reg_covar : float, default=None
         A variance that is added to those of the components, N_k times to B in VB as in scikit-learn. None means for
         EM 1e-6, and for VB 1e-6 times the variance of each column; a column without variance gets the median of
@@ -84,7 +85,8 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
     n_init : int, default=1
         Number of starts; the one with the highest lower bound is kept.
     weights_init, means_init, precisions_init : array-like, default=None
-        Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes.
+        Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes; precisions that all
+        components share without n_components.
     max_iter : int, default=100
         Most passes over the data.
     tol : float, default=1e-3
@@ -114,7 +116,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
     means_ : ndarray of shape (n_components, n_features)
         Means.
     covariances_ : ndarray
-        Covariances, in scikit-learn's shapes.
+        Covariances, in scikit-learn's shapes; shared ones without n_components.
     precisions_ : ndarray
         Inverses of the covariances.
     precisions_cholesky_ : ndarray
@@ -209,7 +211,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
-        "precisions_init": ["array-like", None],
+        "precisions_init": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],

@@ -79,7 +79,7 @@ class Splitting:
     def _proposals(self, order, starts):
         """First guesses: the side of the longest axis, and the outer half of each component's rows."""
         yield self._axis_side(order, starts)
-        if self.model.family.structure != "tied":
+        if not self.model.family.tied:
             yield self._outer_side(order, starts)
 
     def _axis_side(self, order, starts):
@@ -146,7 +146,7 @@ class Splitting:
         halves = stats.take(np.arange(n)), stats.take(np.arange(n, 2 * n))
         whole = halves[0] + halves[1]
         counts = np.array([half["count"] for half in halves])
-        if self.model.family.structure == "tied":
+        if self.model.family.tied:
             model = self._sized(2 * n)
             model.global_step(stats)
             means = stats["first"] / np.maximum(stats["count"], 1e-30)[:, None]

@@ -8,7 +8,7 @@ from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._model import MixtureModel
-from sparsemix.mixture._seeds import labels
+from sparsemix.mixture._seeds import few_pairs, labels
 from sparsemix.mixture._splitting import learn
 
 # "auto" looks at the components of each start after so many steps, through the eyes of a share of the subset's rows
@@ -112,6 +112,8 @@ class Start:
             return ["random_from_data"]
         if not self.family.has_means:
             return ["bregman", "random_from_data", "splitting"]
+        if self.family.structure == "tied_spherical":  # whose passes are those of k-means: its seeds are enough
+            return ["kmeans" if few_pairs(len(some), n_components) else "k-means++"]
         variances = some.X.var(axis=0, dtype=np.float64)
         few = variances.sum() ** 2 < FEW_COLUMNS * len(variances) * (variances**2).sum()
         methods = ["kmeans"] + ["kmeans_scaled"] * bool(few)
@@ -167,7 +169,7 @@ class Start:
     def _nearest(self, rows, selection, workers):
         """The nearest given mean of each row, in the metric of the data's covariance."""
         covariances = data_gaussian(self.family, rows, workers).covariances
-        if self.family.structure != "tied":
+        if not self.family.tied:
             covariances = np.repeat(covariances, len(self.means), axis=0)
         gaussians = Gaussians(self.family.structure, self.means, self.family.add_to_diagonal(covariances, 1e-6))
         return self._assign(gaussians, rows, selection, workers)

@@ -7,11 +7,15 @@ from sparsemix._stats.families.diag import DiagonalGaussian
 from sparsemix._stats.families.full import FullGaussian
 from sparsemix._stats.families.spherical import SphericalGaussian
 from sparsemix._stats.families.tied import TiedGaussian
+from sparsemix._stats.families.tied_diag import TiedDiagonalGaussian
+from sparsemix._stats.families.tied_spherical import TiedSphericalGaussian
 from sparsemix._stats.families.zero_mean import ZeroMeanGaussian
 
 GAUSSIANS = {
     "full": FullGaussian,
     "tied": TiedGaussian,
+    "tied_diag": TiedDiagonalGaussian,
+    "tied_spherical": TiedSphericalGaussian,
     "diag": DiagonalGaussian,
     "spherical": SphericalGaussian,
     "zero_mean": ZeroMeanGaussian,

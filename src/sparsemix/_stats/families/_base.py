@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats import symmetric
-from sparsemix._stats.families._tables import LOG_2PI, Gaussians
+from sparsemix._stats.families._tables import LOG_2PI, Gaussians, Structured
 from sparsemix._stats.suffstats import SufficientStatistics
 
 # Counts below this are those of an empty component.
@@ -24,7 +24,7 @@ class ConjugateParameters:
         return type(self)(*(value if value is None else np.repeat(value, n_components, axis=0) for value in values))
 
 
-class GaussianFamily(ABC):
+class GaussianFamily(Structured, ABC):
     """A likelihood family with its conjugate prior; it holds the number of features and no data.
 
     Families differ in the statistics they keep (``spec``), the conjugate update (``posterior``), the Gaussians that
@@ -59,7 +59,7 @@ class GaussianFamily(ABC):
     def accumulate(self, stats, x, groups, first, last):
         """Add rows ``x``, grouped by component, to components ``first`` to ``last``."""
 
-    def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
+    def accumulate_shared(self, stats, x, sample_weight):
         """Add rows to the sums that all components share; most families have none."""
 
     # -- Bayesian updates
@@ -122,7 +122,7 @@ class GaussianFamily(ABC):
             if previous is None:
                 previous = Gaussians(self.structure, np.zeros_like(means), self.unit_covariances(len(count)))
             means = np.where(live[:, None], means, previous.means)
-            if self.structure != "tied":
+            if not self.tied:
                 keep = live.reshape(-1, *[1] * (covariances.ndim - 1))
                 covariances = np.where(keep, covariances, previous.covariances)
         return Gaussians(self.structure, means, covariances)

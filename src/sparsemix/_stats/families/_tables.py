@@ -1,7 +1,8 @@
 """Log densities of K Gaussians, ready for a tile of rows.
 
 A table is what the local step reads: it knows nothing of priors. ``covariances`` come in the shape of their structure:
-full (K, D (D + 1) / 2) packed lower triangles, diagonal (K, D), spherical (K,), tied (D (D + 1) / 2,) packed.
+full (K, D (D + 1) / 2) packed lower triangles, diagonal (K, D), spherical (K,); where all components share one, the
+same without K, and with one number for tied_spherical, (1,).
 """
 
 import warnings
@@ -20,8 +21,24 @@ def serial(function, n):
     function(0, n)
 
 
+class Structured:
+    """What follows from the name of a ``structure``."""
+
+    structure: str
+
+    @property
+    def tied(self):
+        """Whether all components share one covariance."""
+        return self.structure.startswith("tied")
+
+    @property
+    def shape(self):
+        """Of one covariance: "full", "diag" or "spherical"."""
+        return "full" if self.structure == "tied" else self.structure.removeprefix("tied_")
+
+
 @dataclass(frozen=True)
-class Gaussians:
+class Gaussians(Structured):
     """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities.
 
     ``floor`` (D,): rows are clouds with these variances, whose mean log densities are lower by half the trace of the
@@ -43,17 +60,17 @@ class Gaussians:
 
     def log_dets(self):
         """Log determinants of the covariances, (K,) or, tied, (1,)."""
-        if self.structure == "diag":
-            return np.log(self.covariances).sum(axis=1)
-        if self.structure == "spherical":
+        if self.shape == "diag":
+            return np.log(self.covariances).sum(axis=-1, keepdims=self.tied)
+        if self.shape == "spherical":
             return self.means.shape[1] * np.log(self.covariances)
         return self._whitened()[2]
 
     def precision_traces(self):
         """Traces of the inverse covariances, (K,) or, tied, (1,)."""
-        if self.structure == "diag":
-            return (1.0 / self.covariances).sum(axis=1)
-        if self.structure == "spherical":
+        if self.shape == "diag":
+            return (1.0 / self.covariances).sum(axis=-1, keepdims=self.tied)
+        if self.shape == "spherical":
             return self.means.shape[1] / self.covariances
         return np.einsum("kt,kt->k", self._whitened()[0], self._whitened()[0])
 
@@ -192,4 +209,33 @@ class TiedTable:
         return self.kernel.weights(self.rows(x), out)
 
 
-TABLES = {"full": full_table, "diag": diagonal_table, "spherical": spherical_table, "tied": TiedTable}
+class ScaledTable:
+    """One variance, or one a dimension, for all: rows are scaled once, then every component is a unit sphere."""
+
+    def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
+        n_features = gaussians.means.shape[1]
+        scale = 1.0 / np.sqrt(gaussians.covariances)
+        constants = constants - 0.5 * (gaussians.log_dets() + n_features * LOG_2PI)
+        self.dtype = dtype
+        self.kernel = KernelTable(
+            _quadratic.SPHERICAL, np.ones(len(constants)), gaussians.means * scale, constants, dtype
+        )
+        self.scale = scale.astype(dtype)
+
+    def rows(self, x):
+        """Rows in the units in which every variance is one."""
+        return np.ascontiguousarray(x * self.scale)
+
+    def weights(self, x, out):
+        """Log densities of rows ``x`` (n, D) in ``out`` (n, K)."""
+        return self.kernel.weights(self.rows(x), out)
+
+
+TABLES = {
+    "full": full_table,
+    "diag": diagonal_table,
+    "spherical": spherical_table,
+    "tied": TiedTable,
+    "tied_diag": ScaledTable,
+    "tied_spherical": ScaledTable,
+}

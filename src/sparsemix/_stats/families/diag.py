@@ -22,7 +22,7 @@ class NormalGamma(ConjugateParameters):
 
 def default_variances(data):
     """The data's variance or variances, whatever their units; a constant column gets 1e-6 of their mean."""
-    variances = data.covariances[0]
+    variances = np.atleast_2d(data.covariances)[0]  # without K where it is shared
     level = variances.mean()
     return np.where(variances > 1e-30 * level, variances, 1e-6 * level if level > 0 else 1.0)
 
