@@ -179,7 +179,7 @@ def test_default_priors():
     np.testing.assert_array_equal(est.doc_topic_prior_, np.full(K, 0.1))
     assert est.topic_word_prior_ == 0.01
     many = lda(400, max_iter=1, init_params="random").fit(X)
-    np.testing.assert_array_equal(many.doc_topic_prior_, np.full(400, 0.05))
+    np.testing.assert_array_equal(many.doc_topic_prior_, np.full(400, 0.0125))
 
 
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])

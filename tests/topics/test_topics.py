@@ -44,6 +44,15 @@ def test_topic_table_refuses_other_numbers_of_names(case, names):
         case.fitted().topic_table(feature_names=names)
 
 
+@over(ONE_A_CLASS)
+def test_default_priors_are_those_of_all_estimators(case):
+    """Or scores would not compare."""
+    for n_components, alpha in ((1, 0.1), (50, 0.1), (51, 5 / 51), (200, 0.025)):
+        est = type(case.estimator)(n_components, init_params="random", max_iter=1).fit(X)
+        np.testing.assert_array_equal(est.doc_topic_prior_, np.full(n_components, alpha))
+        assert est.topic_word_prior_ == 0.01
+
+
 @over(TOPICS)
 def test_score_is_document_completion(case):
     est = case.make(doc_topic_prior=PRIOR).fit(X[:45])

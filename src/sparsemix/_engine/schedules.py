@@ -31,6 +31,17 @@ def learning_rates(n, decay, offset):
     return _rates(min(MOST_RATES, 1 << max(6, int(n).bit_length())), decay, offset)
 
 
+class LearningRates:
+    """The same by their number alone, for those who have no use of exponent and offset."""
+
+    def __init__(self, decay, offset):
+        self.decay, self.offset = decay, offset
+
+    def __call__(self, n):
+        """rho_t, at least n of them."""
+        return learning_rates(n, self.decay, self.offset)
+
+
 @lru_cache(maxsize=64)
 def _rates(n, decay, offset):
     rates = np.minimum(1.0, (offset + np.arange(1.0, n + 1.0)) ** -decay)

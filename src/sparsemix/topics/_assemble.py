@@ -11,8 +11,9 @@ from sparsemix.topics import _start
 
 # Of a document's tokens; smaller entries are not remembered from visit to visit.
 REMEMBERED_SHARE = 1e-3
-# Prior mass of a document over all topics by default, where that is less than the largest prior for each.
-PRIOR_MASS = 20.0
+# Prior mass of a document over all topics by default, where that is less than the largest prior for each: more of it
+# makes the topics of short documents alike. One number for all estimators, so that scores compare.
+PRIOR_MASS = 5.0
 # Counts times weights: 10^13 of them still have a sum in single precision. The smallest number of full precision.
 LARGEST_COUNT, SMALLEST_PRIOR = 1e25, 1e-37
 
@@ -46,11 +47,11 @@ def check_magnitude(X, sample_weight):
         )
 
 
-def doc_topic_prior(params, mass=PRIOR_MASS):
-    """alpha, (K,); of a document's topics together it is ``mass`` by default, where no prior would be too large."""
+def doc_topic_prior(params):
+    """alpha, (K,)."""
     prior, n_components = params.doc_topic_prior, params.n_components
     if prior is None:
-        prior = min(_start.LARGEST_PRIOR, mass / n_components)
+        prior = min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape not in ((), (n_components,)):
         raise ValueError(

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from sparsemix._engine.documents import DocumentMemory
-from sparsemix._engine.schedules import Memoized, MiniEpochs, learning_rates
+from sparsemix._engine.schedules import LearningRates, Memoized, MiniEpochs
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
 from sparsemix.topics._collapsed.dense_sampler import DenseSampler
@@ -15,8 +15,6 @@ from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._start import stats_of, trim
 from sparsemix.topics._sums import SMALLEST_COUNT
 
-# Prior mass of a document over all topics by default: a larger one makes topics of short documents alike.
-PRIOR_MASS = 5.0
 # Documents of a memoized batch by default: at least so many, and a 32nd of the corpus.
 MEMOIZED_BATCHES = 32
 LEAST_BATCH = 250
@@ -35,7 +33,7 @@ TABLE_AGE = 10
 def make_model(params, n_words):
     """A model with the samplers that ``sampler`` and ``n_start_samples`` name."""
     n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
-    rates = partial(learning_rates, decay=params.local_decay, offset=params.local_offset)
+    rates = LearningRates(params.local_decay, params.local_offset)
     first = DenseSampler(n_sweeps, "none", rates)
     later_rates = rates if exclude_own == "none" else None
     kind = params.sampler
@@ -54,7 +52,7 @@ def make_model(params, n_words):
     else:
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(
-        n_words, doc_topic_prior(params, PRIOR_MASS), topic_word_prior(params), sampler, first,
+        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first,
         params.n_start_samples or 0, dtype=params._table_dtype,
     )  # fmt: skip
 
