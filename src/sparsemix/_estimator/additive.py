@@ -65,11 +65,6 @@ class AdditiveEstimator(SparsemixEstimator):
     # Seconds after which the pass at hand is the last one; for the command line.
     _stop_after = None
 
-    def __getstate__(self):
-        if hasattr(self, "_fitted"):
-            self._fitted.shared = True  # a copy may hold the same statistics: the next step copies them first
-        return super().__getstate__()
-
     # -- learning
 
     def _fit(self, X, sample_weight):

@@ -8,14 +8,34 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
+from sparsemix._estimator.plain import KIND, put_together, taken_apart
 from sparsemix._version import __version__
 
 
 class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
     """Version-stamped pickles, calls that change all or nothing, scikit-learn's callbacks where it has them."""
 
+    # Classes of what a fit leaves behind that files hold as plain arrays; objects of others are pickled.
+    _state_classes = ()
+
+    def _share(self):
+        """A copy may hold the same fitted state: the next call that changes it copies it first."""
+        if hasattr(self, "_fitted"):
+            self._fitted.shared = True
+
     def __getstate__(self):
-        return {**super().__getstate__(), "_sparsemix_version": __version__}
+        self._share()
+        state = {
+            name: taken_apart(value, self._state_classes) if type(value) in self._state_classes else value
+            for name, value in super().__getstate__().items()
+        }
+        return {**state, "_sparsemix_version": __version__}
+
+    def __copy__(self):
+        self._share()
+        twin = type(self).__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
 
     def __setstate__(self, state):
         version = dict(state).pop("_sparsemix_version", "unknown")
@@ -26,7 +46,13 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        super().__setstate__({name: value for name, value in state.items() if name != "_sparsemix_version"})
+        super().__setstate__(
+            {
+                name: put_together(value, self._state_classes) if isinstance(value, dict) and KIND in value else value
+                for name, value in state.items()
+                if name != "_sparsemix_version"
+            }
+        )
 
     @contextmanager
     def _all_or_nothing(self, salvage=lambda: False):

@@ -270,11 +270,6 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def __getstate__(self):
-        if hasattr(self, "_fitted"):
-            self._fitted.shared = True  # a copy may hold the same state: the next call copies it first
-        return super().__getstate__()
-
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002

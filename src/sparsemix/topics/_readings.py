@@ -1,6 +1,7 @@
 """What a fitted topic model says of documents and of its topics."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,7 +9,7 @@ from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.checks import check_counts, check_structure
 from sparsemix.metrics import document_completion, top_words
 
 # Documents read at once by ``transform``.
@@ -19,6 +20,11 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
 
     n_jobs = None  # of estimators that have no such parameter
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_fitted" in vars(self):
+            check_fits(self)
 
     # -- documents
 
@@ -205,3 +211,23 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 # Tokens; proportions of papers and abstracts are then right to 2e-3 in total variation, on average.
 TRANSFORM_TOL = 2e-2
+
+
+def check_fits(estimator):
+    """Whether the parts of a fitted state that was loaded are of one shape: compiled loops take that on trust."""
+    model, stats, n_words = estimator._fitted.model, estimator._fitted.stats, estimator.n_features_in_
+    shape, (table, _) = (n_words, model.n_components), stats.unfolded("word_topic")
+    if sparse.issparse(table):
+        check_structure(table, "the table of counts")
+    names = getattr(estimator, "feature_names_in_", None)
+    fits = (
+        table.shape == shape
+        and model.n_words == n_words
+        and stats["count"].shape == model.doc_topic_prior.shape == shape[1:]
+        and (names is None or len(names) == n_words)
+    )
+    if not fits:
+        raise ValueError(
+            f"the saved {type(estimator).__name__} has counts of shape {table.shape}, a model of {model.n_words} words "
+            f"and {model.n_components} topics, and a vocabulary of {n_words}; the file is damaged: save the model anew"
+        )

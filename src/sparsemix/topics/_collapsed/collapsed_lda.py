@@ -10,11 +10,13 @@ from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import Mean, Sweeps, run
+from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.checks import check_counts
+from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
+from sparsemix.topics._collapsed.sweep_models import MODELS
 from sparsemix.topics._fitted import FittedCollapsedTopics
 from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._readings import TopicReadings
@@ -48,7 +50,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         "cvb0" [1]_ keeps the expected counts. "cvb" [2]_ keeps their variances too, for a correction of second order,
         and four times the work. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
@@ -163,6 +165,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
     }
     # Of responsibilities and tables; the oracles of the tests set float64.
     _table_dtype = np.float32
+    _state_classes = FittedCollapsedTopics, *MODELS.values(), SufficientStatistics, RowState
 
     def __init__(
         self,

@@ -3,7 +3,14 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
+from sparsemix._engine.schedules import LearningRates
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._collapsed.dense_sampler import DenseSampler
+from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._evaluation import EvaluatedTopics
 from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import OF_STEPS
@@ -203,6 +210,10 @@ class SparseSCVB0LDA(EvaluatedTopics):
         "evaluation_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
     _fitted_class = FittedCounts
+    _state_classes = (
+        FittedCounts, StochasticCollapsedModel, SufficientStatistics, WordRows, DenseSampler, GibbsSampler,
+        WalkerSampler, LearningRates,
+    )  # fmt: skip
     _rows_statistic = "documents"  # mass is of tokens
 
     def __init__(

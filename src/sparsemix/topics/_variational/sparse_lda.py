@@ -3,9 +3,13 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._additive_topics import AdditiveTopics
+from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import OF_STEPS
 from sparsemix.topics._variational.assemble import make_memory, make_model, make_schedule, make_start
+from sparsemix.topics._variational.model import TopicModel
 
 
 # The docstring is most of this file: it is the manual of the class.
@@ -27,7 +31,7 @@ class SparseLDA(AdditiveTopics):
     n_nonzero : int or None, default=8
         Most topics L of one word in one document, at most 64. None, or K and more, is dense.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, and 20 / K for more than 200 topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
@@ -158,6 +162,8 @@ class SparseLDA(AdditiveTopics):
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
+
+    _state_classes = FittedTopics, TopicModel, SufficientStatistics, WordRows
 
     def __init__(
         self,

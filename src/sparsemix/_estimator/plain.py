@@ -1,0 +1,52 @@
+"""Fitted state as dicts, lists, numbers and arrays: whoever loads it has to trust the estimator's class alone."""
+
+import numpy as np
+from scipy import sparse
+
+# Of a dict that stands for something else: what it stands for.
+KIND = "__sparsemix__"
+
+
+def taken_apart(value, classes, numbers=None):
+    """A value whose objects of these classes are plain dicts; one that occurs again is named by its number."""
+    numbers = {} if numbers is None else numbers
+    if isinstance(value, dict):
+        return {name: taken_apart(part, classes, numbers) for name, part in value.items()}
+    if isinstance(value, list):
+        return [taken_apart(part, classes, numbers) for part in value]
+    if isinstance(value, np.dtype):
+        return {KIND: "dtype", "name": value.str}
+    if isinstance(value, sparse.csr_array):
+        arrays = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+        return {KIND: "csr_array", "shape": [int(n) for n in value.shape], **arrays}
+    if type(value) not in classes:
+        return value
+    if id(value) in numbers:
+        return {KIND: "same", "number": numbers[id(value)]}
+    numbers[id(value)] = len(numbers)
+    return {KIND: type(value).__name__, "state": taken_apart(value.__getstate__(), classes, numbers)}
+
+
+def put_together(value, classes, made=None):
+    """What ``taken_apart`` was given; objects of other classes than these are never made."""
+    made = [] if made is None else made
+    if isinstance(value, list):
+        return [put_together(part, classes, made) for part in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get(KIND)
+    if kind is None:
+        return {name: put_together(part, classes, made) for name, part in value.items()}
+    if kind == "dtype":
+        return np.dtype(value["name"])
+    if kind == "csr_array":
+        return sparse.csr_array((value["data"], value["indices"], value["indptr"]), shape=tuple(value["shape"]))
+    if kind == "same":
+        return made[value["number"]]
+    known = {cls.__name__: cls for cls in classes}
+    if kind not in known:
+        raise ValueError(f"the saved state holds a {kind!r}, which it cannot; it is damaged, or of another version")
+    made.append(known[kind].__new__(known[kind]))  # before its parts, which may name it
+    self, state = made[-1], put_together(value["state"], classes, made)
+    self.__setstate__(state) if hasattr(self, "__setstate__") else vars(self).update(state)
+    return self

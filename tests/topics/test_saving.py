@@ -1,0 +1,93 @@
+"""What files hold of fitted topics: plain arrays, for which skops asks little trust, and nothing that does not fit."""
+
+import numbers
+import pickle
+
+import numpy as np
+import pytest
+from estimator_cases import CASES, over
+from fitted import assert_same_bits, few_passes
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from topic_cases import V, X
+
+from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+
+pytestmark = few_passes
+TOPICS = [case for case in CASES if isinstance(case.estimator, (SparseLDA, SparseSCVB0LDA, CollapsedLDA))]
+PLAIN = str, bytes, numbers.Number, np.bool_, type(None), np.ndarray
+
+
+def leaves(value):
+    """All that stands in dicts, lists and tuples."""
+    if isinstance(value, (dict, list, tuple)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+@over(TOPICS)
+def test_state_is_plain(case):
+    params = {"warm_start": True, **({"random_state": 0} if case.has("random_state") else {})}
+    state = case.fitted(**params).__getstate__()
+    assert {type(leaf).__name__ for leaf in leaves(state) if not isinstance(leaf, PLAIN)} == set()
+    arrays = [leaf for leaf in leaves(state) if isinstance(leaf, np.ndarray)]
+    assert len({id(array) for array in arrays}) == len(arrays)  # what two parts share is there once
+    assert not any(array.dtype.hasobject for array in arrays)
+
+
+@over(TOPICS)
+def test_skops_asks_to_trust_the_class_alone(case):
+    io = pytest.importorskip("skops.io")
+    est = case.fitted()
+    if case.can("partial_fit"):
+        est.partial_fit(X[:20])
+    cls = type(est)
+    saved = io.dumps(est)
+    assert io.get_untrusted_types(data=saved) == [f"{cls.__module__}.{cls.__name__}"]
+    twin = io.loads(saved, trusted=[f"{cls.__module__}.{cls.__name__}"])
+    assert_same_bits(est, twin, X)
+    if case.can("partial_fit"):
+        assert_same_bits(est.partial_fit(X[20:]), twin.partial_fit(X[20:]), X)
+
+
+def test_skops_of_a_pipeline():
+    io = pytest.importorskip("skops.io")
+    texts = ["apples and pears", "pears and plums", "boats and ships", "ships and sails"] * 5
+    pipeline = make_pipeline(CountVectorizer(), SparseSCVB0LDA(2, max_iter=2, random_state=0)).fit(texts)
+    saved = io.dumps(pipeline)
+    (trusted,) = io.get_untrusted_types(data=saved)
+    np.testing.assert_array_equal(io.loads(saved, trusted=[trusted]).transform(texts), pipeline.transform(texts))
+
+
+def damaged(name):
+    """States of which one part does not fit the others, and what is said of each."""
+    est = SparseLDA(3, n_nonzero=2, max_iter=1, random_state=0, learning_method="online").fit(X)
+    state = pickle.loads(pickle.dumps(est.__getstate__()))
+    model = state["_fitted"]["state"]["model"]
+    stats = model["state"]["stats"]["state"]
+    if name == "vocabulary":
+        state["n_features_in_"] = V + 1
+    elif name == "names":
+        state["feature_names_in_"] = np.array(["a"] * (V - 1), dtype=object)
+    elif name == "table":
+        stats["_by_word"]["word_topic"] = stats["_by_word"]["word_topic"][:-1]
+    elif name == "totals":
+        stats["_by_component"]["count"] = np.ones(4)
+    elif name == "topics":
+        model["state"]["n_components"] = 4
+    elif name == "columns":
+        table = {"data": np.ones(2), "indices": np.array([0, 7]), "indptr": np.r_[np.zeros(V, int), 2], "shape": [V, 3]}
+        stats["_by_word"]["word_topic"] = {"__sparsemix__": "csr_array", **table}
+    elif name == "class":
+        model["__sparsemix__"] = "Popen"
+    return state
+
+
+@pytest.mark.parametrize("name", ["vocabulary", "names", "table", "totals", "topics", "columns", "class"])
+def test_damaged_state_is_refused(name):
+    message = {"class": "holds a 'Popen'", "columns": "column number 7"}.get(name, "the file is damaged: save the")
+    with pytest.raises(ValueError, match=message):
+        SparseLDA().__setstate__(damaged(name))
+    SparseLDA().__setstate__(damaged("nothing"))
