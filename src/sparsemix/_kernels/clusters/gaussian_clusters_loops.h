@@ -102,7 +102,7 @@ typedef struct {
     double a, b, cosine, sine;
 } SPARSEMIX_NAME(rotation);
 
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(rotate)(SPARSEMIX_NAME(rotation) r,
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(rotate)(SPARSEMIX_NAME(rotation) r,
                                                                               double *entry, double *v, const int down)
 {
     const double turned = r.a * *entry + r.b * *v;
@@ -111,7 +111,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(rotate)(
 }
 
 /* ``rows`` rows of the factor from row i on: all rotations before them, then their own. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(update_rows)(
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_rows)(
     double *factor, const double *z, ptrdiff_t i, SPARSEMIX_NAME(rotation) *rotations, const int rows, const int down)
 {
     double *row[TOGETHER], v[TOGETHER];
@@ -148,7 +148,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(update_r
     }
 }
 
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(update_all_rows)(
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_all_rows)(
     double *factor, const double *z, ptrdiff_t d, SPARSEMIX_NAME(rotation) *rotations, const int down)
 {
     ptrdiff_t i;

@@ -35,7 +35,7 @@ TARGET static inline VECTOR SPARSEMIX_NAME(stirling_tail)(VECTOR z)
 
 /* log Gamma(x + c) - log Gamma(x); ``shift`` where an x may be small. The difference is taken term by term, so that it
  * is exact to rounding however large x is. */
-TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(log_rising)(VECTOR x, REAL c, int shift)
+TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(log_rising)(VECTOR x, REAL c, int shift)
 {
     VECTOR z = x, above = FILL(1), below = FILL(1), out;
     int j;
@@ -62,7 +62,7 @@ TARGET static inline void SPARSEMIX_NAME(normalise)(VECTOR *x, BITS *exponent)
 
 /* Log predictive density of one document in ``parts`` vectors of slots from slot k on: the product over its tokens of
  * (beta + S_wk + earlier copies of w) over that of (V beta + S_k + earlier tokens), mantissa and exponent apart. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_of)(const sparsemix_document *d,
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(scores_of)(const sparsemix_document *d,
                                                                                 const double *table, ptrdiff_t stride,
                                                                                 const double *totals, ptrdiff_t k,
                                                                                 double *out, const int parts)
@@ -83,7 +83,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(scores_o
         if (e + 4 < d->n_entries) { /* the row after the next three is on its way */
             const double *ahead = table + (ptrdiff_t)d->words[e + 4] * stride + k;
             for (v = 0; v < parts; v++)
-                __builtin_prefetch(ahead + v * LANES);
+                sparsemix_prefetch(ahead + v * LANES);
         }
 #endif
         if (c <= LARGEST_FACTORIAL && c == (int)c) {

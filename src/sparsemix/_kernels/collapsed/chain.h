@@ -10,12 +10,7 @@
 #include "random/alias.h"
 #include "collapsed/own_token.h"
 #include "random/random.h"
-
-#if defined(__GNUC__)
-#define SPARSEMIX_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define SPARSEMIX_PREFETCH(address) ((void)(address))
-#endif
+#include "vectors/portable.h"
 
 /* Rows of the table that are shorter than this many bytes are not fetched ahead. */
 #define SPARSEMIX_SHORT_ROW 2048

@@ -121,12 +121,12 @@ static inline void CHAIN_NAME(fetch)(const sparsemix_counts *c, const sparsemix_
                                      const sparsemix_word_tables *t, int w, const REAL *row, int z)
 {
     for (int j = 0; j < c->n; j++)
-        SPARSEMIX_PREFETCH(row + c->topic[j]);
+        sparsemix_prefetch(row + c->topic[j]);
     if (s->check && z >= 0) {
         const int64_t at = t->begin[w] + sparsemix_guess(t->length[w], z, t->n_components);
-        SPARSEMIX_PREFETCH(row + z);
-        SPARSEMIX_PREFETCH(t->topics + at);
-        SPARSEMIX_PREFETCH((const REAL *)t->density + at);
+        sparsemix_prefetch(row + z);
+        sparsemix_prefetch(t->topics + at);
+        sparsemix_prefetch((const REAL *)t->density + at);
     }
 }
 
@@ -178,9 +178,9 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
             int *drawn = topics + i * S;
             int *evenly = even && sweep == s->n_sweeps - 1 ? even + i * (ptrdiff_t)s->n_even : NULL;
             if (far) {
-                SPARSEMIX_PREFETCH(t->begin + types[later]);
-                SPARSEMIX_PREFETCH(t->length + types[later]);
-                SPARSEMIX_PREFETCH(t->total + types[later]);
+                sparsemix_prefetch(t->begin + types[later]);
+                sparsemix_prefetch(t->length + types[later]);
+                sparsemix_prefetch(t->total + types[later]);
                 CHAIN_NAME(fetch)(c, s, t, types[next], table + types[next] * K, states[next]);
             }
             if (s->rho) {

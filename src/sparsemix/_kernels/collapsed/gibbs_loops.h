@@ -10,8 +10,8 @@
 #define AT(array, k) (*(VECTOR *)((array) + (k)))
 #define PARTS (SPARSEMIX_COLUMNS / LANES)
 
-static const REAL SPARSEMIX_NAME(numbers)[SPARSEMIX_COLUMNS]
-    __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+SPARSEMIX_CACHE_LINE static const REAL SPARSEMIX_NAME(numbers)[SPARSEMIX_COLUMNS] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* What is read of a document, of all documents, and left of a token. */
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
 
 /* (n_jk + alpha_k) (n_kw + beta) / (n_k + V beta) for one round of columns, added to ``sums``. With ``own`` from 0 to
  * 15 that topic is read without the token: ``copy`` of it in the tables, and ``inverse_own`` for its total. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(round_of_topics)(
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(round_of_topics)(
     const CHAIN *c, const REAL *word, ptrdiff_t k, ptrdiff_t own, REAL copy, REAL inverse_own, VECTOR *sums)
 {
     ptrdiff_t v;
@@ -45,7 +45,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(round_of
 }
 
 /* Unnormalised conditional probabilities of all topics for a token of topic ``old``, -1 if it has none. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(weigh_token)(const CHAIN *c, const REAL *word,
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(weigh_token)(const CHAIN *c, const REAL *word,
                                                                                   const double *totals, ptrdiff_t old,
                                                                                   REAL copy)
 {

@@ -15,7 +15,7 @@
 #endif
 
 /* (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) for one vector of topics; ``own`` tokens of gamma are left out. */
-TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_vector)(
+TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(weigh_vector)(
     const SCVB *d, VECTOR count, ptrdiff_t k, const REAL *gamma, REAL own, const int exclude)
 {
     const VECTOR now = *(const VECTOR *)(d->now + k), alpha = *(const VECTOR *)(d->alpha + k);
@@ -31,7 +31,7 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(weigh_
 }
 
 /* Weights of all topics for a type; returns their sum. */
-TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_fixed)(
+TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_fixed)(
     const SCVB *d, const REAL *row, const REAL *gamma, REAL own, const int exclude)
 {
     const ptrdiff_t n = d->s.n_components;

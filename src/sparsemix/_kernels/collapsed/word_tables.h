@@ -8,21 +8,6 @@
 #include "random/alias.h"
 #include "vectors/simd.h"
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-static __inline int sparsemix_first_bit(uint64_t x)
-{
-    unsigned long i;
-    _BitScanForward64(&i, x);
-    return (int)i;
-}
-#else
-static inline int sparsemix_first_bit(uint64_t x)
-{
-    return __builtin_ctzll(x);
-}
-#endif
-
 /* Bit i: whether x[i] is above the smallest number that counts, for 16 numbers. */
 static inline uint32_t sparsemix_above_float(const float *x, float smallest)
 {
@@ -87,7 +72,7 @@ SPARSEMIX_MASKS(double)
         sparsemix_masks_##REAL(row, n_components, smallest, masks);                                                    \
         for (int first = 0; first < n_components; first += 64) {                                                       \
             for (uint64_t bits = masks[first / 64]; bits; bits &= bits - 1) {                                          \
-                const int k = first + sparsemix_first_bit(bits);                                                       \
+                const int k = first + sparsemix_lowest_bit(bits);                                                       \
                 const REAL q = (REAL)(weight[k] * (scale * row[k]));                                                   \
                 topics[n] = k;                                                                                         \
                 density[n] = q;                                                                                        \

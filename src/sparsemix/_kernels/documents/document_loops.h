@@ -109,7 +109,7 @@ TARGET static void SPARSEMIX_NAME(fetch)(const PACKED *table, const int *types, 
 
 /* One update of ``n_vectors`` vectors of types: scale = counts / Z with Z = sum_a block[a] p[a], and then the lanes of
  * sum_u block[a, u] scale[u] added to ``partial``. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(update_group)(
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_group)(
     const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *counts, const REAL *p, REAL *scale,
     REAL *partial, const int n_vectors)
 {
@@ -161,7 +161,7 @@ TARGET static void SPARSEMIX_NAME(update)(const REAL *block, ptrdiff_t width, pt
 
 /* The L topics with the largest block[a, u] p[a] of each type, the lower topic among equals, as a copy of the block
  * with zeros elsewhere. Each lane keeps its L best in decreasing order; a newcomer sinks to its place. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(select_fixed)(
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(select_fixed)(
     const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *p, const int n_nonzero, REAL *kept)
 {
     ptrdiff_t first, a;

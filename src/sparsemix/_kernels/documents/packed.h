@@ -7,31 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vectors/portable.h"
+
 #define SPARSEMIX_HEAD_TOPICS 40
 #define SPARSEMIX_HEAD_MASK (((uint64_t)1 << SPARSEMIX_HEAD_TOPICS) - 1)
 
 /* Entries whose largest in a row is 1 are not below this. */
 #define SPARSEMIX_LOWEST_float 1e-30f
 #define SPARSEMIX_LOWEST_double 1e-250
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-#define sparsemix_prefetch(x) _mm_prefetch((const char *)(x), _MM_HINT_T0)
-#define sparsemix_count_bits(x) ((int)__popcnt64(x))
-static __inline int sparsemix_lowest_bit(uint64_t x)
-{
-    unsigned long i;
-    _BitScanForward64(&i, x);
-    return (int)i;
-}
-#else
-#define sparsemix_prefetch(x) __builtin_prefetch(x)
-#define sparsemix_count_bits(x) __builtin_popcountll(x)
-static inline int sparsemix_lowest_bit(uint64_t x)
-{
-    return __builtin_ctzll(x);
-}
-#endif
 
 /* Entries of a row, from its last head. */
 static inline ptrdiff_t sparsemix_row_length(uint64_t head)

@@ -19,7 +19,7 @@
 #define AT(p) (*(const VECTOR *)(p))
 
 /* |R x - o|^2 of some rows, R by columns as sparsemix_column_size has them. Outputs stand in the lanes. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(triangular_rows)(const REAL **rows, ptrdiff_t d,
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(triangular_rows)(const REAL **rows, ptrdiff_t d,
                                                                                      const REAL *columns,
                                                                                      const REAL *offset, REAL *out)
 {
@@ -69,7 +69,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(triangul
 }
 
 /* The same for R diagonal (``step`` 1) or a multiple of the identity (0: factor and o as for quadratic.h). */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(axis_rows)(const REAL **rows, ptrdiff_t d,
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(axis_rows)(const REAL **rows, ptrdiff_t d,
                                                                                const REAL *factor, const REAL *offset,
                                                                                const int diagonal, REAL *out)
 {
@@ -105,11 +105,9 @@ TARGET static void SPARSEMIX_NAME(pairs)(const sparsemix_pairs *s, const REAL *x
             const ptrdiff_t n = s->starts[k + 1] - p < ROWS ? s->starts[k + 1] - p : ROWS;
             for (r = 0; r < ROWS; r++)
                 rows[r] = x + (ptrdiff_t)s->rows[p + (r < n ? r : 0)] * s->n_features;
-#if SPARSEMIX_VECTORS
             for (r = p + ROWS; r < p + 2 * ROWS && r < s->starts[s->n_components]; r++)
                 for (j = 0; j < s->n_features && j < 256; j += (ptrdiff_t)(64 / sizeof(REAL)))
-                    __builtin_prefetch(x + (ptrdiff_t)s->rows[r] * s->n_features + j);
-#endif
+                    sparsemix_prefetch(x + (ptrdiff_t)s->rows[r] * s->n_features + j);
             if (s->shape == SPARSEMIX_PAIRS_TRIANGULAR)
                 SPARSEMIX_NAME(triangular_rows)(rows, s->n_features, factor, offset, squares);
             else if (s->shape == SPARSEMIX_PAIRS_DIAGONAL)

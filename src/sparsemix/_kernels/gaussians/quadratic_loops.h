@@ -11,7 +11,7 @@
 #endif
 #if SPARSEMIX_VECTORS
 #define LANES ((ptrdiff_t)(VECTOR_BYTES / sizeof(REAL)))
-typedef REAL SPARSEMIX_NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef REAL SPARSEMIX_NAME(vector) SPARSEMIX_VECTOR(VECTOR_BYTES);
 #else
 #define LANES ((ptrdiff_t)1)
 typedef REAL SPARSEMIX_NAME(vector);

@@ -138,7 +138,7 @@ TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
         if (u + 4 < d->n_types) {
             const REAL *later = d->table + d->types[u + 4] * d->s->n_components;
             for (j = 0; j < n; j++)
-                __builtin_prefetch(later + d->topic[j]);
+                sparsemix_prefetch(later + d->topic[j]);
             j = 0;
         }
 #endif
@@ -158,7 +158,7 @@ TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
 
 /* Change N_jk in one slot; round-off does not leave less than nothing. A whole vector is written where one number
  * changes, since a vector is read next, which would have to wait for a number that is stored on its own. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(shift)(SPLIT *d, ptrdiff_t slot, REAL amount)
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(shift)(SPLIT *d, ptrdiff_t slot, REAL amount)
 {
     static const REAL one[2 * SPARSEMIX_PADDING] = {[SPARSEMIX_PADDING] = 1};
     VECTOR *now = (VECTOR *)(d->now + slot / LANES * LANES);
@@ -168,7 +168,7 @@ TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(shift)(S
 
 /* Weights of the document's topics for a type and their running sums; returns the sum of all. With ``leave`` the
  * weights replace phi. */
-TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(weigh_slots)(
+TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_slots)(
     SPLIT *d, REAL *row, REAL remembered, const int soft, const int leave)
 {
     VECTOR sum = FILL(0);

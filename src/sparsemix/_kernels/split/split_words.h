@@ -93,8 +93,8 @@ TARGET static void SPARSEMIX_NAME(add_records)(const int *entries, int64_t begin
         const REAL weight = weights ? weights[entries[at]] : 1;
 #if SPARSEMIX_VECTORS
         if (at + 4 < behind) {
-            __builtin_prefetch((const char *)(intptr_t)records[entries[at + 4]].values);
-            __builtin_prefetch((const char *)(intptr_t)records[entries[at + 4]].topics);
+            sparsemix_prefetch((const char *)(intptr_t)records[entries[at + 4]].values);
+            sparsemix_prefetch((const char *)(intptr_t)records[entries[at + 4]].topics);
         }
 #else
         (void)behind;

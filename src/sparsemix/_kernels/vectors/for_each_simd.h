@@ -23,7 +23,7 @@
 #if SPARSEMIX_X86
 #define ISA v3
 #define LEVEL 1
-#define TARGET __attribute__((target("avx2,fma")))
+#define TARGET SPARSEMIX_TARGET("avx2,fma")
 #define VECTOR_BYTES 32
 #define REAL float
 #include LOOPS
@@ -40,7 +40,7 @@
 
 #define ISA v4
 #define LEVEL 2
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma")))
+#define TARGET SPARSEMIX_TARGET("avx512f,avx512vl,avx512bw,avx512dq,fma")
 #define VECTOR_BYTES 64
 #define REAL float
 #include LOOPS

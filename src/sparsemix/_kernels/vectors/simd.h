@@ -7,7 +7,9 @@
 
 #include <stddef.h>
 
-#if defined(__GNUC__)
+#include "vectors/portable.h"
+
+#if SPARSEMIX_EXTENSIONS
 #define SPARSEMIX_VECTORS 1
 #define SPARSEMIX_BASELINE_BYTES 16
 #else
@@ -15,7 +17,7 @@
 #define SPARSEMIX_BASELINE_BYTES 0
 #endif
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if SPARSEMIX_EXTENSIONS && defined(__x86_64__)
 #define SPARSEMIX_X86 1
 #include <immintrin.h>
 #else

@@ -29,12 +29,12 @@
 
 #if SPARSEMIX_VECTORS
 #define LANES ((ptrdiff_t)(VECTOR_BYTES / sizeof(REAL)))
-typedef REAL SPARSEMIX_NAME(types) __attribute__((vector_size(VECTOR_BYTES), may_alias));
-typedef INTEGER SPARSEMIX_NAME(bits) __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef REAL SPARSEMIX_NAME(types) SPARSEMIX_VECTOR(VECTOR_BYTES);
+typedef INTEGER SPARSEMIX_NAME(bits) SPARSEMIX_VECTOR(VECTOR_BYTES);
 #define AS_BITS(x) ((BITS)(x))
 #define AS_REAL(x) ((VECTOR)(x))
-#define TO_INTEGER(x) __builtin_convertvector(x, BITS)
-#define TO_REAL(x) __builtin_convertvector(x, VECTOR)
+#define TO_INTEGER(x) sparsemix_convert_vector(x, BITS)
+#define TO_REAL(x) sparsemix_convert_vector(x, VECTOR)
 #define FILL(x) ((VECTOR){0} + (REAL)(x))
 #else
 #define LANES ((ptrdiff_t)1)

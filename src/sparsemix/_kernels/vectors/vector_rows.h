@@ -2,7 +2,7 @@
  * vector_math.h: no include guard. ``n`` numbers are left of the row, those behind its end read as zero. */
 
 #if SPARSEMIX_VECTORS
-typedef REAL SPARSEMIX_NAME(unaligned) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+typedef REAL SPARSEMIX_NAME(unaligned) SPARSEMIX_VECTOR_ANYWHERE(VECTOR_BYTES, REAL);
 #else
 typedef REAL SPARSEMIX_NAME(unaligned);
 #endif
@@ -57,7 +57,7 @@ TARGET static inline void SPARSEMIX_NAME(store)(REAL *p, ptrdiff_t n, VECTOR x)
 TARGET static inline REAL SPARSEMIX_NAME(lane_sum)(VECTOR x)
 {
 #if SPARSEMIX_VECTORS
-    typedef REAL quarter __attribute__((vector_size(16), may_alias));
+    typedef REAL quarter SPARSEMIX_VECTOR(16);
     const quarter *parts = (const quarter *)&x;
     quarter sum = parts[0];
 #if VECTOR_BYTES == 64
@@ -81,7 +81,7 @@ TARGET static inline void SPARSEMIX_NAME(fetch)(const REAL *row, ptrdiff_t n)
 #if SPARSEMIX_VECTORS
     ptrdiff_t k;
     for (k = 0; k < n; k += (ptrdiff_t)(64 / sizeof(REAL)))
-        __builtin_prefetch(row + k, 1);
+        sparsemix_prefetch_to_write(row + k);
 #else
     (void)row;
     (void)n;

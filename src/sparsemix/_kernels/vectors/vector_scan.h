@@ -4,24 +4,24 @@
 #if SPARSEMIX_X86 && LEVEL == 2 && defined(REAL_IS_DOUBLE)
 #define BEHIND(x, n) ((VECTOR)_mm512_alignr_epi64((__m512i)(x), _mm512_setzero_si512(), 8 - (n)))
 #define LAST_LANE(x) ((VECTOR)_mm512_permutexvar_pd(_mm512_set1_epi64(7), (__m512d)(x)))
-#define PASSED(p, y) __builtin_popcount(_mm512_cmp_pd_mask((__m512d)(p), (__m512d)(y), _CMP_LE_OQ))
+#define PASSED(p, y) sparsemix_count_bits(_mm512_cmp_pd_mask((__m512d)(p), (__m512d)(y), _CMP_LE_OQ))
 #elif SPARSEMIX_X86 && LEVEL == 2
 #define BEHIND(x, n) ((VECTOR)_mm512_alignr_epi32((__m512i)(x), _mm512_setzero_si512(), 16 - (n)))
 #define LAST_LANE(x) ((VECTOR)_mm512_permutexvar_ps(_mm512_set1_epi32(15), (__m512)(x)))
-#define PASSED(p, y) __builtin_popcount(_mm512_cmp_ps_mask((__m512)(p), (__m512)(y), _CMP_LE_OQ))
+#define PASSED(p, y) sparsemix_count_bits(_mm512_cmp_ps_mask((__m512)(p), (__m512)(y), _CMP_LE_OQ))
 #elif SPARSEMIX_X86 && LEVEL == 1 && defined(REAL_IS_DOUBLE)
 #define BEHIND(x, n) SPARSEMIX_NAME(behind)(x, n)
 #define LAST_LANE(x) ((VECTOR)_mm256_permute4x64_pd((__m256d)(x), 0xff))
-#define PASSED(p, y) __builtin_popcount(_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(p), (__m256d)(y), _CMP_LE_OQ)))
+#define PASSED(p, y) sparsemix_count_bits(_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(p), (__m256d)(y), _CMP_LE_OQ)))
 #elif SPARSEMIX_X86 && LEVEL == 1
 #define BEHIND(x, n) SPARSEMIX_NAME(behind)(x, n)
 #define LAST_LANE(x) ((VECTOR)_mm256_permutevar8x32_ps((__m256)(x), _mm256_set1_epi32(7)))
-#define PASSED(p, y) __builtin_popcount(_mm256_movemask_ps(_mm256_cmp_ps((__m256)(p), (__m256)(y), _CMP_LE_OQ)))
+#define PASSED(p, y) sparsemix_count_bits(_mm256_movemask_ps(_mm256_cmp_ps((__m256)(p), (__m256)(y), _CMP_LE_OQ)))
 #endif
 
 #if SPARSEMIX_X86 && LEVEL == 1
 /* x moved up by n lanes, a power of two, with zeros below: whole halves by a permutation, parts of them by bytes. */
-TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(behind)(VECTOR x, const int n)
+TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(behind)(VECTOR x, const int n)
 {
     const __m256i bits = (__m256i)x, carried = _mm256_permute2x128_si256(bits, bits, 0x08);
     switch (n * (int)sizeof(REAL)) {
@@ -36,7 +36,7 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(behind
 #endif
 
 /* Lane i of the result is the sum of lanes 0 to i. */
-TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(running_sum)(VECTOR x)
+TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(running_sum)(VECTOR x)
 {
 #if defined(BEHIND)
     x += BEHIND(x, 1);
@@ -62,7 +62,7 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(runnin
 }
 
 /* The last lane in all lanes. */
-TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(last_lane)(VECTOR x)
+TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(last_lane)(VECTOR x)
 {
 #if defined(LAST_LANE)
     return LAST_LANE(x);
@@ -74,7 +74,7 @@ TARGET static inline __attribute__((always_inline)) VECTOR SPARSEMIX_NAME(last_l
 }
 
 /* The first lane. */
-TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(first_lane)(VECTOR x)
+TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(first_lane)(VECTOR x)
 {
 #if SPARSEMIX_VECTORS
     return x[0];
@@ -84,7 +84,7 @@ TARGET static inline __attribute__((always_inline)) REAL SPARSEMIX_NAME(first_la
 }
 
 /* How many lanes of p are not above y. */
-TARGET static inline __attribute__((always_inline)) int SPARSEMIX_NAME(passed)(VECTOR p, VECTOR y)
+TARGET SPARSEMIX_INLINE int SPARSEMIX_NAME(passed)(VECTOR p, VECTOR y)
 {
 #if defined(PASSED)
     return PASSED(p, y);

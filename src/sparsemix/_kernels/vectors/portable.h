@@ -1,0 +1,60 @@
+/* What compilers spell differently, or lack: the one header that names extensions of gcc and clang. Everything else is
+ * C11. SPARSEMIX_PLAIN_C takes the branch of other compilers with one that has the extensions, to test it. */
+#ifndef SPARSEMIX_PORTABLE_H
+#define SPARSEMIX_PORTABLE_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__) && !defined(SPARSEMIX_PLAIN_C)
+
+#define SPARSEMIX_EXTENSIONS 1
+#define SPARSEMIX_INLINE static inline __attribute__((always_inline))
+#define SPARSEMIX_CACHE_LINE __attribute__((aligned(64)))
+#define SPARSEMIX_TARGET(sets) __attribute__((target(sets)))
+/* A vector of REAL numbers, which may lie where an array of them does; at whole vectors only, or anywhere. */
+#define SPARSEMIX_VECTOR(bytes) __attribute__((vector_size(bytes), may_alias))
+#define SPARSEMIX_VECTOR_ANYWHERE(bytes, type) __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
+#define sparsemix_convert_vector(x, type) __builtin_convertvector(x, type)
+#define sparsemix_prefetch(address) __builtin_prefetch(address)
+#define sparsemix_prefetch_to_write(address) __builtin_prefetch(address, 1)
+
+SPARSEMIX_INLINE int sparsemix_count_bits(uint64_t x)
+{
+    return __builtin_popcountll(x);
+}
+
+/* Place of the lowest bit of a number that is not zero. */
+SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
+{
+    return __builtin_ctzll(x);
+}
+
+#else
+
+#define SPARSEMIX_EXTENSIONS 0
+#if defined(_MSC_VER)
+#define SPARSEMIX_INLINE static __forceinline
+#define SPARSEMIX_CACHE_LINE __declspec(align(64))
+#else
+#define SPARSEMIX_INLINE static inline
+#define SPARSEMIX_CACHE_LINE
+#endif
+#define sparsemix_prefetch(address) ((void)(address))
+#define sparsemix_prefetch_to_write(address) ((void)(address))
+
+SPARSEMIX_INLINE int sparsemix_count_bits(uint64_t x)
+{
+    x -= x >> 1 & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (int)(x * 0x0101010101010101u >> 56);
+}
+
+SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
+{
+    return sparsemix_count_bits((x & (~x + 1)) - 1);
+}
+
+#endif
+
+#endif
