@@ -96,7 +96,7 @@ def test_wrong_rows_are_named_and_change_nothing(likelihood):
     spoilt, huge = rows.copy(), rows.copy()
     spoilt[41, 1], huge[41] = np.nan, 1e200
     weight = np.r_[0.0, np.ones(149)]  # the row is the caller's
-    for bad, message in ((spoilt, "NaN in row 41, column 1"), (huge, "row 41 of X has no finite density")):
+    for bad, message in ((spoilt, "NaN in row 41, column 1"), (huge, "row 41 of X holds the extreme value")):
         for one in (new, est):
             with pytest.raises(ValueError, match=message):
                 one.fit(bad, sample_weight=weight)

@@ -8,22 +8,62 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._engine.blocks import spans
 
+# Weights together may be this large at most: their products with other sums are numbers.
+LARGEST_WEIGHT = 1e28
+# Counts times weights: 10^13 of them still have a sum in single precision.
+LARGEST_COUNT = 1e25
 
-def check_rows(estimator, X, reset):
-    """Dense rows as float32 or float64, without a copy where they are; the first row with NaN or inf is named."""
+
+def check_rows(estimator, X, reset, dtype=None):
+    """Dense rows as float32 or float64, without a copy where they are; the first row with NaN or inf is named, or with
+    a value whose square is beyond the numbers of ``dtype`` (None: of the rows).
+    """
     X = validate_data(
         estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, accept_sparse=False
     )
+    limit = largest_value(dtype or X.dtype)
     for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
-        finite = np.isfinite(X[start:stop])
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            value = "NaN" if np.isnan(X[start + row, column]) else "infinity"
+        block = X[start:stop]
+        if float(block.min()) >= -limit and float(block.max()) <= limit:  # a NaN makes both false
+            continue
+        row, column = np.argwhere(~(np.abs(block) <= block.dtype.type(min(limit, float(np.finfo(block.dtype).max)))))[0]
+        value = block[row, column]
+        if np.isfinite(value):
             raise ValueError(
-                f"Input X contains {value} in row {start + row}, column {column}; remove such rows or impute them "
-                "(sklearn.impute.SimpleImputer)"
+                f"row {start + row} of X holds the extreme value {value:.3g} in column {column}, whose powers "
+                f"{dtype or X.dtype} cannot hold; scale the columns, or remove the row"
             )
+        raise ValueError(
+            f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {start + row}, column {column}; "
+            "remove such rows or impute them (sklearn.impute.SimpleImputer)"
+        )
     return X
+
+
+def check_columns(X, dtype=None):
+    """Refuse columns of values so small that the inverses of their squares are beyond the numbers of ``dtype``."""
+    limit = 1.0 / largest_value(dtype or X.dtype)
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    bad = np.flatnonzero((largest > 0) & (largest < limit))
+    if len(bad):
+        raise ValueError(
+            f"column {bad[0]} of X holds no value beyond {largest[bad[0]]:.3g}, whose powers {dtype or X.dtype} cannot "
+            "hold; scale the columns"
+        )
+
+
+def largest_value(dtype):
+    """Rows are accepted up to this value: sums of squares are numbers, in float64 of its fourth powers too."""
+    return 1e17 if dtype == np.float32 else 1e70
+
+
+def check_explained(largest, start):
+    """Refuse a row that is beyond the reach of every component: it has no responsibilities."""
+    bad = np.flatnonzero(~(largest > -np.inf))
+    if len(bad):
+        raise ValueError(
+            f"every weight of row {start + bad[0]} is -inf; no component explains it, check for extreme values"
+        )
 
 
 def check_structure(X, name="X"):
@@ -84,6 +124,22 @@ def check_counts(estimator, X, reset):
     return X
 
 
+def check_magnitude(X, sample_weight):
+    """Counts whose weighted sums single precision can hold; the largest one is named."""
+    data = X.data if sparse.issparse(X) else X
+    largest = float(data.max()) if data.size else 0.0
+    heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
+    if largest * heaviest > LARGEST_COUNT:
+        entry = int(np.argmax(data))
+        row = np.searchsorted(X.indptr, entry, side="right") - 1 if sparse.issparse(X) else entry // X.shape[1]
+        heaviest_row = 0 if sample_weight is None else np.argmax(sample_weight)
+        weight = "" if sample_weight is None else f", and sample_weight of row {heaviest_row} is {heaviest:g}"
+        raise ValueError(
+            f"X has the count {largest:g} in row {row}{weight}; together they may be {LARGEST_COUNT:g} at most: divide "
+            "all counts or all weights by a number"
+        )
+
+
 def bad_row(block):
     """The first row with an entry that is negative, NaN or infinite."""
     if sparse.issparse(block):
@@ -107,6 +163,12 @@ def check_weights(sample_weight, n_rows, dtype=np.float64):
     if len(bad):
         raise ValueError(
             f"sample_weight of row {bad[0]} is {sample_weight[bad[0]]}; weights must be finite and not negative"
+        )
+    if sample_weight.sum(dtype=np.float64) > LARGEST_WEIGHT:
+        row = int(sample_weight.argmax())
+        raise ValueError(
+            f"sample_weight of row {row} is {sample_weight[row]:g}; all weights together may be {LARGEST_WEIGHT:g} at "
+            "most: divide them by a number"
         )
     if not sample_weight.any():
         raise ValueError("every sample_weight is zero; give at least one row a positive weight")

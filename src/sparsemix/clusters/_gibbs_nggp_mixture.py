@@ -30,6 +30,8 @@ from sparsemix.clusters._split_merge import SplitMerge
 
 # Chains whose R-hat is larger disagree.
 DISAGREE = 1.1
+# Less mass than 1e-9 is what round-off leaves of a cluster, and cleared away.
+SMALLEST_WEIGHT = 1e-8
 
 
 class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
@@ -278,13 +280,14 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
 
     def _check_smallest_weight(self, rows, kept):
-        """A row that is alone in its cluster gives it n_k - discount."""
+        """A row that is alone in its cluster gives it n_k - discount, and less than round-off leaves is nothing."""
         weight = rows.sample_weight
-        if weight is not None and weight.min() <= self.discount:
+        if weight is not None and weight.min() <= max(self.discount, SMALLEST_WEIGHT):
             row = int(weight.argmin())
             raise ValueError(
                 f"sample_weight of row {row if kept is None else kept[row]} is {weight[row]}; weights must be zero, or "
-                f"larger than discount={self.discount}, or a cluster of that row alone could not be"
+                f"larger than discount={self.discount} and {SMALLEST_WEIGHT:g}, or a cluster of that row alone could "
+                "not be"
             )
 
     @property

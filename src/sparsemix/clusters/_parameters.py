@@ -8,7 +8,7 @@ from scipy import sparse
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import check_counts, check_rows, check_weights
+from sparsemix._estimator.checks import check_columns, check_counts, check_magnitude, check_rows, check_weights
 from sparsemix._estimator.gaussian_prior import check_shape, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -53,11 +53,11 @@ def check_data(params, X, reset):
     """
     likelihood = params.likelihood if reset else params._fitted.state.sums.likelihood
     if likelihood == "auto":
-        dense = None if sparse.issparse(X) else check_rows(params, X, reset=reset)
+        dense = None if sparse.issparse(X) else check_numbers(params, X, reset)
         if dense is not None and not is_whole(dense):
             return dense, False
     elif likelihood != "multinomial":
-        return check_rows(params, X, reset=reset), False
+        return check_numbers(params, X, reset), False
     try:
         return check_counts(params, X, reset=reset), True
     except ValueError as error:
@@ -72,6 +72,14 @@ def check_data(params, X, reset):
             message += "takes sparse X for" if likelihood == "auto" else "is for"
             message += "; for rows of real numbers give a dense array and likelihood='full' or 'diag'"
         raise ValueError(message) from None
+
+
+def check_numbers(params, X, reset):
+    """Dense rows, which are computed with in double precision; the first ones say how large numbers are."""
+    X = check_rows(params, X, reset=reset, dtype=np.dtype(np.float64))
+    if reset:
+        check_columns(X, np.dtype(np.float64))
+    return X
 
 
 def is_whole(X):
@@ -92,6 +100,7 @@ def weighted_rows(X, counts, sample_weight, shift=None):
         kept = np.flatnonzero(sample_weight)
         X, sample_weight = X[kept], sample_weight[kept]
     if counts:
+        check_magnitude(X, sample_weight)
         return Documents(X, sample_weight, np.float64), kept
     return Rows(X, sample_weight, shift, np.float64), kept
 

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
-from sparsemix._estimator.checks import check_weights
+from sparsemix._estimator.checks import check_explained, check_weights
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
 # Scores that are made at once.
@@ -122,6 +122,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         resp = np.empty((len(rows), self.n_clusters_))
 
         def respond(start, stop, weights, new):  # noqa: ARG001
+            check_explained(weights.max(axis=1), start)
             resp[start:stop] = softmax(weights, axis=1)
 
         self._fitted.each_tile(rows, respond)
@@ -143,6 +144,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rows, tiles = self._rows(X), []
 
         def keep(start, stop, weights, new):  # noqa: ARG001
+            check_explained(weights.max(axis=1), start)
             resp = softmax(weights, axis=1)
             resp[resp < 1e-6] = 0.0
             if self.n_nonzero is not None and self.n_nonzero < resp.shape[1]:
@@ -301,6 +303,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         labels = np.empty(len(rows), dtype=np.int64)
 
         def best(start, stop, weights, new):  # noqa: ARG001
+            check_explained(weights.max(axis=1), start)
             labels[start:stop] = weights.argmax(axis=1)
 
         self._fitted.each_tile(rows, best)

@@ -11,7 +11,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.additive import Beginning
-from sparsemix._estimator.checks import check_structure, check_weights
+from sparsemix._estimator.checks import check_columns, check_structure, check_weights
 from sparsemix._estimator.gaussian_prior import check_covariances, check_shape
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
@@ -92,7 +92,7 @@ def assemble(params, rows, workers):
     What depends on data (the shift, default priors, the variance floor) is fixed here.
     """
     family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
-    check_squares(rows.X)
+    check_columns(rows.X)
     if family.has_means:
         rows = Rows(rows.X, rows.sample_weight, rows.mean())
     data = data_gaussian(family, rows, workers)
@@ -113,16 +113,6 @@ def assemble(params, rows, workers):
     learner = VariationalMixture(family, even, prior, *sizes, floor=floor)
     learner.wide_prior = family.prior(data)
     return rows, model, learner
-
-
-def check_squares(X):
-    """Refuse rows whose squares are beyond the numbers of their dtype."""
-    limit = 1e-2 * np.sqrt(np.finfo(X.dtype).max)
-    if max(X.max(), -X.min()) > limit:
-        row = int(np.flatnonzero((np.abs(X) > limit).any(axis=1))[0])
-        raise ValueError(
-            f"row {row} of X holds a value beyond {limit:.0e}, whose square {X.dtype} cannot hold; scale the columns"
-        )
 
 
 def make_search(params, rng, step_rows, stored=True):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.checks import check_rows, check_weights
+from sparsemix._estimator.checks import check_explained, check_rows, check_weights
 from sparsemix.mixture._model import VariationalMixture
 
 
@@ -320,12 +320,3 @@ class MixtureReadings(DensityMixin):
     def _n_parameters(self):
         model = self._fitted.model
         return model.family.n_parameters(model.n_components) + model.n_components - 1
-
-
-def check_explained(largest, start):
-    """Refuse a row that is beyond the reach of every component: it has no responsibilities."""
-    bad = np.flatnonzero(~(largest > -np.inf))
-    if len(bad):
-        raise ValueError(
-            f"every weight of row {start + bad[0]} is -inf; no component explains it, check for extreme values"
-        )

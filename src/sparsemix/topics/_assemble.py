@@ -1,12 +1,10 @@
 """What all topic estimators make of their parameters: priors, starting topics, documents, with checks of shapes."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_array
 
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import check_weights
-from sparsemix.metrics._checks import row_of
+from sparsemix._estimator.checks import check_magnitude, check_weights
 from sparsemix.topics import _start
 
 # Of a document's tokens; smaller entries are not remembered from visit to visit.
@@ -14,8 +12,8 @@ REMEMBERED_SHARE = 1e-3
 # Prior mass of a document over all topics by default, where that is less than the largest prior for each: more of it
 # makes the topics of short documents alike. One number for all estimators, so that scores compare.
 PRIOR_MASS = 5.0
-# Counts times weights: 10^13 of them still have a sum in single precision. The smallest number of full precision.
-LARGEST_COUNT, SMALLEST_PRIOR = 1e25, 1e-37
+# The smallest number that single precision holds in full.
+SMALLEST_PRIOR = 1e-37
 
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
@@ -29,22 +27,6 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     if not may_be_empty and not documents.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
     return documents
-
-
-def check_magnitude(X, sample_weight):
-    """Counts whose weighted sums single precision can hold; the largest one is named."""
-    data = X.data if sparse.issparse(X) else X
-    largest = float(data.max()) if data.size else 0.0
-    heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
-    if largest * heaviest > LARGEST_COUNT:
-        entry = int(np.argmax(data))
-        row = row_of(X, entry) if sparse.issparse(X) else entry // X.shape[1]
-        heaviest_row = 0 if sample_weight is None else np.argmax(sample_weight)
-        weight = "" if sample_weight is None else f", and sample_weight of row {heaviest_row} is {heaviest:g}"
-        raise ValueError(
-            f"X has the count {largest:g} in row {row}{weight}; together they may be {LARGEST_COUNT:g} at most: divide "
-            "all counts or all weights by a number"
-        )
 
 
 def doc_topic_prior(params):

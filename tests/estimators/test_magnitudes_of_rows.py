@@ -1,0 +1,97 @@
+"""Rows and weights at the ends of what numbers hold: the clusters of ordinary ones, or one sentence that says where."""
+
+import numpy as np
+import pytest
+from fitted import few_passes
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from sparsemix import GibbsNGGPMixture, SparseGaussianMixture, StreamingNGGPMixture
+
+pytestmark = few_passes
+
+RNG = np.random.default_rng(0)
+TRUE = RNG.integers(4, size=400)
+X = RNG.normal(scale=10.0, size=(4, 3))[TRUE] + RNG.normal(size=(400, 3))
+CLUSTERS = {
+    "mixture": lambda kind: SparseGaussianMixture(4, covariance_type=kind, random_state=0),
+    "stream": lambda kind: StreamingNGGPMixture(likelihood=kind, random_state=0),
+    "chain": lambda kind: GibbsNGGPMixture(likelihood=kind, random_state=0, max_iter=10),
+}
+over_clusters = pytest.mark.parametrize("name", CLUSTERS)
+over_kinds = pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+
+
+@over_kinds
+@over_clusters
+@pytest.mark.parametrize(("dtype", "scale"), [(float, 1e-68), (float, 1e67), (np.float32, 1e-15), (np.float32, 1e15)])
+def test_units_do_not_matter(name, kind, dtype, scale):
+    rows = (scale * X).astype(dtype)
+    est = CLUSTERS[name](kind).fit(rows)
+    assert adjusted_rand_score(TRUE, est.predict(rows)) > 0.95
+    assert np.isfinite(est.score(rows))
+
+
+@over_clusters
+@pytest.mark.parametrize(("dtype", "large"), [(float, 1e150), (float, -1e300), (np.float32, 1e30)])
+def test_a_value_too_large_is_named(name, dtype, large):
+    if name != "mixture" and dtype is np.float32:
+        large = np.inf  # float32 rows are computed with in float64
+    est, bad = CLUSTERS[name]("full").fit(X.astype(dtype)), X.astype(dtype)
+    bad[17, 1] = large
+    held = vars(est).copy()
+    message = r"row 17, column 1|row 17 of X holds .* in column 1, .*; scale the columns"
+    for call in (est.fit, est.predict, est.predict_proba, est.score_samples, est.score):
+        with pytest.raises(ValueError, match=message):
+            call(bad)
+    assert vars(est) == held
+
+
+@over_kinds
+@over_clusters
+@pytest.mark.parametrize(("dtype", "scale"), [(float, 1e-157), (float, 1e-200), (np.float32, 1e-36)])
+def test_values_too_small_are_named(name, kind, dtype, scale):
+    if name != "mixture" and dtype is np.float32:
+        pytest.skip("float32 rows are computed with in float64")
+    bad = X.astype(dtype)
+    bad[:, 2] *= dtype(scale)
+    with pytest.raises(ValueError, match=r"column 2 of X holds no value beyond .*; scale the columns"):
+        CLUSTERS[name](kind).fit(bad)
+    bad[:, 2] = 0
+    CLUSTERS[name](kind).fit(bad)  # a constant column is another matter
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", ["stream", "chain"])
+def test_a_count_too_large_is_named(name, form):
+    counts = np.abs(np.rint(X))
+    est = CLUSTERS[name]("multinomial").fit(form(counts))
+    counts[5, 1] = 1e300
+    for call in (est.fit, est.predict, est.predict_proba, est.score):
+        with pytest.raises(ValueError, match=r"X has the count 1e\+300 in row 5; .*: divide all counts"):
+            call(form(counts))
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("weight", [1.0, 1e10, 1e25])
+@pytest.mark.parametrize("name", ["stream", "chain"])
+def test_large_weights_of_clusters(name, weight, discount):
+    est = CLUSTERS[name]("diag").set_params(discount=discount).fit(X, sample_weight=np.full(len(X), weight))
+    assert np.isfinite(est.counts_).all()
+    assert np.isfinite(est.means_).all()
+    assert np.isfinite(est.weights_).all()
+    assert np.isfinite(est.score(X))
+
+
+@over_clusters
+def test_weights_too_large_are_named(name):
+    weights = np.ones(len(X))
+    weights[3] = 1e100
+    with pytest.raises(ValueError, match=r"sample_weight of row 3 is 1e\+100; .* divide them by a number"):
+        CLUSTERS[name]("full").fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weight", [1e-10, 1e-16, 1e-300])
+def test_weights_that_round_off_would_hide_are_named(weight):
+    with pytest.raises(ValueError, match=r"sample_weight of row 0 is .* larger than discount=0.0 and 1e-08"):
+        GibbsNGGPMixture(discount=0.0, likelihood="full").fit(X, sample_weight=np.full(len(X), weight))
