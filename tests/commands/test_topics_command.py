@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import unicodedata
 
 import joblib
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sparsemix import TokenSequences
 from sparsemix.__main__ import main
 from sparsemix._commands import demo_topics as _demo_topics
+from sparsemix._commands import outputs as _outputs
 from sparsemix._commands import topics as _topics_command
 from sparsemix._commands.reading import corpus as _corpus
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
@@ -416,6 +418,89 @@ def test_an_earlier_run_is_kept_unless_forced(tmp_path, capsys, texts):
     assert {name: (output / name).read_bytes() for name in NAMES} == before
     run([*arguments, "--force", "--random-state", "1"], tmp_path)
     assert (output / "topics.csv").read_bytes() != before["topics.csv"]
+
+
+def test_a_forced_run_that_is_killed_leaves_files_of_one_run(tmp_path, monkeypatch, texts):
+    arguments = write_lines(tmp_path / "corpus", texts, None)
+    output = run(arguments, tmp_path)
+    before = {name: (output / name).read_bytes() for name in NAMES}
+
+    class KilledError(Exception):
+        pass
+
+    def killed(*_, **__):
+        raise KilledError
+
+    again = [*arguments, "--force", "--random-state", "1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(_topics_command, "fit", killed)
+        with pytest.raises(KilledError):
+            run(again, tmp_path)
+    assert {name: (output / name).read_bytes() for name in NAMES} == before
+    monkeypatch.setattr(_topics_command, "report", killed)
+    with pytest.raises(KilledError):
+        run(again, tmp_path)
+    assert [file.name for file in output.iterdir()] == ["model.joblib"]
+    assert (output / "model.joblib").read_bytes() != before["model.joblib"]
+
+
+def test_a_model_that_cannot_replace_an_earlier_one_takes_the_other_files_along(tmp_path, capsys, monkeypatch, texts):
+    arguments = write_lines(tmp_path / "corpus", texts, None)
+    output = run(arguments, tmp_path)
+    before = {name: (output / name).read_bytes() for name in NAMES}
+    refuge, calls = tmp_path / "refuge", []
+    refuge.mkdir()
+    monkeypatch.setattr(_outputs.tempfile, "mkdtemp", lambda **_: str(refuge))
+
+    def dump(pipeline, file):
+        calls.append(file)
+        if len(calls) == 1:
+            raise OSError("no space left")
+        joblib.dump(pipeline, file)
+
+    monkeypatch.setattr(_outputs, "dumper", lambda _: dump)
+    with pytest.raises(SystemExit, match="1"):
+        run([*arguments, "--force"], tmp_path)
+    assert "the model is in" in capsys.readouterr().err
+    assert {name: (output / name).read_bytes() for name in NAMES} == before
+    assert sorted(file.name for file in refuge.iterdir()) == sorted(NAMES)
+
+
+def test_model_is_saved_by_skops(tmp_path, texts):
+    io = pytest.importorskip("skops.io")
+    arguments = write_lines(tmp_path / "corpus", texts, None)
+    run(arguments, tmp_path)
+    output = run([*arguments, "--model-format", "skops", "--force"], tmp_path)
+    assert sorted(file.name for file in output.iterdir()) == sorted(["model.skops", *NAMES[1:]])
+    types = io.get_untrusted_types(file=output / "model.skops")
+    assert [name.rpartition(".")[2] for name in types] == ["ComposedVectorizer", "SparseSCVB0LDA"]
+    pipeline = io.load(output / "model.skops", trusted=types)
+    assert pipeline.transform(["Violin, flute and DRUM"]).shape == (1, 3)
+    assert "get_untrusted_types(file=" in (output / "report.html").read_text(encoding="utf-8")
+
+
+def test_skops_is_missed_before_anything_is_learned(tmp_path, capsys, monkeypatch, texts):
+    monkeypatch.setitem(sys.modules, "skops", None)
+    with pytest.raises(SystemExit, match="2"):
+        run([*write_lines(tmp_path / "corpus", texts, None), "--model-format", "skops"], tmp_path)
+    assert "needs skops, which is not installed: pip install skops" in capsys.readouterr().err
+    assert not (tmp_path / "result").exists()
+
+
+@pytest.mark.parametrize("writer", [write_lines, write_uci])
+def test_saved_vectorizer_composes_characters(tmp_path, writer):
+    """What is one letter to readers is one word to the pipeline, however it is written."""
+    words = ["café", "naïve", "ärger"]
+    rng = np.random.default_rng(0)
+    texts = [unicodedata.normalize("NFD", " ".join(rng.choice(words, 12))) for _ in range(60)]
+    composed = [unicodedata.normalize("NFC", text) for text in texts]
+    X = sparse.csr_matrix([[text.split().count(word) for word in words] for text in composed])
+    parted = [unicodedata.normalize("NFD", word) for word in words]  # a vocabulary may be written so too
+    output = run([*writer(tmp_path / "corpus", texts, (X, parted)), "--max-df", "1.0"], tmp_path)
+    counted = joblib.load(output / "model.joblib")["counts"]
+    assert sorted(counted.get_feature_names_out()) == sorted(words)
+    assert (counted.transform(texts) != counted.transform(composed)).nnz == 0
+    assert counted.transform(texts).sum() == 12 * 60
 
 
 def test_a_score_that_cannot_be_computed_loses_nothing(tmp_path, capsys):

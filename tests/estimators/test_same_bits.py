@@ -9,6 +9,7 @@ from fitted import assert_same, assert_same_bits, attributes, few_passes, readin
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
+from sparsemix.topics import _start
 from sparsemix.topics._collapsed import dense_sampler, gibbs_sampler, walker_sampler
 
 pytestmark = few_passes
@@ -117,6 +118,15 @@ def by_rows(est, rows):
     names = ("transform", "predict", "predict_proba", "predict_sparse_proba", "score_samples")
     said = {name: getattr(est, name)(rows) for name in names if hasattr(est, name)}
     return {name: value.toarray() if hasattr(value, "toarray") else value for name, value in said.items()}
+
+
+@over([case for case in CASES if case.data.sparse])
+def test_dense_rows_are_the_same_documents(case, small_chunks, monkeypatch):  # noqa: ARG001
+    """Bounds of chunks and the size of the start's subset follow the words of documents, not how these are stored."""
+    monkeypatch.setattr(_start, "EM_LEAST_DOCUMENTS", 20)
+    monkeypatch.setattr(_start, "EM_SIZE", 2e3)
+    rows = case.data.many
+    assert_same_bits(case.make().fit(rows), case.make().fit(rows.toarray()), rows)
 
 
 # -- weights

@@ -12,9 +12,11 @@ from sparsemix._commands.console import printable, warn
 from sparsemix._commands.reading.files import scratch_file
 from sparsemix._report.writing import replacing
 
-MODEL, TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = NAMES = (
-    "model.joblib", "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",
+TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
+    "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",
 )  # fmt: skip
+# Files of models by the library that writes them.
+MODELS = {"joblib": "model.joblib", "skops": "model.skops"}
 # What spreadsheets take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -27,29 +29,34 @@ class Outputs:
     folder : str or path
         Made if it is not there.
     force : bool
-        Whether files of an earlier run may be replaced.
+        Whether files of an earlier run may be replaced. They go all at once, when the new model has been written, so
+        that the folder never holds files of two runs.
+    model_format : {"joblib", "skops"}
+        What the model is saved by.
 
     Raises
     ------
     ValueError, OSError
         When the folder holds an earlier run, or nothing can be written to it.
+    ImportError
+        When skops is asked for and is not installed.
     """
 
-    def __init__(self, folder, force):
+    def __init__(self, folder, force, model_format="joblib"):
+        self.dump, self.model = dumper(model_format), MODELS[model_format]
         self.folder = Path(folder)
         self.written = []
         self.failed = []
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is no folder; name another by --output.")
         self.folder.mkdir(parents=True, exist_ok=True)
-        earlier = [name for name in NAMES if (self.folder / name).exists()]
-        if earlier and not force:
+        self.earlier = [name for name in (*MODELS.values(), *TABLES) if (self.folder / name).exists()]
+        if self.earlier and not force:
             raise ValueError(
-                f"{self.folder} holds an earlier run ({', '.join(earlier)}); name another folder by --output, or give "
-                "--force to replace it."
+                f"{self.folder} holds an earlier run ({', '.join(self.earlier)}); name another folder by --output, or "
+                "give --force to replace it."
             )
-        self.earlier = earlier
-        for name in earlier:
+        for name in self.earlier:
             if not (self.folder / name).is_file():
                 raise ValueError(f"{self.folder / name} is no file; name another folder by --output.")
         with tempfile.TemporaryFile(dir=self.folder) as probe:
@@ -67,23 +74,34 @@ class Outputs:
         self.written.append(name)
         return True
 
-    def leave_out(self, name):
-        """This run has no such file; that of an earlier run would be taken for one of it."""
-        if name in self.earlier:
-            (self.folder / name).unlink()
-
     def save_model(self, pipeline):
         """Save what was learned, before anything else can go wrong; elsewhere if it must be."""
-        if self.write(MODEL, lambda file: joblib.dump(pipeline, file)):
+
+        def writer(file):
+            self.dump(pipeline, file)
+            file.flush()
+            self.clear_earlier()
+
+        if self.write(self.model, writer):
             return
-        refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"), MODEL)
+        refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"), self.model)
         try:
             with replacing(refuge) as file:
-                joblib.dump(pipeline, file)
+                self.dump(pipeline, file)
             warn(f"the model is in {refuge} instead")
         except OSError as error:
             refuge.parent.rmdir()
             warn(f"nor is {refuge}: {error}")
+        else:
+            if self.earlier:
+                self.folder = refuge.parent  # where the others go too: here there are those of an earlier run
+
+    def clear_earlier(self):
+        """The files of an earlier run go, but for the model that is about to be replaced."""
+        for name in self.earlier:
+            if name != self.model:
+                (self.folder / name).unlink(missing_ok=True)
+        self.earlier = []
 
     def write_table(self, name, columns, rows):
         """Write a table as CSV."""
@@ -99,6 +117,17 @@ class Outputs:
         """Write a value as JSON."""
         text = json.dumps(value, indent=2, ensure_ascii=False)
         return self.write(name, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+
+
+def dumper(model_format):
+    """What writes a model to a file."""
+    if model_format == "joblib":
+        return joblib.dump
+    try:
+        from skops import io as skops_io
+    except ImportError as error:
+        raise ImportError("--model-format skops needs skops, which is not installed: pip install skops") from error
+    return skops_io.dump
 
 
 class Spool:

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 import sparsemix
 from sparsemix._commands.console import console, printable, warn
-from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
+from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.texts import Fields
 from sparsemix._commands.topics_options import (
@@ -63,7 +63,7 @@ def run(options, parser):
 
 def learn(options):
     """Everything up to the model, which is saved as soon as it is there."""
-    outputs = Outputs(options.output, options.force)
+    outputs = Outputs(options.output, options.force, options.model_format)
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
         fields=Fields(options.field, options.id, options.date, options.group),
@@ -174,7 +174,7 @@ def conclude(options, corpus, outputs, model, seconds, held_out, scored):
         groups=corpus.groups, title=printable(title), facts=facts,
         observe=lambda start, shares: spool.add(document_rows(corpus, tokens, held, start, shares)),
     )  # fmt: skip
-    page.data["load"] = load_text(outputs.folder)
+    page.data["load"] = load_text(outputs.folder / outputs.model)
     table = page.table(options.n_top_words)
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     if coherent:
@@ -190,9 +190,6 @@ def conclude(options, corpus, outputs, model, seconds, held_out, scored):
         outputs.write(
             VECTORS, lambda file: file.writelines(word2vec_lines(corpus.feature_names, model.word_vectors_))
         )
-    else:
-        outputs.leave_out(WORDS)
-        outputs.leave_out(VECTORS)
     outputs.write_json(RUN, record_of(options, corpus, model, seconds, score, coherent, facts))
     tell(table, facts)
     print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
@@ -296,13 +293,17 @@ def record_of(options, corpus, model, seconds, score, coherent, facts):
     }  # fmt: skip
 
 
-def load_text(folder):
+def load_text(path):
     """How to take the model up again."""
-    return (
-        "import joblib\n\n"
-        f"pipeline = joblib.load({printable(folder / MODEL)!r})  # only load files that you trust\n"
-        'pipeline.transform(["a new text"])  # the share of each topic in it'
-    )
+    if path.suffix == ".skops":
+        load = (
+            "import skops.io as sio\n\n"
+            f"types = sio.get_untrusted_types(file={printable(path)!r})  # look at them before you trust them\n"
+            f"pipeline = sio.load({printable(path)!r}, trusted=types)\n"
+        )
+    else:
+        load = f"import joblib\n\npipeline = joblib.load({printable(path)!r})  # only load files that you trust\n"
+    return load + 'pipeline.transform(["a new text"])  # the share of each topic in it'
 
 
 def tell(table, facts):

@@ -2,6 +2,7 @@
 
 import argparse
 
+from sparsemix._commands.outputs import MODELS
 from sparsemix._commands.reading.corpus import KINDS
 
 # Passes without --max-iter: alone, where nothing says that it is enough, and when --seconds ends the fit.
@@ -26,6 +27,8 @@ def add_options(parser):
     add("path", metavar="PATH", help="the corpus; - is standard input")
     add("--output", default="sparsemix-topics", metavar="DIR", help="folder to write (default: %(default)s)")
     add("--force", action="store_true", help="replace an earlier run in that folder")
+    add("--model-format", choices=tuple(MODELS), default="joblib",
+        help="save the model by joblib (default), or by skops, whose files ask for less trust")  # fmt: skip
     add_corpus_options(parser.add_argument_group("corpus").add_argument)
     add_word_options(parser.add_argument_group("words of texts").add_argument)
     add_model_options(parser.add_argument_group("model").add_argument)

@@ -1,6 +1,7 @@
 """Documents as word counts, read in blocks; what is remembered of each from visit to visit."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -97,10 +98,11 @@ class Documents:
         """Whether a document has a token."""
         return bool((self.X.data if sparse.issparse(self.X) else self.X).any())
 
-    @property
+    @cached_property
     def entries(self):
-        """Stored entries of a document on average, at least one."""
-        return max(1.0, (self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(1, len(self)))
+        """Words of a document on average, at least one; zeros are none, so that dense rows have the chunks of CSR."""
+        counts = self.X.data[: self.X.indptr[-1]] if sparse.issparse(self.X) else self.X
+        return max(1.0, np.count_nonzero(counts) / max(1, len(self)))
 
     def chunk_size(self, n_components, n_nonzero):
         """Documents whose responsibilities are kept at once, a multiple of the tile."""

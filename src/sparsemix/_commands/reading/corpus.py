@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._commands.reading.files import Tally, check_encoding, lines, on_disk, scratch_file
 from sparsemix._commands.reading.texts import READERS_OF_TEXTS, Fields
-from sparsemix._commands.reading.words import checked_words, needs_segmenter, token_pattern, vectorizer_of
+from sparsemix._commands.reading.words import (
+    ComposedVectorizer,
+    checked_words,
+    composed,
+    needs_segmenter,
+    token_pattern,
+    vectorizer_of,
+)
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary
 from sparsemix.skipgram import TokenSequences
@@ -162,10 +169,10 @@ def make_vectorizer(words, encoding):
     options = {
         "token_pattern": token_pattern(words.token_pattern), "stop_words": left_out, "min_df": words.min_df,
         "max_df": words.max_df,
-        "vocabulary": None if vocabulary is None else checked_words(read_vocabulary(vocabulary), vocabulary),
+        "vocabulary": None if vocabulary is None else checked_words(composed(read_vocabulary(vocabulary)), vocabulary),
     }  # fmt: skip
     if words.gaps is None:
-        return CountVectorizer(ngram_range=words.ngram_range, dtype=np.float32, **options)
+        return ComposedVectorizer(ngram_range=words.ngram_range, dtype=np.float32, **options)
     if tuple(words.ngram_range) != (1, 1):
         raise ValueError("--ngram-range is for counts; a model of words in their order has its --window.")
     return TokenSequences(gaps=words.gaps, **options)
@@ -262,7 +269,7 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
             f"{n_empty:,} of {n_texts:,} documents have no word of the vocabulary; see --token-pattern, --min-df, "
             "--max-df and --stop-words"
         )
-    if type(vectorizer) not in (CountVectorizer, TokenSequences) or vectorizer.token_pattern is None:
+    if type(vectorizer) not in (CountVectorizer, ComposedVectorizer, TokenSequences) or vectorizer.token_pattern is None:
         return
     chosen = np.linspace(0, n_texts - 1, min(n_texts, SAMPLE)).astype(int)
     sample = [excerpts[i] for i in chosen]

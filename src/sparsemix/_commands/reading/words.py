@@ -45,6 +45,19 @@ def any_word():
 PATTERNS = {"letters": letters, "words": any_word, "spaces": lambda: r"\S+"}
 
 
+class ComposedVectorizer(CountVectorizer):
+    """Counts words of texts in composed characters: "é" is one, and not an e with a mark, as the command reads them."""
+
+    def decode(self, doc):
+        """A text in composed characters."""
+        return unicodedata.normalize("NFC", super().decode(doc))
+
+
+def composed(words):
+    """The words in composed characters."""
+    return [unicodedata.normalize("NFC", word) for word in words]
+
+
 def token_pattern(given):
     """A pattern by its name, or as it is."""
     pattern = PATTERNS[given]() if given in PATTERNS else given
@@ -59,7 +72,11 @@ def token_pattern(given):
 
 def vectorizer_of(words):
     """A vectorizer that counts every one of these words in new texts."""
-    words = checked_words(words, "The vocabulary")
+    words, cls = checked_words(words, "The vocabulary"), ComposedVectorizer
+    if len(set(composed(words))) == len(words):
+        words = composed(words)
+    else:  # two of them look alike
+        cls = CountVectorizer
     whole = re.compile(any_word())
     odd = sorted((word for word in words if not whole.fullmatch(word)), key=len, reverse=True)
     pattern = any_word()
@@ -68,9 +85,8 @@ def vectorizer_of(words):
     elif odd:
         inside = rf"[\w{marks()}]"
         pattern = rf"(?<!{inside})(?:{'|'.join(map(re.escape, odd))})(?!{inside})|{pattern}"
-    return CountVectorizer(
-        token_pattern=pattern, vocabulary=words, dtype=np.float32, lowercase=all(word == word.lower() for word in words)
-    )
+    lowercase = all(word == word.lower() for word in words)
+    return cls(token_pattern=pattern, vocabulary=words, dtype=np.float32, lowercase=lowercase)
 
 
 def checked_words(words, source):
