@@ -1,7 +1,7 @@
 """The one doorway to what is private in scikit-learn or depends on its version."""
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -15,7 +15,15 @@ except ImportError:
         return method
 
 
-__all__ = ["CallbackSupportMixin", "FitObserver", "Interval", "StrOptions", "_fit_context", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin",
+    "FitObserver",
+    "Interval",
+    "InvalidParameterError",
+    "StrOptions",
+    "_fit_context",
+    "with_callbacks",
+]
 
 
 class FitObserver:

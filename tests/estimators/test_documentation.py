@@ -44,13 +44,13 @@ DEFAULTS_DIFFER = {
     "learning_offset": "10 as in scikit-learn; collapsed inference has small minibatches, whose steps may be large",
 }
 TEXTS_DIFFER = {
-    ("topics", "doc_topic_prior"): "many topics need a smaller prior in collapsed inference",
     ("topics", "optimize_priors"): "a step after each batch, or after each sweep but the first",
     ("topics", "init_params"): "the starts that the method knows",
     ("topics", "max_iter"): "whether a fit converges, and what a pass is called",
     ("topics", "tol"): "what is measured: the bound, or changes of responsibilities",
     ("topics", "burn_in"): "visits of one document, or sweeps of the chain",
     ("topics", "max_doc_update_iter"): "collapsed inference iterates single documents in transform alone",
+    ("topics", "n_jobs"): "sweeps follow each other, and one thread makes them",
     ("topics", "warm_start"): "sweeps go on from the responsibilities of all tokens",
     ("topics", "random_state"): "what is drawn",
     ("topics", "learning_method"): "which rules there are, and what they do",

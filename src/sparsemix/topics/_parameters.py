@@ -12,6 +12,7 @@ OF_TOPICS = {
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "max_doc_update_iter": [Interval(numbers.Integral, 1, None, closed="left")],
     "warm_start": ["boolean"],
+    "n_jobs": [numbers.Integral, None],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
@@ -24,5 +25,4 @@ OF_STEPS = {
     "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
     "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
     "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
-    "n_jobs": [numbers.Integral, None],
 }

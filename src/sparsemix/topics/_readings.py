@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,15 +12,14 @@ from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_counts, check_structure
 from sparsemix.metrics import document_completion, top_words
+from sparsemix.topics._sklearn_names import ScikitLearnNames
 
 # Documents read at once by ``transform``.
 DOCUMENTS = 1 << 13
 
 
-class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class TopicReadings(ScikitLearnNames, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
-
-    n_jobs = None  # of estimators that have no such parameter
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -28,7 +28,28 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     # -- documents
 
-    def transform(self, X):
+    def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
+        """``fit``, and ``transform`` of the same documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        y : None
+            Ignored.
+        normalize : bool, default=True
+            As in ``transform``.
+        **fit_params : dict
+            What else ``fit`` takes.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components), float64
+            As ``transform``.
+        """
+        return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
+
+    def transform(self, X, *, normalize=True):
         """Topic proportions of documents, by dense inference from a fixed start with the topics held fixed.
 
         A document's row depends on that document alone: not on the other rows, their order, or chance.
@@ -37,6 +58,8 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
+        normalize : bool, default=True
+            False gives the parameters of the documents' Dirichlet distributions: prior plus expected counts.
 
         Returns
         -------
@@ -59,7 +82,8 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                     block, table, self.doc_topic_prior_, max_iter=self.max_doc_update_iter, tol=TRANSFORM_TOL,
                     linear=linear, workers=workers,
                 )  # fmt: skip
-        theta /= theta.sum(axis=1, keepdims=True)
+        if normalize:
+            theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
     def score(self, X, y=None):  # noqa: ARG002
@@ -131,6 +155,11 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def topic_word_distribution_(self):
         """Probability of each word in each topic, (n_components, n_features): rows sum to one; a copy."""
         return self.components_ / self._fitted_part("totals")[:, None]
+
+    @property
+    def exp_dirichlet_component_(self):
+        """exp E[log phi], (n_components, n_features), as scikit-learn has it; made anew at each call."""
+        return np.exp(psi(self.components_) - psi(self._fitted_part("totals"))[:, None])
 
     def topic_table(self, feature_names=None, n_top_words=10):
         """The topics as rows of a table, the one with the most tokens first.

@@ -75,6 +75,8 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
     warm_start : bool, default=False
         Keep the responsibilities (the topics of tokens) after ``fit``, and let the next ``fit`` go on where the last
         one ended; of other documents or by another method, from the last fitted topics.
+    n_jobs : int, default=None
+        Threads of ``transform`` and ``score``; results are the same bits for any number. A sweep has one thread.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
@@ -87,6 +89,8 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         Divide rows by their sums for word probabilities.
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        exp E[log phi], made anew at each call.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
     topic_word_prior_ : float
@@ -182,6 +186,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         thin=5,
         max_doc_update_iter=100,
         warm_start=False,
+        n_jobs=None,
         verbose=0,
         random_state=None,
     ):
@@ -197,6 +202,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         self.thin = thin
         self.max_doc_update_iter = max_doc_update_iter
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 

@@ -2,7 +2,7 @@
 
 import numbers
 
-from sparsemix._compat import Interval, StrOptions
+from sparsemix._compat import Interval, InvalidParameterError, StrOptions
 from sparsemix._engine.schedules import LearningRates
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
@@ -129,6 +129,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
         Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        exp E[log phi], made anew at each call.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents.
     topic_word_prior_ : float
@@ -286,6 +288,14 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    def _validate_params(self):
+        if isinstance(self.learning_method, str) and self.learning_method == "batch":
+            raise InvalidParameterError(
+                "The 'learning_method' parameter of SparseSCVB0LDA must be 'online', or 'memoized', which learns from "
+                "sums over all documents, as SparseLDA(learning_method='batch') does. Got 'batch' instead."
+            )
+        super()._validate_params()
 
     @property
     def sampler_(self):

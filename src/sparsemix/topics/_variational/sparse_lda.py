@@ -87,7 +87,7 @@ class SparseLDA(AdditiveTopics):
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        exp E[log phi], up to a factor for each word.
+        exp E[log phi], made anew at each call.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
     topic_word_prior_ : float
@@ -215,11 +215,6 @@ class SparseLDA(AdditiveTopics):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    @property
-    def exp_dirichlet_component_(self):
-        """exp E[log phi] up to one factor a word, (n_components, n_features); a view."""
-        return self._fitted_part("exp_log_word").T
 
     @property
     def restart_acceptance_(self):

@@ -1,0 +1,43 @@
+"""Names of scikit-learn's LatentDirichletAllocation that these estimators lack, and what takes their place."""
+
+import inspect
+
+PARAMETERS = {
+    "perp_tol": "SparseSCVB0LDA ends by early_stopping with evaluation_tol, SparseLDA and CollapsedLDA by tol",
+    "evaluate_every": "its fit is judged after every pass and ends by tol; SparseSCVB0LDA has evaluate_every",
+    "mean_change_tol": "give doc_update_tol of SparseLDA; the others make a given number of visits",
+    "learning_method": 'it reads all documents in every sweep, as with "batch"; SparseLDA has learning_method="online"',
+    "learning_decay": "its sweeps have no step size; SparseLDA and SparseSCVB0LDA have learning_decay",
+    "learning_offset": "its sweeps have no step size; SparseLDA and SparseSCVB0LDA have learning_offset",
+    "batch_size": "it sweeps over documents one after the other; SparseLDA and SparseSCVB0LDA have batch_size",
+    "total_samples": "it has no partial_fit; SparseLDA and SparseSCVB0LDA have total_samples",
+}
+ATTRIBUTES = {
+    "bound_": "scikit-learn's is the perplexity of the documents that were learned from; lower_bound_ of SparseLDA and "
+    'of CollapsedLDA(method="cvb") is their bound in nats, and perplexity(X) of held-out documents compares all models',
+    "n_batch_iter_": "n_iter_ counts passes over the documents, and n_steps_ calls of partial_fit",
+    "random_state_": "give random_state a numpy.random.RandomState, which a fit draws its seed from, and keep that",
+}
+
+
+def missing(name):
+    """A property that raises."""
+
+    def refuse(self):
+        raise AttributeError(f"{type(self).__name__} has no {name}: {ATTRIBUTES[name]}")
+
+    return property(refuse, doc="Not there.")
+
+
+class ScikitLearnNames:
+    """Refuses them with one sentence that has ours."""
+
+    def __new__(cls, *args, **params):  # noqa: ARG004
+        """Refuse parameters that the class does not have."""
+        for name in sorted(set(params) & set(PARAMETERS) - set(inspect.signature(cls.__init__).parameters)):
+            raise TypeError(f"{cls.__name__} has no parameter {name}: {PARAMETERS[name]}")
+        return super().__new__(cls)
+
+    bound_ = missing("bound_")
+    n_batch_iter_ = missing("n_batch_iter_")
+    random_state_ = missing("random_state_")
