@@ -21,6 +21,8 @@ WEIGHTS = {"dirichlet": DirichletWeights(0.5), "sticks": StickBreakingWeights(2.
 class Visits:
     """A monitor that asks for the bound at every step and never ends a fit early."""
 
+    n_laps = 0  # of a fit that goes on
+
     def __init__(self, model, max_iter):
         self.model = model
         self.max_iter = max_iter

@@ -3,6 +3,7 @@
 All bounds depend on the data's shape and on the model alone, never on the number of threads.
 """
 
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +29,7 @@ class Rows:
 
     memory = None  # nothing is kept of a row from visit to visit
     first_row = 0  # number of the first of these rows in all the data, where they are a block of it
+    source = None  # what visits the blocks that these rows stand for, where they are a sample
     informative = True  # whether there is anything to learn from
     kept = None  # which of the rows that a caller gave these are; None: all
 
@@ -82,14 +84,24 @@ class Rows:
         """All chosen rows, less the shift."""
         return self.load(selection, 0, length(selection), self.buffer(selection))
 
+    def shifted(self, shift):
+        """The same rows with a shift."""
+        out = copy(self)
+        out.shift = shift
+        return out
+
     def mean(self):
         """Weighted mean of the columns, before any shift; (D,) float64."""
+        return self.total() / self.mass
+
+    def total(self):
+        """Weighted sum of the columns, before any shift; (D,) float64."""
         total = np.zeros(self.X.shape[1])
         for start, stop in spans(len(self), max(1, CHUNK_BYTES // (8 * self.X.shape[1]))):
             block = np.asarray(self.X[start:stop], dtype=np.float64)
             weight = self.weight(slice(start, stop))
             total += block.sum(axis=0) if weight is None else weight @ block
-        return total / self.mass
+        return total
 
     def _is_view(self, selection):
         return (

@@ -77,6 +77,7 @@ class Documents:
         Where to keep N_dk between visits.
     """
 
+    source = None  # what visits the blocks that these documents stand for, where they are a sample
     first_row = 0  # number of the first of these documents in all the data, where they are a block of it
 
     def __init__(self, X, sample_weight=None, dtype=np.float32, memory=None):
@@ -92,6 +93,11 @@ class Documents:
     def mass(self):
         """Total weight of the documents."""
         return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
+
+    @property
+    def n_rows(self):
+        """Documents that these stand for: themselves."""
+        return len(self)
 
     @property
     def informative(self):

@@ -49,24 +49,38 @@ def collect_given(model, rows, selection, resp, workers):
     return stats
 
 
-def run(model, rows, schedule, monitor, workers, stats, moves=()):
+def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None):
     """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong.
 
     Steps change the statistics in place. An interrupt waits for the end of a step, and an error in one leaves the
-    monitor with nothing.
+    monitor with nothing. A monitor that has completed laps goes on with the next one. ``keep(stats)`` is called after
+    every lap with what the next one begins with; samplers' tables are no part of that, kept or not.
     """
-    model.global_step(stats, workers.split)
-    for lap in range(1, monitor.max_iter + 1):
+    if monitor.n_laps == 0:
+        model.global_step(stats, workers.split)
+    elif monitor.is_over(model, stats):
+        return stats
+    for lap in range(monitor.n_laps + 1, monitor.max_iter + 1):
         monitor.begin(lap)
         for selection in schedule.batches():
             new = collect(model, rows, selection, workers)  # local step and summary
             with interrupts_wait():
                 monitor.before_step()
-                stats = schedule.absorb(stats, new)
-                for move in moves:
-                    stats = move(model, schedule, stats)
-                model.global_step(stats, workers.split)
+                stats = advance(model, schedule, stats, new, moves, workers.split)
                 monitor.step(stats)
-        if monitor.lap(lap, model, stats):
+        model.forget()
+        ended = monitor.lap(lap, model, stats)
+        if keep is not None:
+            keep(stats)
+        if ended:
             break
+    return stats
+
+
+def advance(model, schedule, stats, new, moves, split):
+    """One global step: the statistics after a batch that left ``new``."""
+    stats = schedule.absorb(stats, new)
+    for move in moves:
+        stats = move(model, schedule, stats)
+    model.global_step(stats, split)
     return stats

@@ -2,8 +2,23 @@
 
 import time
 import weakref
+from dataclasses import dataclass
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a monitor asks of a schedule, where there is none any more."""
+
+    has_bound: bool
+    first_comparable_lap: int | None
+    least_laps: int
+
+    @classmethod
+    def of(cls, schedule):
+        """That of a schedule."""
+        return cls(schedule.has_bound, schedule.first_comparable_lap, schedule.least_laps)
 
 
 class Monitor:
@@ -40,7 +55,7 @@ class Monitor:
         self.max_seconds = np.inf if max_seconds is None else max_seconds
         self.stats = self.model = None
         self._views = []
-        self.converged = False
+        self.converged = self.stopped = False
         self.history = []
         self._start = time.perf_counter() if started is None else started
 
@@ -94,13 +109,7 @@ class Monitor:
             }
             | ({} if change is None else {"change": change})
         )
-        bounds = self.lower_bounds
-        if lap < self.schedule.least_laps:
-            self.converged = False
-        elif len(bounds) > 1:
-            self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
-        elif change is not None:
-            self.converged = bool(change / size < self.tol and change <= self.history[-2]["change"])
+        self._judge(size)
         if self.verbose and lap % self.verbose == 0:
             value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
             print(
@@ -108,5 +117,32 @@ class Monitor:
                 + ("  converged" * self.converged),
                 flush=True,
             )  # fmt: skip
-        stop = self.observer is not None and self.observer.end(self)
-        return self.converged or bool(stop) or self.history[-1]["seconds"] >= self.max_seconds
+        self.stopped = self.observer is not None and bool(self.observer.end(self))
+        return self.converged or self.stopped or self.history[-1]["seconds"] >= self.max_seconds
+
+    def _judge(self, size):
+        """Whether the fit has converged, from the record alone."""
+        bounds, last = self.lower_bounds, self.history[-1]
+        if self.n_laps < self.schedule.least_laps:
+            self.converged = False
+        elif len(bounds) > 1:
+            self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)
+        elif "change" in last:
+            self.converged = bool(last["change"] / size < self.tol and last["change"] <= self.history[-2]["change"])
+
+    # -- a fit that goes on elsewhere
+
+    def record(self):
+        """What a later monitor of this fit goes on from."""
+        return {name: getattr(self, name) for name in ("history", "converged", "stopped", "n_rows", "about")}
+
+    def resume(self, record):
+        """Go on from there; the clock too."""
+        vars(self).update(record)
+        self._start -= self.history[-1]["seconds"]
+
+    def is_over(self, model, stats):
+        """Whether what was resumed had come to its end, by the present tolerance."""
+        if not self.stopped:
+            self._judge(model.size(stats))
+        return self.converged or self.stopped

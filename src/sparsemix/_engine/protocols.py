@@ -20,6 +20,7 @@ class Rows(Protocol):
     dtype: Any  # of what is read
     memory: Any  # what is kept of rows from visit to visit, or None; handed to ``local_step``
     first_row: int  # number of the first row, which those handed to ``local_step`` count from
+    source: Any  # what visits the blocks that these rows stand for, where they are a sample; else None
     mass: float  # total weight
     informative: bool  # whether there is anything to learn from
 
@@ -90,6 +91,9 @@ class Model(Protocol):
 
     def size(self, stats):
         """How many units the statistics are of: what bounds are compared per."""
+
+    def forget(self):
+        """A lap ends: give up what only serves speed and would change the next lap's bits, as tables of samplers do."""
 
 
 @runtime_checkable
@@ -178,6 +182,7 @@ class Schedule(Protocol):
     first_comparable_lap: Any  # from which lap on; None without a bound
     least_laps: int  # no fit converges before
     step_rows: int  # rows of a step
+    current: Any  # number of the batch at hand, where ``absorb`` asks for it; else None
 
     def batches(self):
         """Selections of one lap."""
@@ -187,6 +192,9 @@ class Schedule(Protocol):
 
     def permute(self, order):
         """Components have changed their order: so does everything that is remembered."""
+
+    def over(self, plan):
+        """The same rule where selections are of units of a ``Plan``, before its first batch."""
 
 
 @runtime_checkable

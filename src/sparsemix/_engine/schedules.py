@@ -11,6 +11,7 @@ streaming  S <- S + s_b, seen once                          ``partial_fit`` of u
 meets half a step. The batch's are never changed. N and n_b are masses: sums of sample weights.
 """
 
+from copy import copy
 from functools import lru_cache
 
 import numpy as np
@@ -82,6 +83,7 @@ class Batch:
     has_bound = True
     first_comparable_lap = 1
     least_laps = 2
+    current = None
 
     def __init__(self, n_rows):
         self.n_rows = self.step_rows = n_rows
@@ -96,6 +98,12 @@ class Batch:
 
     def permute(self, order):
         """Components change their order."""
+
+    def over(self, plan):
+        """All units of a plan are one batch."""
+        out = Batch(len(plan.units))
+        out.step_rows = plan.n_rows
+        return out
 
 
 class Memoized:
@@ -116,17 +124,24 @@ class Memoized:
         self._memo = [None] * len(self._selections)
         self.step_rows = len(self._selections[0])
         self._initial = self._unseen = None
-        self._current = 0
+        self.current = 0
+
+    def over(self, plan):
+        """The steps of a plan are the batches."""
+        out = copy(self)
+        out._selections, out._memo = plan.steps, [None] * len(plan.steps)
+        out.step_rows = plan.step_rows
+        return out
 
     def batches(self):
         """Every batch once, in a fixed order."""
         for b, selection in enumerate(self._selections):
-            self._current = b
+            self.current = b
             yield selection
 
     def absorb(self, stats, new):
         """S + s_b - memo[b]; at the end of a lap the sum of the memo, which carries no round-off from lap to lap."""
-        b, old = self._current, self._memo[self._current]
+        b, old = self.current, self._memo[self.current]
         new = new if self._compress is None else self._compress(new)  # what is remembered is what is added
         self._memo[b] = new
         if b == len(self._memo) - 1:
@@ -154,7 +169,7 @@ class Memoized:
         if self._initial is not None:
             return stats.add(self._initial, -n_b / float(self._initial["mass"]))
         stats.scale(1.0 - share)
-        for other in self._memo[: self._current]:
+        for other in self._memo[: self.current]:
             stats.add(other, share)
         return stats
 
@@ -174,6 +189,7 @@ class Stochastic:
     has_bound = False
     first_comparable_lap = None
     least_laps = 2
+    current = None
 
     def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
         self.n_rows = n_rows
@@ -195,6 +211,10 @@ class Stochastic:
 
     def permute(self, order):
         """Components change their order."""
+
+    def over(self, plan):
+        """The steps of a plan are the minibatches."""
+        return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass)
 
     def _minibatches(self, rows):
         n_batches = max(1, -(-len(rows) // self.batch_size))
@@ -224,3 +244,17 @@ class MiniEpochs(Stochastic):
             for _ in range(self.n_visits):
                 yield from (minibatches[b] for b in self.rng.permutation(len(minibatches)))
             self.forget()
+
+
+class PlannedSteps(Stochastic):
+    """Minibatches of a plan, the same in every lap, in random order but for those that read one block."""
+
+    def __init__(self, plan, rng, decay, offset, mass):
+        super().__init__(len(plan.units), plan.step_rows, rng, decay, offset, mass)
+        self.steps, self.groups = plan.steps, plan.groups
+
+    def batches(self):
+        """Groups in random order, and the steps of each."""
+        for g in self.rng.permutation(len(self.groups)):
+            for s in self.rng.permutation(self.groups[g]):
+                yield self.steps[s]

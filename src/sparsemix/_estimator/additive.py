@@ -12,12 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver
+from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._engine.loop import collect, run
-from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix._estimator.progress import Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
 
 # Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
@@ -67,34 +68,69 @@ class AdditiveEstimator(SparsemixEstimator):
 
     # -- learning
 
-    def _fit(self, X, sample_weight):
+    def _fit(self, X, sample_weight, checkpoint=None):
         """Learn from all rows, from one start or several."""
         trials, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
             warm = self.warm_start and hasattr(self, "_fitted")
             X, rows = self._read(X, sample_weight, reset=not warm)
-            seeds, n_trials = check_random_state(self.random_state), 1 if warm else self.n_init
-            observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
-            for _ in range(n_trials):
-                self._trial(trials, rows, seeded(seeds), workers, warm, observer, started)
-                if observer.stopped:
-                    break
-                started = time.perf_counter()
-            self._publish(trials)
-            observer.finish()
+            folder = None
+            if checkpoint is not None:
+                folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
+            self._learn(trials, rows, workers, warm, X, check_random_state(self.random_state), started, folder)
         self._warn_unless_converged(trials[0].schedule.has_bound and self._expects_convergence)
         return self
 
-    def _trial(self, trials, rows, rng, workers, warm, observer, started):
+    def _fingerprints(self, rows):
+        """Of all data that a fit follows from."""
+        return [fingerprint(rows.X, rows.sample_weight)]
+
+    def _learn(self, trials, rows, workers, warm, X, seeds, started, folder=None):
+        """Every trial that is not over, and the best of all published."""
+        n_trials = 1 if warm else self.n_init
+        progress = Progress(folder, [seeds.randint(2**31 - 1) for _ in range(n_trials)])
+        trials += progress.finished(lambda rule: make_monitor(self, rule))
+        observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
+        for seed in progress.seeds:
+            self._trial(trials, rows, np.random.default_rng(seed), workers, warm, observer, started, progress)
+            if observer.stopped:
+                break
+            progress.finish(trials[-1])
+            started = time.perf_counter()
+        self._publish(trials)
+        observer.finish()
+
+    def _trial(self, trials, rows, rng, workers, warm, observer, started, progress):
         """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
-        begin = self._begin_fit(rows, rng, workers, warm)
-        name = type(self).__name__
-        monitor = Monitor(
-            self.max_iter, self.tol, begin.schedule, self.verbose, name, observer, self._stop_after, started
-        )  # fmt: skip
+        resumed = progress.resumed()
+        begin = self._begin_fit(rows, rng, workers, warm) if resumed is None else self._resume(rows, resumed)
+        source = begin.rows.source
+        monitor = make_monitor(self, begin.schedule, observer, started)
         monitor.model, monitor.n_rows, monitor.about = begin.model, len(begin.rows), begin.about
+        if source is not None:
+            monitor.n_rows = source.begin(begin, None if resumed is None else resumed["memory"])
+        if resumed is not None:
+            monitor.resume(resumed["record"])
+            if resumed["observer"] is not None:
+                observer.resume(resumed["observer"])
         trials.append(monitor)
-        monitor.stats = run(begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves)
+        keep = progress.keeper(
+            monitor, begin, (lambda: begin.rows.memory) if source is None else source.memory, observer
+        )
+        monitor.stats = run(
+            begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves,
+            collect if source is None else source.collect, keep,
+        )  # fmt: skip
+
+    def _resume(self, rows, resumed):
+        """What a trial goes on with that has left a checkpoint."""
+        model = resumed["model"]
+        if rows.source is None:
+            rows = self._view(model, rows, 0)[1]
+            rows.memory = resumed["memory"]
+        return Beginning(
+            rows, model, resumed["stats"], resumed["schedule"], resumed["moves"], resumed["record"]["about"]
+        )
 
     def _partial_fit(self, X, sample_weight):
         """Learn from one more block of a stream."""

@@ -64,8 +64,10 @@ def begin_fit(params, rows, rng, workers, fitted=None):
         initial = start.stats(rows, rng, workers)
         method = start.method
     schedule = make_schedule(params, rows, rng)
+    if rows.source is not None:
+        schedule = schedule.over(rows.source.plan)
     model.search = make_search(params, rng, schedule.step_rows)
-    if model.search is not None:
+    if model.search is not None and rows.source is None:
         rows.memory = CandidateLists(len(rows), model.search.size)
     if params.n_init > 1 and not schedule.has_bound:
         raise ValueError(
@@ -94,7 +96,7 @@ def assemble(params, rows, workers):
     family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
     check_columns(rows.X)
     if family.has_means:
-        rows = Rows(rows.X, rows.sample_weight, rows.mean())
+        rows = rows.shifted(rows.mean())
     data = data_gaussian(family, rows, workers)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     floor = make_floor(params, data, rows.mass)
@@ -154,7 +156,9 @@ def resume(params, fitted, rows):
     model.n_nonzero = kept_entries(params)
     stats = fitted.stats.copy()
     stats.scale(rows.mass / float(stats["mass"]))
-    return Rows(rows.X, rows.sample_weight, model.shift, model.dtype), model, stats
+    rows = rows.shifted(model.shift)
+    rows.dtype = model.dtype
+    return rows, model, stats
 
 
 def default_init_size(family, n_components):
@@ -211,14 +215,20 @@ def make_schedule(params, rows, rng):
     n_rows = len(rows)
     if params.learning_method == "batch":
         return Batch(n_rows)
-    size = params.batch_size
-    if size is None:
-        per_component = BATCH_ROWS_PER_COMPONENT
-        if params.learning_method == "online" and params.covariance_type in ("full", "zero_mean"):
-            per_component = max(per_component, rows.X.shape[1])
-        size = max(BATCH_ROWS, per_component * params.n_components)
-        if params.learning_method == "memoized":
-            size = max(size, -(-n_rows // MEMOIZED_BATCHES))
+    size = step_size(params, n_rows, rows.X.shape[1])
     if params.learning_method == "memoized":
         return Memoized(n_rows, size, rng)
     return Stochastic(n_rows, size, rng, params.learning_decay, params.learning_offset, rows.mass)
+
+
+def step_size(params, n_rows, n_features):
+    """Rows of a step."""
+    if params.learning_method == "batch":
+        return n_rows
+    if params.batch_size is not None:
+        return params.batch_size
+    per_component = BATCH_ROWS_PER_COMPONENT
+    if params.learning_method == "online" and params.covariance_type in ("full", "zero_mean"):
+        per_component = max(per_component, n_features)
+    size = max(BATCH_ROWS, per_component * params.n_components)
+    return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size

@@ -133,6 +133,9 @@ class MixtureModel:
         """What bounds are compared per unit of: rows."""
         return float(stats["mass"])
 
+    def forget(self):
+        """Nothing: what local steps read follows from the last global step."""
+
     def permute(self, order):
         """Components change their order; the next global step does the rest."""
         if self.search is not None:

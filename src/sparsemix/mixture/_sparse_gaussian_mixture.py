@@ -297,7 +297,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
         """Learn the mixture from all rows of ``X``.
 
         Parameters
@@ -308,6 +308,10 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row: a row of weight 2 counts as two rows.
+        checkpoint : path-like, default=None
+            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
+            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
+            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
 
         Returns
         -------
@@ -319,7 +323,7 @@ class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
             For rows with NaN or infinity, negative weights, fewer rows than components, or priors that are not
             positive definite. A model that was fitted before stays as it was.
         """
-        return self._fit(X, sample_weight)
+        return self._fit(X, sample_weight, checkpoint)
 
     def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn the mixture and return the component of each row.

@@ -27,9 +27,14 @@ FEW_COLUMNS = 0.25
 def data_gaussian(family, rows, workers):
     """All rows as one Gaussian of the family, which scales the default prior."""
     one = MixtureModel(family, None, 1, 1, rows.dtype, rows.shift)
-    everything = slice(0, len(rows))
+    moments = one_component if rows.source is None else rows.source.moments
+    return family.maximum_likelihood(moments(one, rows, workers), 0.0)
+
+
+def one_component(one, rows, workers):
+    """Statistics of all rows under a model of one component."""
     resp = SparseResponsibilities.from_labels(np.zeros(len(rows), dtype=np.int32))
-    return family.maximum_likelihood(collect_given(one, rows, everything, resp, workers), 0.0)
+    return collect_given(one, rows, slice(0, len(rows)), resp, workers)
 
 
 class Start:
@@ -99,7 +104,7 @@ class Start:
         for _ in range(self.n_init_iter):
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
         given = self.weights is not None or self.covariances is not None
-        if len(some) == len(rows) and self.model.posterior is not None and not given:
+        if some.mass == rows.mass and self.model.posterior is not None and not given:
             return collect_given(self.model, some, everything, resp, workers)
         return self._spread(*self._smoothed(some, everything, resp, workers), rows.mass)
 

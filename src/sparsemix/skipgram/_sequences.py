@@ -67,6 +67,7 @@ class Sequences:
     """
 
     dtype = np.dtype(np.int32)
+    source = None  # these documents stand for themselves
     first_row = 0  # number of the first of these documents in all the data, where they are a block of it
 
     def __init__(self, X, n_words, sample_weight=None, memory=None):

@@ -254,7 +254,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
         """Learn topics from all documents.
 
         Parameters
@@ -265,6 +265,10 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document, for "scvb0": the samplers count positions, which have no weights.
+        checkpoint : path-like, default=None
+            Folder of this fit alone, for "scvb0", to which its state is written after every pass. The same call goes on
+            from there after a crash, with the same bits as if it had never ended; other documents or parameters are
+            refused, but for ``max_iter``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
 
         Returns
         -------
@@ -277,7 +281,9 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             before stays as it was.
         """
         if self.inference == "scvb0":
-            return self._fit(X, sample_weight)
+            return self._fit(X, sample_weight, checkpoint)
+        if checkpoint is not None:
+            raise ValueError(f'inference="{self.inference}" has no checkpoints; use inference="scvb0"')
         if sample_weight is not None:
             raise ValueError(
                 f'inference="{self.inference}" counts positions and takes no sample_weight; use inference="scvb0", or '

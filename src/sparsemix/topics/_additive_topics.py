@@ -32,7 +32,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
         """Learn topics from all documents.
 
         Parameters
@@ -44,6 +44,10 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document: a document of weight 2 counts as two documents (not as one twice as long).
+        checkpoint : path-like, default=None
+            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
+            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
+            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
 
         Returns
         -------
@@ -55,7 +59,7 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
             For negative, NaN or infinite counts, with the document's row, and when no document has a token. A model
             that was fitted before stays as it was.
         """
-        return self._fit(X, sample_weight)
+        return self._fit(X, sample_weight, checkpoint)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
@@ -127,7 +131,10 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
         documents.memory = self._make_memory()
         model = self._make_model(documents.X.shape[1])
         stats = self._continued(model, documents) if warm else self._make_start(model, documents, rng, workers)
-        return Beginning(documents, model, stats, self._make_schedule(documents, rng, stats))
+        schedule = self._make_schedule(documents, rng, stats)
+        if documents.source is not None:
+            schedule = schedule.over(documents.source.plan)
+        return Beginning(documents, model, stats, schedule)
 
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
         return self._make_memory()  # tiles are known by the numbers of their rows

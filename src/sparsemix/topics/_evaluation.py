@@ -7,6 +7,7 @@ import numpy as np
 from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.progress import fingerprint
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._additive_topics import AdditiveTopics
 
@@ -90,6 +91,14 @@ class Evaluation:
         monitor.converged = self.waited >= self.estimator.n_iter_no_change
         return monitor.converged
 
+    def state(self):
+        """What a fit that goes on elsewhere takes up in ``resume``."""
+        return {name: getattr(self, name) for name in ("best", "best_value", "reference", "previous", "waited")}
+
+    def resume(self, state):
+        """Go on from there."""
+        vars(self).update(state)
+
     def restore(self, monitor, workers):
         """Give the monitor the best topics, where they are not the last ones."""
         if self.best is None:
@@ -124,7 +133,7 @@ class EvaluatedTopics(AdditiveTopics):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, validation_data=None):  # noqa: ARG002
+    def fit(self, X, y=None, sample_weight=None, validation_data=None, checkpoint=None):  # noqa: ARG002
         """Learn topics from all documents, or all but those that are set aside for evaluation.
 
         Parameters
@@ -138,6 +147,10 @@ class EvaluatedTopics(AdditiveTopics):
             Weight of each document: a document of weight 2 counts as two documents (not as one twice as long).
         validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
             Documents for ``evaluate_every`` and ``early_stopping``. None sets a tenth of X aside, at most 500.
+        checkpoint : path-like, default=None
+            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
+            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
+            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
 
         Returns
         -------
@@ -151,19 +164,25 @@ class EvaluatedTopics(AdditiveTopics):
         """
         self._validation_data = validation_data
         try:
-            return self._fit(X, sample_weight)
+            return self._fit(X, sample_weight, checkpoint)
         finally:
             vars(self).pop("_validation_data", None)
 
-    def _trial(self, trials, rows, rng, workers, warm, observer, started):
+    def _fingerprints(self, rows):
+        prints = super()._fingerprints(rows)
+        if self._validation_data is not None:
+            prints.append(fingerprint(check_counts(self, self._validation_data, reset=False)))
+        return prints
+
+    def _trial(self, trials, rows, rng, workers, warm, observer, started, progress):
         every = max(self.evaluate_every, int(self.early_stopping))
         if every <= 0:
-            super()._trial(trials, rows, rng, workers, warm, observer, started)
+            super()._trial(trials, rows, rng, workers, warm, observer, started, progress)
             return
         if self._validation_data is None:
             rows, held_out = set_aside(rows, rng, self._table_dtype)
         else:
             held_out = check_counts(self, self._validation_data, reset=False)
         evaluation = Evaluation(self, observer, held_out, rows.X, every)
-        super()._trial(trials, rows, rng, workers, warm, evaluation, started)
+        super()._trial(trials, rows, rng, workers, warm, evaluation, started, progress)
         evaluation.restore(trials[-1], workers)

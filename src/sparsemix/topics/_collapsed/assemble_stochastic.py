@@ -74,7 +74,9 @@ def make_start(params, model, documents, rng, workers):
 
 def batch_size(params, documents, n_tokens):
     """Documents of a batch, or of a minibatch."""
-    n = len(documents)
+    n = documents.n_rows
+    if documents.source is not None and documents.source.plan is not None:
+        return documents.source.plan.step_rows
     if params.batch_size is not None:
         return params.batch_size
     if params.learning_method == "memoized":

@@ -164,6 +164,10 @@ class StochasticCollapsedModel:
         out._choose_sampler()
         return out
 
+    def forget(self):
+        """Tables of words, which later counts would not give again."""
+        self.later_sampler.forget()
+
     def lower_bound(self, stats):  # noqa: ARG002
         """There is none."""
         return np.nan

@@ -49,14 +49,22 @@ def make_schedule(params, documents, rng, initial):
     n = len(documents)
     if params.learning_method == "batch":
         return Batch(n)
-    size = params.batch_size
-    if size is None:
-        memoized = params.learning_method == "memoized"
-        size = max(BATCH_DOCUMENTS, -(-n // MEMOIZED_BATCHES)) if memoized else online_size(n)
+    size = step_size(params, n)
     if params.learning_method == "memoized":
         _start.trim(initial, TopicModel.smallest_count)
         return Memoized(n, size, rng)
     return Stochastic(n, size, rng, params.learning_decay, params.learning_offset, documents.mass)
+
+
+def step_size(params, n_documents):
+    """Documents of a step."""
+    if params.learning_method == "batch":
+        return n_documents
+    if params.batch_size is not None:
+        return params.batch_size
+    if params.learning_method == "memoized":
+        return max(BATCH_DOCUMENTS, -(-n_documents // MEMOIZED_BATCHES))
+    return online_size(n_documents)
 
 
 def online_size(n_documents):

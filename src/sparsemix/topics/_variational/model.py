@@ -333,6 +333,9 @@ class TopicModel:
         topics = log_evidence_of_words(stats, self.topic_word_prior)
         return documents + float(stats["alloc"]) + float(stats["entropy"]) + topics
 
+    def forget(self):
+        """Nothing: the table follows from the last global step."""
+
     def permute(self, order):
         """Topics change their order; the next global step does the rest."""
         self.doc_topic_prior = self.doc_topic_prior[order]

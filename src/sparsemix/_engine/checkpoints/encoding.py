@@ -1,0 +1,148 @@
+"""Objects as JSON and arrays, and back: no pickle, so that reading a file runs nobody's code.
+
+Known are numbers, texts, lists, tuples, dictionaries, arrays, sparse arrays, generators of random numbers, and objects,
+functions and methods of this package, by name. What several objects share they share again when it is read.
+"""
+
+import types
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+from scipy import sparse
+
+PACKAGE = __package__.partition(".")[0]
+
+
+class Encoder:
+    """Turns objects into JSON; arrays are handed to ``keep(array)``, which returns their number."""
+
+    def __init__(self, keep):
+        self._keep = keep
+        self._numbers = {}
+        self._alive = []  # an id is an object's as long as that lives
+
+    def encode(self, value):
+        """JSON of a value."""
+        if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+            return value
+        if isinstance(value, list):
+            return [self.encode(item) for item in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.encode(item) for item in value]}
+        if isinstance(value, dict):
+            return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
+        if isinstance(value, np.generic):
+            return {"scalar": self._keep(np.asarray(value))}
+        if isinstance(value, types.FunctionType):
+            return {"function": named(value)}
+        if isinstance(value, types.MethodType):
+            return {"method": [self.encode(value.__self__), value.__name__]}
+        if id(value) in self._numbers:
+            return {"same": self._numbers[id(value)]}
+        number = self._numbers[id(value)] = len(self._numbers)
+        self._alive.append(value)
+        return {"number": number} | self._encode_object(value)
+
+    def _encode_object(self, value):
+        if isinstance(value, np.ndarray):
+            return {"array": self._keep(value)}
+        if sparse.issparse(value):
+            parts = value.tocsr()
+            return {"csr": [self.encode(part) for part in (parts.data, parts.indices, parts.indptr, value.shape)]}
+        if isinstance(value, np.random.Generator):
+            return {"generator": self.encode(value.bit_generator.state)}
+        if isinstance(value, partial):
+            return {"partial": [self.encode(part) for part in (value.func, value.args, value.keywords)]}
+        return {"object": named(type(value)), "state": self.encode(dict(value.__getstate__() or {}))}
+
+
+class Decoder:
+    """The way back; ``arrays[number]`` are what the encoder handed over."""
+
+    def __init__(self, arrays):
+        self._arrays = arrays
+        self._values = {}
+
+    def decode(self, code):
+        """The value of some JSON."""
+        if isinstance(code, list):
+            return [self.decode(item) for item in code]
+        if not isinstance(code, dict):
+            return code
+        if "same" in code:
+            return self._values[code["same"]]
+        number = code.get("number")
+        kind = next(key for key in code if key not in ("number", "state"))
+        if kind == "object":
+            return self._object(number, code)
+        value = getattr(self, f"_{kind}")(code[kind])
+        if number is not None:
+            self._values[number] = value
+        return value
+
+    def _object(self, number, code):
+        cls = found(code["object"])
+        value = self._values[number] = cls.__new__(cls)
+        state = self.decode(code["state"])
+        if hasattr(cls, "__setstate__"):
+            value.__setstate__(state)
+        else:
+            vars(value).update(state)
+        return value
+
+    def _tuple(self, items):
+        return tuple(self.decode(items))
+
+    def _dict(self, pairs):
+        return {self.decode(key): self.decode(item) for key, item in pairs}
+
+    def _dtype(self, name):
+        return np.dtype(name)
+
+    def _scalar(self, number):
+        return self._arrays[number][()]
+
+    def _function(self, name):
+        return found(name)
+
+    def _method(self, parts):
+        return getattr(self.decode(parts[0]), parts[1])
+
+    def _array(self, number):
+        return self._arrays[number]
+
+    def _csr(self, parts):
+        *arrays, shape = self.decode(parts)
+        return sparse.csr_array(tuple(arrays), shape=shape)
+
+    def _generator(self, code):
+        state = self.decode(code)
+        bits = getattr(np.random, state["bit_generator"])()
+        bits.state = state
+        return np.random.Generator(bits)
+
+    def _partial(self, parts):
+        function, args, keywords = self.decode(parts)
+        return partial(function, *args, **keywords)
+
+
+def named(value):
+    """Module and name of a class or function of this package."""
+    name = f"{value.__module__}:{value.__qualname__}"
+    if value.__module__.split(".")[0] != PACKAGE or "<" in name:
+        raise TypeError(f"{name} is not of {PACKAGE} and has no place in a checkpoint")
+    return name
+
+
+def found(name):
+    """The class or function of such a name; nobody else's."""
+    module, _, path = name.partition(":")
+    if module.split(".")[0] != PACKAGE:
+        raise ValueError(f"{name} is not of {PACKAGE}; a checkpoint holds nothing else")
+    value = import_module(module)
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value

@@ -1,0 +1,203 @@
+"""The folder of a fit's checkpoints: written whole or not at all, read with every byte checked.
+
+A checkpoint is a folder with ``meta.json`` and ``arrays.bin``. It is written under another name, flushed to the disk
+and then renamed, so that a process may die at any moment. The last two are kept.
+"""
+
+import json
+import os
+import re
+import shutil
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
+from sparsemix._version import __version__
+
+FORMAT = 1
+KEPT = 2
+WRITING = ".writing"
+# Bytes that a checksum is taken of at once.
+PIECE = 1 << 24
+
+
+class CheckpointFolder:
+    """Checkpoints of one fit.
+
+    Parameters
+    ----------
+    path : path-like
+    identity : dict of str to str or list
+        What a fit has to have in common with one that it goes on from; the names are for messages.
+    every : int
+        Passes from one checkpoint to the next.
+    resume : {"auto", True, False}
+        Go on where there is a checkpoint; insist on one; or begin anew and remove what is there.
+    """
+
+    def __init__(self, path, identity, every=1, resume="auto"):
+        self.path, self.identity, self.every = Path(path), identity, every
+        self._check_folder()
+        found = self._numbers()
+        if resume is True and not found:
+            raise FileNotFoundError(f"there is no checkpoint in {self.path}; give resume='auto' to begin one")
+        if resume is False:
+            for number in found:
+                shutil.rmtree(self._of(number))
+
+    def _check_folder(self):
+        """Make the folder, or refuse one that is somebody else's."""
+        if self.path.exists() and not self.path.is_dir():
+            raise NotADirectoryError(f"checkpoint={str(self.path)!r} is a file; give a folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        for entry in sorted(self.path.iterdir()):
+            if entry.name.startswith(WRITING):  # of a process that died
+                shutil.rmtree(entry)
+            elif not re.fullmatch(r"\d{6,}", entry.name):
+                raise ValueError(
+                    f"{self.path} holds {entry.name!r}, which is no checkpoint; give a folder of its own to every fit"
+                )
+
+    def _numbers(self):
+        return sorted(int(entry.name) for entry in self.path.iterdir() if entry.name.isdigit())
+
+    def _of(self, number):
+        return self.path / f"{number:06d}"
+
+    # -- reading
+
+    def load(self):
+        """State of the last whole checkpoint; None where there is none."""
+        numbers = self._numbers()
+        for number in reversed(numbers):
+            try:
+                meta, buffer = read(self._of(number))
+            except Torn as error:
+                if number == numbers[0]:
+                    raise ValueError(f"{error}, and there is none before; give another folder to begin anew") from error
+                warnings.warn(f"{error}; the one before is taken", UserWarning, stacklevel=2)
+                continue
+            self._check_identity(meta, number)
+            arrays = [array_of(buffer, place) for place in meta["arrays"]]
+            return Decoder(arrays).decode(meta["state"])
+        return None
+
+    def _check_identity(self, meta, number):
+        if meta["format"] != FORMAT:
+            raise ValueError(
+                f"checkpoint {self._of(number)} has format {meta['format']} of sparsemix {meta['version']}, and this "
+                f"one reads format {FORMAT}; go on with that version, or begin in another folder"
+            )
+        theirs = meta["identity"]
+        for name in sorted(theirs.keys() | self.identity.keys()):
+            if theirs.get(name) != self.identity.get(name):
+                raise ValueError(
+                    f"checkpoint {self._of(number)} is of another fit: {name} was {short(theirs.get(name))} and is "
+                    f"{short(self.identity.get(name))}; give what it was, or another folder"
+                )
+
+    # -- writing
+
+    def save(self, number, state):
+        """Write a checkpoint and remove those that are older than the one before."""
+        temporary = self.path / f"{WRITING}-{number:06d}"
+        try:
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            self._write(temporary, state)
+            shutil.rmtree(self._of(number), ignore_errors=True)
+            temporary.rename(self._of(number))
+            flush(self.path)
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise OSError(
+                error.errno,
+                f"checkpoint {number} could not be written to {self.path} ({error.strerror}); make room and call "
+                "again, which goes on from the last one that is whole",
+            ) from error
+        for old in self._numbers()[:-KEPT]:
+            shutil.rmtree(self._of(old))
+
+    def _write(self, folder, state):
+        places, crc, size = [], 0, 0
+        with (folder / "arrays.bin").open("wb") as file:
+
+            def keep(array):
+                nonlocal crc, size
+                order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+                data = np.ascontiguousarray(array.T if order == "F" else array)
+                raw = memoryview(data.reshape(-1).view(np.uint8)) if data.size else b""
+                file.write(raw)
+                places.append([array.dtype.str, list(array.shape), order, size])
+                crc, size = checksum(raw, crc), size + len(raw)
+                return len(places) - 1
+
+            code = Encoder(keep).encode(state)
+            file.flush()
+            os.fsync(file.fileno())
+        meta = {"format": FORMAT, "version": __version__, "identity": self.identity, "size": size, "crc": crc}
+        meta |= {"arrays": places, "state": code}
+        with (folder / "meta.json").open("w", encoding="utf-8") as file:
+            text = json.dumps(meta)
+            file.write(f"{zlib.crc32(text.encode()):08x}\n{text}")
+            file.flush()
+            os.fsync(file.fileno())
+        flush(folder)
+
+
+class Torn(Exception):  # noqa: N818
+    """A checkpoint of which a part is missing or was changed."""
+
+
+def read(folder):
+    """Description and bytes of a checkpoint, checked."""
+    try:
+        crc, _, text = (folder / "meta.json").read_text(encoding="utf-8").partition("\n")
+        if crc != f"{zlib.crc32(text.encode()):08x}":
+            raise Torn(f"checkpoint {folder} is damaged: the checksum of meta.json is wrong")
+        meta = json.loads(text)
+        buffer = np.fromfile(folder / "arrays.bin", dtype=np.uint8)
+    except (OSError, ValueError) as error:
+        raise Torn(f"checkpoint {folder} cannot be read ({error})") from error
+    if len(buffer) != meta["size"]:
+        raise Torn(f"checkpoint {folder} is torn: arrays.bin has {len(buffer)} bytes of {meta['size']}")
+    if checksum(memoryview(buffer)) != meta["crc"]:
+        raise Torn(f"checkpoint {folder} is damaged: the checksum of arrays.bin is wrong")
+    return meta, buffer
+
+
+def array_of(buffer, place):
+    """An array of its own from the bytes of all."""
+    dtype, shape, order, start = place
+    dtype = np.dtype(dtype)
+    stop = start + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    flat = buffer[start:stop].copy().view(dtype)
+    return flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
+
+
+def checksum(raw, crc=0):
+    """CRC-32 of bytes, which go on from others."""
+    for start in range(0, len(raw), PIECE):
+        crc = zlib.crc32(raw[start : start + PIECE], crc)
+    return crc
+
+
+def flush(folder):
+    """Names in a folder reach the disk, where the system has such a call."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def short(value):
+    """A value in a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,97 @@
+"""Rows that stand for all: some of them, chosen by a hash of their numbers, and what is known of the others."""
+
+import numpy as np
+
+from sparsemix._engine.blocks import Rows, spans
+from sparsemix._engine.documents import Documents
+
+# Row numbers that are hashed at once.
+NUMBERS = 1 << 20
+
+
+class SampledRows(Rows):
+    """Rows of a sample; mass and mean are those of all rows.
+
+    Parameters
+    ----------
+    X, sample_weight
+        Of the sample.
+    source : object
+        Visits the blocks that the sample is from; its ``moments(model)`` are the statistics of all rows under a model
+        of one component, its ``plan`` says which blocks make a step.
+    mass : float
+    mean : ndarray of shape (D,)
+    """
+
+    def __init__(self, X, sample_weight, source, mass, mean):
+        super().__init__(X, sample_weight)
+        self.source = source
+        self._mass, self._mean = mass, mean
+
+    @property
+    def mass(self):
+        """Of all rows."""
+        return self._mass
+
+    def mean(self):
+        """Of all rows."""
+        return self._mean
+
+
+class SampledDocuments(Documents):
+    """Documents of a sample; totals are those of all documents.
+
+    Parameters
+    ----------
+    X, sample_weight, dtype
+        Of the sample.
+    source : object
+        Visits the blocks that the sample is from.
+    n_rows : int
+    mass, entries : float
+        Of all documents: their weight, and stored entries of one on average.
+    totals : ndarray of shape (V,)
+        Weighted tokens of each word.
+    """
+
+    def __init__(self, X, sample_weight, dtype, source, n_rows, mass, entries, totals):
+        super().__init__(X, sample_weight, dtype)
+        self.source, self.n_rows = source, n_rows
+        self._mass, self._entries, self._totals = mass, entries, totals
+
+    @property
+    def mass(self):
+        """Of all documents."""
+        return self._mass
+
+    @property
+    def entries(self):
+        """Of all documents."""
+        return self._entries
+
+    def word_totals(self):
+        """Of all documents."""
+        return self._totals
+
+
+def chosen_rows(n_rows, size, seed):
+    """The ``size`` rows whose numbers have the smallest hashes, increasing; all where there are not so many."""
+    if size >= n_rows:
+        return np.arange(n_rows)
+    best, rows = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    for start, stop in spans(n_rows, NUMBERS):
+        numbers = np.arange(start, stop, dtype=np.int64)
+        best, rows = np.concatenate([best, hashed(numbers, seed)]), np.concatenate([rows, numbers])
+        if len(best) > size:
+            kept = np.argpartition(best, size - 1)[:size]
+            best, rows = best[kept], rows[kept]
+    return np.sort(rows)
+
+
+def hashed(numbers, seed):
+    """SplitMix64 of row numbers under a seed; no two rows have the same."""
+    with np.errstate(over="ignore"):
+        z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

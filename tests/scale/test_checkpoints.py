@@ -1,0 +1,285 @@
+"""Fits that go on from a checkpoint: the same bits as if they had never ended, and nothing of anybody else's taken."""
+
+import errno
+import json
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from estimator_cases import over, with_methods
+from fitted import assert_same_bits, few_passes
+
+from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
+from sparsemix._engine.checkpoints import folder as folders
+from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
+from sparsemix.datasets import make_skip_gram
+from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
+
+pytestmark = few_passes
+ADDITIVE = with_methods("update_from_stats")
+K, V = 5, 40
+X = np.random.default_rng(0).poisson(0.4, (150, V))
+ROWS = np.random.default_rng(0).normal(size=(400, 3)) + 4 * np.random.default_rng(1).integers(0, 3, (400, 1))
+
+
+class Killed(Exception):  # noqa: N818
+    pass
+
+
+def killed_after(n, monkeypatch):
+    """The process dies after its n-th checkpoint: nothing of it lives on but the folder."""
+    original = folders.CheckpointFolder.save
+
+    def save(self, number, state):
+        original(self, number, state)
+        if number == n:
+            raise Killed
+
+    monkeypatch.setattr(folders.CheckpointFolder, "save", save)
+    return lambda: monkeypatch.setattr(folders.CheckpointFolder, "save", original)
+
+
+def killed_and_resumed(make, rows, folder, n, monkeypatch):
+    revive = killed_after(n, monkeypatch)
+    with pytest.raises(Killed):
+        make().fit(rows, checkpoint=folder)
+    revive()
+    return make().fit(rows, checkpoint=folder)
+
+
+@over(ADDITIVE)
+def test_a_fit_goes_on_to_the_same_bits(case, tmp_path, monkeypatch):
+    rows = case.data.rows
+    whole = case.passes(4).fit(rows)
+    assert_same_bits(whole, case.passes(4).fit(rows, checkpoint=tmp_path / "never killed"), rows)
+    for n in (1, 3):
+        again = killed_and_resumed(lambda: case.passes(4), rows, tmp_path / str(n), n, monkeypatch)
+        assert_same_bits(whole, again, rows)
+        assert again.n_iter_ == len(again.history_) == 4
+        assert again.n_samples_seen_ == whole.n_samples_seen_
+
+
+def test_words_in_their_order_go_on_too(tmp_path, monkeypatch):
+    words = make_skip_gram(30, n_features=12, n_components=3, doc_length=8, random_state=0)[0]
+    for sampler in ("dense", "mhw"):
+
+        def make(sampler=sampler):
+            return SkipGramTopicModel(3, sampler=sampler, random_state=0, max_iter=4)
+
+        again = killed_and_resumed(make, words, tmp_path / sampler, 2, monkeypatch)
+        np.testing.assert_array_equal(make().fit(words).components_, again.components_)
+    with pytest.raises(ValueError, match="has no checkpoints"):
+        SkipGramTopicModel(3, inference="gibbs").fit(words, checkpoint=tmp_path / "gibbs")
+
+
+SETTINGS = {
+    "old tables": SparseSCVB0LDA(K, sampler="mhw", max_table_age=10, n_start_samples=0, batch_size=10, max_iter=5),
+    "early stopping": SparseSCVB0LDA(K, early_stopping=True, n_iter_no_change=3, max_iter=12),
+    "starts": SparseGaussianMixture(3, n_init=3, max_iter=4, tol=0.0),
+    "sticks": SparseGaussianMixture(6, weight_concentration_prior_type="dirichlet_process", max_iter=5, tol=0.0),
+    "lists": SparseGaussianMixture(12, candidates=3, n_nonzero=2, max_iter=5, tol=0.0, batch_size=100),
+    "tied": SparseGaussianMixture(3, covariance_type="tied", inference="em", max_iter=5, tol=0.0),
+    "packed": SparseLDA(430, n_nonzero=2, init_params="random", max_iter=4, tol=0.0),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_every_kind_of_state_is_kept(name, n, tmp_path, monkeypatch):
+    def make():
+        return pickle.loads(pickle.dumps(SETTINGS[name])).set_params(random_state=np.random.RandomState(3))
+
+    rows = ROWS if isinstance(SETTINGS[name], SparseGaussianMixture) else X
+    whole, again = make().fit(rows), killed_and_resumed(make, rows, tmp_path, n, monkeypatch)
+    assert_same_bits(whole, again, rows)
+    assert getattr(whole, "best_iter_", None) == getattr(again, "best_iter_", None)
+
+
+def test_old_tables_live_from_step_to_step():
+    """Else the setting above would try nothing."""
+    ages = []
+    original = WalkerSampler.prepare
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WalkerSampler, "prepare", lambda self, *args: ages.append(self._age) or original(self, *args))
+        SETTINGS["old tables"].fit(X)
+    assert max(age for age in ages if age < 10) > 2
+
+
+def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
+    def make(**params):
+        params = {"max_iter": 3, "tol": 0.0, "random_state": 0} | params
+        return SparseLDA(K, n_nonzero=2, **params)
+
+    whole = make().fit(X, checkpoint=tmp_path)
+    monkeypatch.setattr(SparseLDA, "_begin_fit", None)  # neither a start nor a pass
+    assert_same_bits(whole, make(n_jobs=2).fit(X, checkpoint=tmp_path), X)
+    more = make(max_iter=6).fit(X, checkpoint=tmp_path)
+    assert more.n_iter_ == 6
+    assert more.lower_bound_ > whole.lower_bound_
+    monkeypatch.undo()
+    assert_same_bits(make(max_iter=6).fit(X), more, X)
+
+
+def test_two_checkpoints_are_kept(tmp_path):
+    SparseLDA(K, max_iter=5, tol=0.0, random_state=0).fit(X, checkpoint=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000004", "000005"]
+    assert sorted(path.name for path in (tmp_path / "000005").iterdir()) == ["arrays.bin", "meta.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_nonzero": 3}, "parameter n_nonzero was '2' and is '3'"),
+        ({"random_state": 1}, "parameter random_state"),
+        ({"init_params": np.ones((K, V))}, "parameter init_params was"),
+    ],
+)
+def test_another_fits_checkpoint_is_refused(change, message, tmp_path):
+    est = SparseLDA(K, n_nonzero=2, max_iter=2, random_state=0).fit(X, checkpoint=tmp_path)
+    before = est.components_.copy()
+    with pytest.raises(ValueError, match=message):
+        est.set_params(**change).fit(X, checkpoint=tmp_path)
+    np.testing.assert_array_equal(est.components_, before)
+
+
+def test_other_data_and_another_class_are_refused(tmp_path):
+    est = SparseLDA(K, max_iter=2, random_state=0).fit(X, checkpoint=tmp_path)
+    for call in ({"X": X + 1}, {"X": X, "sample_weight": np.full(len(X), 2.0)}, {"X": X[:-1]}):
+        with pytest.raises(ValueError, match="is of another fit: data was"):
+            est.fit(**call, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="is of another fit: estimator was 'SparseLDA' and is 'SparseSCVB0LDA'"):
+        SparseSCVB0LDA(K, random_state=0).fit(X, checkpoint=tmp_path)
+
+
+def test_another_format_or_instruction_set_is_refused(tmp_path, monkeypatch):
+    est = SparseLDA(K, max_iter=2, random_state=0).fit(X, checkpoint=tmp_path)
+    monkeypatch.setattr(folders, "FORMAT", 2)
+    with pytest.raises(ValueError, match="has format 1 of sparsemix"):
+        est.fit(X, checkpoint=tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr("sparsemix._estimator.progress._simd.instruction_set", lambda: "abacus")
+    with pytest.raises(ValueError, match=r"instruction set was .* and is 'abacus'"):
+        est.fit(X, checkpoint=tmp_path)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["meta.json", "arrays.bin"])
+@pytest.mark.parametrize("spoil", [cut, flip, lambda path: path.unlink()])
+def test_torn_checkpoints_are_named_and_the_one_before_is_taken(name, spoil, tmp_path):
+    est = SparseLDA(K, max_iter=4, tol=0.0, random_state=0)
+    whole = est.fit(X, checkpoint=tmp_path).components_.copy()
+    spoil(tmp_path / "000004" / name)
+    with pytest.warns(UserWarning, match=r"000004 (is torn|is damaged|cannot be read).*the one before is taken"):
+        est.fit(X, checkpoint=tmp_path)
+    np.testing.assert_array_equal(est.components_, whole)
+
+
+def test_without_a_whole_one_nothing_is_begun_anew(tmp_path):
+    est = SparseLDA(K, max_iter=2, random_state=0).fit(X, checkpoint=tmp_path)
+    for number in ("000001", "000002"):
+        cut(tmp_path / number / "arrays.bin")
+    message = "000001 is torn.*and there is none before; give another folder"
+    with pytest.warns(UserWarning, match="000002 is torn"), pytest.raises(ValueError, match=message):
+        est.fit(X, checkpoint=tmp_path)
+
+
+def test_foreign_folders_are_refused(tmp_path):
+    est = SparseLDA(K, max_iter=1, random_state=0)
+    (tmp_path / "thesis.tex").write_text("all of it")
+    with pytest.raises(ValueError, match=r"holds 'thesis.tex', which is no checkpoint; give a folder of its own"):
+        est.fit(X, checkpoint=tmp_path)
+    with pytest.raises(NotADirectoryError, match="is a file; give a folder"):
+        est.fit(X, checkpoint=tmp_path / "thesis.tex")
+    assert (tmp_path / "thesis.tex").read_text() == "all of it"
+
+
+def test_a_full_disk_is_named_and_nothing_learned_is_lost(tmp_path, monkeypatch):
+    original, calls = folders.CheckpointFolder._write, []
+
+    def write(self, folder, state):
+        calls.append(folder)
+        original(self, folder, state)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(folders.CheckpointFolder, "_write", write)
+    est = SparseLDA(K, max_iter=5, tol=0.0, random_state=0)
+    with pytest.raises(OSError, match=r"checkpoint 3 could not be written to .*No space left.*make room"):
+        est.fit(X, checkpoint=tmp_path)
+    assert est.n_iter_ == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000001", "000002"]
+    monkeypatch.undo()
+    again = SparseLDA(K, max_iter=5, tol=0.0, random_state=0)
+    assert_same_bits(again.fit(X), again.fit(X, checkpoint=tmp_path), X)
+
+
+def test_what_a_dead_process_was_writing_is_swept(tmp_path):
+    est = SparseLDA(K, max_iter=2, random_state=0)
+    whole = est.fit(X, checkpoint=tmp_path).components_.copy()
+    shutil.copytree(tmp_path / "000002", tmp_path / ".writing-000003")
+    cut(tmp_path / ".writing-000003" / "meta.json")
+    np.testing.assert_array_equal(est.fit(X, checkpoint=tmp_path).components_, whole)
+    assert not (tmp_path / ".writing-000003").exists()
+
+
+def test_resume_may_be_insisted_on_or_declined(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint in"):
+        folders.CheckpointFolder(tmp_path, {}, resume=True)
+    folders.CheckpointFolder(tmp_path, {}).save(1, {"a": 1})
+    assert folders.CheckpointFolder(tmp_path, {}, resume=True).load() == {"a": 1}
+    assert folders.CheckpointFolder(tmp_path, {}, resume=False).load() is None
+
+
+# -- encoding
+
+
+def round_trip(value):
+    kept = []
+    code = Encoder(lambda array: kept.append(array.copy(order="K")) or len(kept) - 1).encode(value)
+    return Decoder(kept).decode(json.loads(json.dumps(code)))
+
+
+def test_values_come_back_as_they_were():
+    rng = np.random.default_rng(3)
+    rng.random(5)
+    shared = np.arange(6.0).reshape(2, 3)
+    value = {
+        "numbers": [1, 2**80, 0.1, float("inf"), True, None, "text", np.float32(0.1), np.int64(3)],
+        "tuple": (1, (2, 3)),
+        (1, 2): {3: shared},
+        "arrays": [shared, np.asfortranarray(shared), np.zeros(()), np.empty((0, 3), dtype=np.int16), shared[:, ::2]],
+        "dtype": np.dtype("float32"),
+        "rng": rng,
+    }
+    again = round_trip(value)
+    assert again["numbers"] == value["numbers"]
+    assert [type(x) for x in again["numbers"]] == [type(x) for x in value["numbers"]]
+    assert again["tuple"] == value["tuple"]
+    assert again[1, 2][3] is again["arrays"][0]  # what was shared is shared
+    for new, old in zip(again["arrays"], value["arrays"], strict=True):
+        np.testing.assert_array_equal(new, old)
+        assert (new.dtype, new.shape) == (old.dtype, old.shape)
+    assert again["arrays"][1].flags.f_contiguous
+    assert again["dtype"] == value["dtype"]
+    np.testing.assert_array_equal(again["rng"].random(9), rng.random(9))
+
+
+def test_nobody_elses_code_is_written_or_run():
+    with pytest.raises(TypeError, match="is not of sparsemix and has no place in a checkpoint"):
+        round_trip(shutil.rmtree)
+    with pytest.raises(TypeError, match="is not of sparsemix"):
+        round_trip(lambda: 0)
+    with pytest.raises(ValueError, match="os:system is not of sparsemix"):
+        Decoder([]).decode({"function": "os:system"})
+    with pytest.raises(ValueError, match="is not of sparsemix"):
+        Decoder([]).decode({"number": 0, "object": "subprocess:Popen", "state": {"dict": []}})
