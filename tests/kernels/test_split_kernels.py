@@ -13,7 +13,7 @@ from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors import _simd
 
 BLOCK = 128
-LANES = {"baseline": 2, "x86-64-v3": 4, "x86-64-v4": 8}
+LANES = {"baseline": max(1, _simd.BASELINE_BYTES // 8), "x86-64-v3": 4, "x86-64-v4": 8}
 
 
 @pytest.fixture(params=_simd.INSTRUCTION_SETS)

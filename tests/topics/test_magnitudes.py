@@ -6,6 +6,7 @@ from scipy import sparse
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 from sparsemix.metrics import document_completion, split_by_token
+from sparsemix.topics._collapsed.gibbs_sampler import DENSE_SUMS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the fit did not converge")
 
@@ -69,3 +70,15 @@ def test_lists_of_tokens_are_bounded():
     for call in (split_by_token, lambda data: document_completion(np.ones((2, 12)), data, split="token")):
         with pytest.raises(ValueError, match=r"count 100000000.0 in row 7.*by type"):
             call(with_count(1e8))
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "dense", "mhw"])
+@pytest.mark.parametrize("n_components", [4, DENSE_SUMS + 1])
+@pytest.mark.parametrize("count", [1e12, 1e24])
+def test_huge_counts_are_sampled_in_little_time(sampler, n_components, count):
+    """Numbers of draws and of tokens seen that are beyond integers; a list of them would fill the memory."""
+    data = with_count(count)
+    params = {"sampler": sampler, "n_start_samples": 0, "init_params": "uniform", "learning_method": "online"}
+    est = SparseSCVB0LDA(n_components, max_iter=2, random_state=0, **params).fit(data)
+    assert np.isfinite(est.components_).all()
+    np.testing.assert_allclose(est._fitted.stats["count"].sum(), data.sum(), rtol=1e-3)

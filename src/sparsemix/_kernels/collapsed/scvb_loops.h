@@ -107,7 +107,7 @@ TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
     ptrdiff_t u, k;
     for (u = 0; u < d->n_types; u++) {
         const double c = d->counts[u];
-        const ptrdiff_t at = (ptrdiff_t)seen < d->s.n_rates ? (ptrdiff_t)seen : d->s.n_rates - 1;
+        const ptrdiff_t at = seen < d->s.n_rates ? (ptrdiff_t)seen : d->s.n_rates - 1;
         const double keep = c == 1.0 ? 1.0 - d->s.rates[at] : pow(1.0 - d->s.rates[at], c);
         const REAL *row = d->table + (ptrdiff_t)d->types[u] * d->s.n_components;
         const REAL scale = 1 / SPARSEMIX_NAME(weigh)(d, row, NULL, 0), add = (REAL)((1.0 - keep) * d->length);

@@ -134,6 +134,9 @@ TARGET static void SPARSEMIX_NAME(split_rows)(
     }
 }
 
+/* Draws of the fixed part for each topic, beyond which more say nothing new; counts may be as large as 1e25. */
+#define MOST_DRAWS 64.0
+
 /* The same for very many topics, sparse: lengths[i] topics and values of each word, one word after the other; returns
  * how many there are. The fixed part is drawn and not spread over all topics: at even distances of one random number,
  * ``n_even`` topics for each token that it holds. ``row`` is zero and stays so; a bit of ``touched`` is 64 topics. */
@@ -150,7 +153,8 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
         const int64_t begin = starts[words[i]], end = starts[words[i] + 1], before = n;
         const REAL all = d->blocks[(words[i] + (ptrdiff_t)1) * d->s->n_blocks - 1];
         const REAL mass = SPARSEMIX_NAME(sum_shares)(entries, begin, end, d->shares, weights) * all;
-        const int64_t n_draws = 1 + (int64_t)(mass * n_even);
+        const double draws = (double)mass * n_even, most = MOST_DRAWS * (double)d->s->n_components;
+        const int64_t n_draws = 1 + (int64_t)(draws < most ? draws : most);
         const double offset = sparsemix_uniform(sparsemix_bits(d->key, (uint64_t)words[i]));
         SPARSEMIX_NAME(add_records)(entries, begin, end, behind, records, weights, row);
         for (at = begin; at < end; at++) {
@@ -181,3 +185,5 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
     }
     *n_values = n;
 }
+
+#undef MOST_DRAWS

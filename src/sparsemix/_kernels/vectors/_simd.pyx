@@ -5,9 +5,12 @@ import numpy as np
 
 cdef extern from "vectors/simd.h" nogil:
     int sparsemix_best_instruction_set()
+    int SPARSEMIX_BASELINE_BYTES
 
 
 INSTRUCTION_SETS = ("baseline", "x86-64-v3", "x86-64-v4")
+# Of the vectors of "baseline"; 0 where the compiler has none.
+BASELINE_BYTES = SPARSEMIX_BASELINE_BYTES
 cdef int best = sparsemix_best_instruction_set()
 cdef int chosen = best
 

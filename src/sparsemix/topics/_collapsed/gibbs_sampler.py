@@ -178,7 +178,8 @@ class GibbsSampler:
         """Sums of a chunk on the topics that its entries have, and some that are drawn for the rest."""
         words, bounds, (starts, entries) = self._words, self._bounds(), self._grouped
         tokens = x.counts if weights is None else x.counts * weights
-        room = resp.records[entries, 2] + (N_EVEN * tokens[entries]).astype(np.int64) + 2
+        drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
+        room = resp.records[entries, 2] + drawn + 2
         ends = np.concatenate([[0], np.cumsum(room)])[np.append(starts[words], starts[-1])]
         lengths, parts = np.zeros(len(words), dtype=np.int64), [None] * GROUPS
 
