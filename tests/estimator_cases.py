@@ -11,6 +11,7 @@ import mixture_cases
 import numpy as np
 import pytest
 import row_cases
+import sequence_cases
 import topic_cases
 from cluster_cases import LIKELIHOODS, given_prior
 from row_cases import CLOUDS, SCALES
@@ -20,6 +21,7 @@ from topic_cases import GIVEN, K, V, X
 from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
+    SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
     SparseSCVB0LDA,
@@ -28,6 +30,8 @@ from sparsemix import (
 from sparsemix.clusters._model import GibbsModel, StreamingModel
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.mixture._model import MixtureModel
+from sparsemix.skipgram._stochastic_model import StochasticSkipGramModel
+from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 from sparsemix.topics._collapsed.sweep_models import GibbsModel as GibbsTopics
 from sparsemix.topics._collapsed.sweep_models import SecondOrderModel, ZeroOrderModel
@@ -36,19 +40,43 @@ from sparsemix.topics._variational.model import TopicModel
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows, many of them, and what is tried in their place: (rows, weights, message) that calls refuse, and sizes."""
+    """Rows, many of them, and what is tried in their place: (rows, weights, message) that calls refuse, and sizes.
+
+    ``kind`` is "points", "counts" of words, or "words" in their order; the last two are sparse.
+    """
 
     rows: object
     many: object
     bad: dict  # by every call
     later: dict  # by calls of a fitted estimator
     sizes: dict
-    sparse: bool
+    kind: str
+
+    @property
+    def sparse(self):
+        """Whether rows are a sparse matrix."""
+        return self.kind != "points"
 
     @property
     def other(self):
         """Rows of another kind, of which an old model may be."""
+        if self.kind == "words":
+            return sequence_cases.OTHER
         return 2 * self.rows[::-1] + (0 if self.sparse else 1.0)
+
+    def units(self, rows):
+        """What statistics count: points, tokens, or words of contexts."""
+        return rows.shape[0] if self.kind == "points" else self.word_totals(rows).sum()
+
+    def word_totals(self, rows):
+        """What the topics' counts of each word add up to, (V,)."""
+        if self.kind == "words":
+            return sequence_cases.context_totals(rows)
+        return np.asarray(rows.sum(axis=0), dtype=float).ravel()
+
+    def n_features(self, rows):
+        """Columns, or words of the vocabulary."""
+        return sequence_cases.V if self.kind == "words" else rows.shape[1]
 
     @property
     def unread(self):
@@ -58,10 +86,15 @@ class Data:
 
 _many, _, _ = make_sparse_lda(450, n_features=V, n_components=K, doc_length=15, random_state=2)
 _noise = np.random.default_rng(5).normal(scale=0.1, size=(450, 2))
-COUNTS = Data(X, _many, topic_cases.BAD_CALLS, topic_cases.LATER, topic_cases.SIZES, sparse=True)
+COUNTS = Data(X, _many, topic_cases.BAD_CALLS, topic_cases.LATER, topic_cases.SIZES, "counts")
 ROWS = Data(
-    CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_cases.LATER, row_cases.SIZES, sparse=False
+    CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_cases.LATER, row_cases.SIZES, "points"
 )
+_refused = sequence_cases.BAD | sequence_cases.WEIGHTS
+SEQUENCES = Data(
+    sequence_cases.X, sequence_cases.MANY, _refused, _refused | sequence_cases.UNKNOWN, sequence_cases.SIZES, "words"
+)
+UNWEIGHED = replace(SEQUENCES, bad=sequence_cases.BAD, later=sequence_cases.BAD | sequence_cases.UNKNOWN)
 AROUND_ZERO = replace(ROWS, rows=SCALES)
 
 
@@ -77,6 +110,8 @@ class Case:
         Parameters of a start and of batches under which a row of weight two is two rows; None: it never is.
     keeps_on : bool
         An interrupt within a later pass leaves what the rows have done by then, and not what the last pass had left.
+    rows_alone : bool
+        ``fit`` takes no weights and has no warm start, and says so.
     """
 
     name: str
@@ -85,6 +120,7 @@ class Case:
     model: type
     same_as_repeated: dict | None = None
     keeps_on: bool = False
+    rows_alone: bool = False
 
     def make(self, **params):
         """A new estimator."""
@@ -108,6 +144,11 @@ class Case:
         return all(hasattr(self.estimator, name) for name in names)
 
     @property
+    def prior(self):
+        """The parameter of a topic model that is the prior of its topics' shares."""
+        return "input_topic_prior" if self.data.kind == "words" else "doc_topic_prior"
+
+    @property
     def steps(self):
         """The methods that a pass is made of, the first of them called first."""
         names = ("local_step", "accumulate", "global_step"), ("sweep", "recount", "global_step")
@@ -115,7 +156,8 @@ class Case:
 
     def assert_valid(self, est, rows):
         """Everything finite and of its shape, distributions are such, nothing of the rows is lost."""
-        module = {"mixture": mixture_cases, "topics": topic_cases, "clusters": cluster_cases}
+        module = {"mixture": mixture_cases, "topics": topic_cases, "clusters": cluster_cases,
+                  "skipgram": sequence_cases}  # fmt: skip
         module[type(est).__module__.split(".")[1]].assert_valid(est, rows)
 
     def __repr__(self):
@@ -167,6 +209,13 @@ def gibbs(name, likelihood, **params):
     return clusters(
         name, GibbsNGGPMixture, GibbsModel, likelihood, **({"max_iter": 4, "burn_in": 2, "thin": 1} | params)
     )
+
+
+def skip_gram(name, model=StochasticSkipGramModel, **params):
+    by_steps = model is StochasticSkipGramModel
+    defaults = {"max_iter": 3, "window": 3, "batch_size": 15, "n_words": sequence_cases.V, "random_state": 0}
+    data = SEQUENCES if by_steps else UNWEIGHED
+    return Case(name, SkipGramTopicModel(sequence_cases.K, **(defaults | params)), data, model, rows_alone=not by_steps)
 
 
 PRIOR = np.array([0.1, 0.2, 0.3, 0.4, 1.0])
@@ -231,13 +280,19 @@ CASES = [
     *(gibbs(f"chain {likelihood}", likelihood) for likelihood in LIKELIHOODS),
     gibbs("chain stable", "multinomial", discount=0.7, tilt=0.0, init_params="sequential"),
     gibbs("chain learned", "spherical", discount=0.3, concentration_prior=(2.0, 0.5), max_components=3),
+    skip_gram("skip-gram"),
+    skip_gram("skip-gram chains", sampler="mhw"),
+    skip_gram("skip-gram mini-epochs", sampler="mhw", mini_epoch_size=30, mini_epoch_passes=2),
+    skip_gram("skip-gram given", init_params=sequence_cases.GIVEN, input_topic_prior=np.full(sequence_cases.K, 0.2)),
+    skip_gram("skip-gram gibbs", GibbsSkipGramModel, inference="gibbs"),
+    skip_gram("skip-gram mhw", WalkingSkipGramModel, inference="mhw"),
 ]  # fmt: skip
 CLASSES = list(dict.fromkeys(type(case.estimator) for case in CASES))
 FIRST = [next(case for case in CASES if type(case.estimator) is cls) for cls in CLASSES]
 
 
 # What the quick tests try: the first of each class and kind of data.
-QUICK = list({(type(case.estimator), case.data.sparse): case for case in reversed(CASES)}.values())
+QUICK = list({(type(case.estimator), case.data.kind): case for case in reversed(CASES)}.values())
 
 
 def over(cases):
@@ -254,3 +309,18 @@ def with_methods(*names):
 def with_parameters(*names):
     """The cases that have these parameters."""
     return [case for case in CASES if case.has(*names)]
+
+
+def of_kind(*kinds):
+    """The cases whose rows are of these kinds."""
+    return [case for case in CASES if case.data.kind in kinds]
+
+
+def with_weights(cases=CASES):
+    """Those of the cases whose fits take weights."""
+    return [case for case in cases if not case.rows_alone]
+
+
+def with_warm_start():
+    """The cases whose fits go on from the last."""
+    return [case for case in with_parameters("warm_start") if not case.rows_alone]

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from copies import COPIES, by_copy, by_pickle, by_read_only_memmap
-from estimator_cases import CASES, CLASSES, over, with_methods, with_parameters
+from estimator_cases import CASES, CLASSES, over, with_methods, with_warm_start
 from fitted import assert_never_fitted, assert_same, assert_same_bits, few_passes, said
 from scipy import sparse
 from sklearn.base import clone
@@ -63,7 +63,7 @@ def test_stream_resumes_to_the_same_bits(case, copied, tmp_path):
 
 
 @per_copy
-@over(with_parameters("warm_start"))
+@over(with_warm_start())
 def test_warm_start_goes_on_from_a_copy(case, copied, tmp_path, request):
     est = case.fitted(warm_start=True)
     if copied is by_copy and hasattr(est, "_row_state"):

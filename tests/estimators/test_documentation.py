@@ -10,6 +10,7 @@ from estimator_cases import CLASSES
 from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
+    SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
     SparseSCVB0LDA,
@@ -20,6 +21,7 @@ FAMILIES = {
     "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
+    "words in order": [SkipGramTopicModel],
 }
 # Those that prior + statistics make, whose words for the same rule are the same.
 STEPS = [SparseGaussianMixture, SparseLDA, SparseSCVB0LDA]
@@ -38,6 +40,8 @@ DEFAULTS_DIFFER = {
     "tol": "gains per row, per token, changes of responsibilities: different units",
     "burn_in": "visits of one document in stochastic collapsed inference, sweeps of a chain elsewhere",
     "thin": "a sweep over all tokens changes more of a chain than one over all rows",
+    "inference": "variational Bayes or EM, or samplers: the methods that a model has",
+    "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
     "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",
     "learning_decay": "0.7 as in scikit-learn's LatentDirichletAllocation; elsewhere steps die out later",

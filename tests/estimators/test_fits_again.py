@@ -5,16 +5,19 @@ import warnings
 
 import numpy as np
 import pytest
-from estimator_cases import CASES, over, with_methods, with_parameters
+from estimator_cases import CASES, over, with_methods, with_parameters, with_warm_start
 from fitted import assert_same, assert_same_bits, assert_unchanged, attributes, few_passes, readings, snapshot, sums_of
 from scipy import sparse
+from sequence_cases import n_positions
 from sklearn.exceptions import ConvergenceWarning
+
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 pytestmark = few_passes
 ADDITIVE = with_methods("update_from_stats")
 
 
-@over(with_parameters("warm_start"))
+@over(with_warm_start())
 def test_warm_start_goes_on(case):
     """Learns further, differs from a fit that begins anew, and gives the same bits again."""
     rows = case.data.rows
@@ -32,7 +35,7 @@ def test_warm_start_goes_on(case):
 
 
 # A chain publishes the mean of its samples, and goes on from the last.
-@over([case for case in with_parameters("warm_start") if getattr(case.estimator, "method", "") != "gibbs"])
+@over([case for case in with_warm_start() if getattr(case.estimator, "method", "") != "gibbs"])
 def test_warm_start_without_a_pass_leaves_what_was_fitted(case):
     rows = case.data.rows
     est = case.passes(3, warm_start=True).fit(rows)
@@ -43,22 +46,25 @@ def test_warm_start_without_a_pass_leaves_what_was_fitted(case):
     assert getattr(est, "n_samples_seen_", 0) == 0
 
 
-@over(with_parameters("warm_start"))
+@over(with_warm_start())
 def test_warm_start_of_other_rows_is_valid(case):
     """More rows or fewer, longer documents or shorter: what is gone on with is scaled to their mass."""
     rows = case.data.rows
     stack = sparse.vstack if case.data.sparse else np.vstack
     est = case.fitted(warm_start=True)
-    for other in (rows[:12], stack([rows, rows]), 7 * rows, case.data.many):
+    others = rows[:12], stack([rows, rows]), case.data.other if case.data.kind == "words" else 7 * rows, case.data.many
+    for other in others:
         again = copy.deepcopy(est).set_params(max_iter=0).fit(other)
         if case in ADDITIVE:
-            np.testing.assert_allclose(again._fitted.stats["mass"], total(again, other), rtol=1e-6)
+            np.testing.assert_allclose(again._fitted.stats["mass"], total(case, other), rtol=1e-6)
         case.assert_valid(again.set_params(max_iter=2).fit(other), other)
 
 
-def total(est, rows):
-    """What statistics are scaled by: rows, or tokens in collapsed inference."""
-    return float(rows.sum()) if hasattr(est, "sampler_") else rows.shape[0]
+def total(case, rows):
+    """What statistics are scaled by: rows, or tokens in collapsed inference, of which it needs those with contexts."""
+    if case.data.kind == "words":
+        return n_positions(rows)
+    return float(rows.sum()) if issubclass(case.model, StochasticCollapsedModel) else rows.shape[0]
 
 
 @over(with_parameters("max_iter"))
@@ -73,7 +79,7 @@ def test_no_pass_leaves_the_start(case):
     assert getattr(est, "n_samples_seen_", 0) == 0
     assert not hasattr(est, "lower_bound_")
     if hasattr(est, "components_"):
-        tokens = rows.sum() + est.components_.size * est.topic_word_prior_
+        tokens = case.data.units(rows) + est.components_.size * est.topic_word_prior_
         np.testing.assert_allclose(est.components_.sum(), tokens, rtol=1e-3)
 
 
@@ -200,13 +206,12 @@ def test_a_stream_of_unknown_length_loses_nothing(case):
         est.partial_fit(rows[part])
         seen = rows[: part.stop]
         if case in ADDITIVE:
-            np.testing.assert_allclose(est._fitted.stats["mass"], total(est, seen), rtol=1e-6)
-            units = float(seen.sum()) if case.data.sparse else part.stop
-            np.testing.assert_allclose(est._fitted.stats["count"].sum(), units, rtol=1e-4)
+            np.testing.assert_allclose(est._fitted.stats["mass"], total(case, seen), rtol=1e-6)
+            np.testing.assert_allclose(est._fitted.stats["count"].sum(), case.data.units(seen), rtol=1e-4)
         elif not est.prune_threshold:
             np.testing.assert_allclose(est.counts_.sum(), part.stop, rtol=1e-9)
         if hasattr(est, "components_"):
-            totals = np.asarray(seen.sum(axis=0)).ravel()
+            totals = case.data.word_totals(seen)
             sums = est.components_.sum(axis=0) - est.n_components * est.topic_word_prior_
             np.testing.assert_allclose(sums, totals, rtol=1e-3, atol=1e-2)
 

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from estimator_cases import CASES, FIRST, over, with_methods, with_parameters
+from estimator_cases import FIRST, of_kind, over, with_methods, with_parameters, with_weights
 from fitted import READERS, assert_same, assert_same_bits, few_passes, readings
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -20,7 +20,7 @@ def frame_of(case):
     return pd.DataFrame(np.ascontiguousarray(rows), columns=names, index=np.arange(len(rows)) + 1000, copy=False)
 
 
-@over(CASES)
+@over(of_kind("points", "counts"))  # columns of words in their order are places
 def test_data_frame_gives_feature_names(case):
     frame = frame_of(case)
     est, plain = case.make().fit(frame), case.make().fit(frame.to_numpy())
@@ -69,7 +69,7 @@ def test_predictions_agree(case):
         np.testing.assert_array_equal(est.transform(rows), resp)
 
 
-@over(FIRST)
+@over(with_weights(FIRST))
 def test_sample_weights_are_routed_through_a_grid_search(case):
     rows, n = case.data.rows, case.data.rows.shape[0]
     weight = np.random.default_rng(2).uniform(0.8, 2.0, n)

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
+    SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
     SparseSCVB0LDA,
@@ -32,6 +33,28 @@ DRAWN = (
 )
 DENSE, SPARSE = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
 
+COLUMNS_ARE_PLACES = (
+    "columns are places of words and not features: n_features_in_ is the size of the vocabulary, and documents of any "
+    "width are taken"
+)
+LISTS_ARE_NUMBERS = "a list holds numbers of words, which begin with 0, of documents of any length; a matrix number + 1"
+OF_SEQUENCES = {
+    "check_transformer_general": LISTS_ARE_NUMBERS,
+    "check_transformer_data_not_an_array": LISTS_ARE_NUMBERS,
+    "check_fit2d_1feature": "documents of one place have no contexts, and the sentence says so",
+    "check_n_features_in": COLUMNS_ARE_PLACES,
+    "check_n_features_in_after_fitting": COLUMNS_ARE_PLACES,
+    "check_dataframe_column_names_consistency": COLUMNS_ARE_PLACES,
+}
+UNWEIGHED = dict.fromkeys(
+    [
+        "check_sample_weights_pandas_series", "check_sample_weights_not_an_array", "check_sample_weights_list",
+        "check_all_zero_sample_weights_error", "check_sample_weights_shape", "check_sample_weights_not_overwritten",
+        DENSE, SPARSE,
+    ],
+    "the samplers count positions and refuse sample weights, with a sentence that says so",
+)  # fmt: skip
+
 
 def draws_rows(est):
     """Whether a mixture's start does: k-means finds the same few clusters of either."""
@@ -42,6 +65,8 @@ def expected_failures(est):
     """Checks that the model contradicts, and why."""
     if isinstance(est, (StreamingNGGPMixture, GibbsNGGPMixture)):
         return expected_failures_of_clusters(est)
+    if isinstance(est, SkipGramTopicModel):
+        return OF_SEQUENCES | (dict.fromkeys((DENSE, SPARSE), DRAWN) if est.inference == "scvb0" else UNWEIGHED)
     if est.n_components == 1:  # nothing that is drawn matters
         return {}
     if isinstance(est, SparseGaussianMixture) and not draws_rows(est):
@@ -137,12 +162,19 @@ CHAINS = [
     GibbsNGGPMixture("spherical", max_iter=20, discount=0.5, max_components=3),
     GibbsNGGPMixture("zero_mean", max_iter=20, init_params="sequential"),
 ]
+SKIP_GRAMS = [
+    SkipGramTopicModel(3, max_iter=3, window=2),
+    SkipGramTopicModel(3, sampler="mhw", max_iter=3, n_jobs=2),
+    SkipGramTopicModel(2, inference="gibbs", max_iter=3),
+    SkipGramTopicModel(2, inference="mhw", max_iter=3),
+    SkipGramTopicModel(1, total_samples=100, max_iter=2),
+]
 # Most of the checks fit real numbers, of which Gibbs sampling sees tenths as its tokens here.
 WHOLE = [
     CollapsedLDA(3, method="gibbs", max_iter=20),
     CollapsedLDA(3, method="gibbs", max_iter=30, optimize_priors=True),
 ]
-SETTINGS = [MIXTURES, LDA, SCVB0, COLLAPSED, STREAMS, CHAINS]
+SETTINGS = [MIXTURES, LDA, SCVB0, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS]
 
 
 def test_every_class_is_checked():

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
+    SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
     SparseSCVB0LDA,
@@ -26,6 +27,7 @@ WRONG = {
     "compute_labels": ["yes", 2],
     "concentration": [0, -1.0, np.nan, "auto"],
     "concentration_prior": [1.0, [1.0, 1.0], "gamma"],
+    "cooling": [-0.1, 1.1, np.nan, None],
     "covariance_prior": [0, -1.0, "auto"],
     "covariance_type": ["round", None],
     "degrees_of_freedom_prior": [0, -1.0, "auto"],
@@ -38,10 +40,14 @@ WRONG = {
     "evaluation_tol": [-0.1, np.nan, None],
     "exclude_own": ["word", None, True],
     "expected_clusters": ["all", None],
+    "final_temperature": [0.0, -1.0, np.nan, None],
     "half_life": [0.0, -1.0, "auto"],
-    "inference": ["gibbs", None],
+    "inference": ["sampling", None],
     "init_params": ["magic", None, 3],
     "init_size": [0, -5, 1.5],
+    "input_decay": [0.0, 1.5, np.nan],
+    "input_offset": [-1.0, np.nan],
+    "input_topic_prior": [0, -1.0, np.nan, np.inf, "auto"],
     "learning_decay": [0.0, -0.5, 1.5, np.nan],
     "learning_method": ["svi", None],
     "learning_offset": [-1.0, np.nan],
@@ -73,6 +79,7 @@ WRONG = {
     "n_restarts": [-1, 0.5],
     "n_samples": [0, -1, 1.5, None],
     "n_start_samples": [-1, 1.5],
+    "n_words": [0, -1, 1.5],
     "new_cluster_threshold": [-0.1, 1.1, "auto"],
     "optimize_priors": ["yes", 2],
     "precisions_init": [-1.0, "one"],
@@ -83,6 +90,7 @@ WRONG = {
     "shuffle": ["yes", 2],
     "sparsity": [-0.1, 1.5, np.nan],
     "split_merge": ["yes", None],
+    "start_temperature": [-0.1, np.nan, "auto"],
     "thin": [0, -1, 1.5, None],
     "tilt": [-1.0, np.nan, None],
     "tol": [-1.0, np.nan],
@@ -95,6 +103,7 @@ WRONG = {
     "weight_concentration_prior": [0, -1.0, np.nan, "auto"],
     "weight_concentration_prior_type": ["process", None],
     "weights_init": [1.0, "even"],
+    "window": [0, -1, 2.5, None],
 }
 # What some do and others do not.
 ALSO_WRONG = {
@@ -108,6 +117,9 @@ ALSO_WRONG = {
     (CollapsedLDA, "init_params"): ["em"],
     (GibbsNGGPMixture, "init_params"): ["random"],
     (GibbsNGGPMixture, "max_iter"): [0],
+    (SparseGaussianMixture, "inference"): ["gibbs"],
+    (SkipGramTopicModel, "n_even_samples"): [0],
+    (SkipGramTopicModel, "sampler"): ["gibbs"],
 }
 
 

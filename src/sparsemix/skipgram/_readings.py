@@ -204,6 +204,7 @@ class SkipGramReadings(TopicReadings):
         words : list of (word, float)
             With their Bhattacharyya coefficients, from 0 to 1, the most similar first; without the word itself.
         """
+        check_is_fitted(self)
         vectors = self.word_vectors_
         feature_names = None if feature_names is None else self._words(feature_names)
         near, likeness = nearest(vectors, [word_number(word, feature_names, len(vectors))], n, self._known(min_count))
@@ -234,6 +235,7 @@ class SkipGramReadings(TopicReadings):
         rows : list of dict
             As ``topic_table``, with "weight" the probability of the topic given the word, the largest first.
         """
+        check_is_fitted(self)
         feature_names = None if feature_names is None else self._words(feature_names)
         row = self.word_topics_[word_number(word, feature_names, self.n_features_in_)]
         table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words)}
@@ -252,6 +254,7 @@ class SkipGramReadings(TopicReadings):
         binary : bool, default=True
             Four bytes a number, or text.
         """
+        check_is_fitted(self)
         lines = word2vec_lines(self._words(feature_names), self.word_vectors_, binary)
         with open(path, "wb") as file:
             file.writelines(lines)

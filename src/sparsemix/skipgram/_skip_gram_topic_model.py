@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
@@ -17,6 +18,16 @@ from sparsemix.skipgram._readings import SkipGramReadings
 from sparsemix.topics._parameters import OF_STEPS
 
 DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter")
+
+
+def learns_by_steps(estimator):
+    """Whether it has ``partial_fit`` and what belongs to it."""
+    fitted = vars(estimator).get("_fitted")
+    if estimator.inference in ("gibbs", "mhw") or (fitted is not None and not hasattr(fitted.model, "sampler")):
+        raise AttributeError(
+            'only inference="scvb0" learns by steps from statistics; the samplers need all documents at once'
+        )
+    return True
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -109,10 +120,14 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         Topics of each input word, rows sum to one.
     word_vectors_ : ndarray of shape (n_features, n_components)
         Square roots of them, vectors of length one.
+    topic_word_distribution_ : ndarray of shape (n_components, n_features)
+        Probability of each context word in each topic: rows sum to one.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all context words in each topic.
     input_topic_prior_ : ndarray of shape (n_components,)
         Prior of the input words' topics.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        The same, by the name that it has in models of documents.
     topic_word_prior_ : float
         Prior of the topics' words.
     acceptance_rate_ : float
@@ -293,6 +308,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             raise ValueError(f'inference="{self.inference}" cannot go on from topics; set warm_start=False')
         return self._fit_by_sweeps(X)
 
+    @available_if(learns_by_steps)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream, for ``inference="scvb0"``.
@@ -314,9 +330,9 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         -------
         self : SkipGramTopicModel
         """
-        self._only_by_steps("partial_fit")
         return self._partial_fit(X, sample_weight)
 
+    @available_if(learns_by_steps)
     def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
         """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
 
@@ -341,8 +357,9 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             ``stats["word_topic"]`` and ``stats["input_topic"]`` (V, K), sparse, of context words and of input words;
             ``"count"`` (K,), sums of the former; ``"mass"``, the positions.
         """
-        self._only_by_steps("expected_stats")
         return self._expected_stats(X, sample_weight, first_row, memory)
+
+    update_from_stats = available_if(learns_by_steps)(AdditiveEstimator.update_from_stats)
 
     @property
     def acceptance_rate_(self):
@@ -351,14 +368,6 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         return float(accepted / proposed) if proposed else float("nan")
 
     # -- what it learns with
-
-    def _only_by_steps(self, method):
-        fitted = vars(self).get("_fitted")
-        if self.inference != "scvb0" or (fitted is not None and not hasattr(fitted.model, "sampler")):
-            raise ValueError(
-                f'{method} needs inference="scvb0", which learns by steps from statistics; the samplers need all '
-                "documents at once"
-            )
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):
         n_words = self.n_words if reset else self.n_features_in_
@@ -401,7 +410,9 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             model = _assemble.make_sweep_model(self, self.n_features_in_, seed)
             state, stats = _assemble.make_row_state(self, model, documents, np.random.default_rng(seed))
             schedule = Sweeps(has_bound=False)
-            monitor = Monitor(self.max_iter, 0.0, schedule, self.verbose, type(self).__name__, observer, None, started)
+            monitor = Monitor(
+                self.max_iter, 0.0, schedule, self.verbose, type(self).__name__, observer, self._stop_after, started
+            )
             monitor.n_rows = len(documents)
             fits.append(monitor)
             burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
