@@ -269,7 +269,8 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
             f"{n_empty:,} of {n_texts:,} documents have no word of the vocabulary; see --token-pattern, --min-df, "
             "--max-df and --stop-words"
         )
-    if type(vectorizer) not in (CountVectorizer, ComposedVectorizer, TokenSequences) or vectorizer.token_pattern is None:
+    by_pattern = type(vectorizer) in (CountVectorizer, ComposedVectorizer, TokenSequences)
+    if not by_pattern or vectorizer.token_pattern is None:
         return
     chosen = np.linspace(0, n_texts - 1, min(n_texts, SAMPLE)).astype(int)
     sample = [excerpts[i] for i in chosen]
