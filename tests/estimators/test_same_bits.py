@@ -72,7 +72,7 @@ def test_another_seed_gives_another_fit(case):
 def test_fit_gives_the_same_bits_for_any_n_jobs(case, weighted):
     rows = case.data.many
     weight = weights(rows.shape[0]) if weighted and not case.rows_alone else None
-    params = {"batch_size": 200}
+    params = {"batch_size": 200} if case.has("batch_size") else {}
     if case.has("mini_epoch_size") and case.estimator.mini_epoch_size:
         params["mini_epoch_size"] = 300
     one = case.make(n_jobs=1, **params).fit(rows, sample_weight=weight)

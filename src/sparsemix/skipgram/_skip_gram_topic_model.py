@@ -122,6 +122,8 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         Square roots of them, vectors of length one.
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each context word in each topic: rows sum to one.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        exp E[log phi], as models of documents have it; made anew at each call.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all context words in each topic.
     input_topic_prior_ : ndarray of shape (n_components,)
