@@ -25,6 +25,25 @@ class SkipGramReadings(TopicReadings):
 
     # -- documents and positions
 
+    def fit_transform(self, X, y=None, **fit_params):
+        """``fit``, and ``transform`` of the same documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Documents as in ``fit``.
+        y : None
+            Ignored.
+        **fit_params : dict
+            What else ``fit`` takes.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components), float64
+            As ``transform``.
+        """
+        return self.fit(X, y, **fit_params).transform(X)
+
     def transform(self, X):
         """Topics of documents: the mean over their positions, each with its context.
 
