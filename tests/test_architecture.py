@@ -36,6 +36,7 @@ FLOORS = {
     "sparsemix.topics._collapsed.gibbs_sampler": 2,
     "sparsemix.topics._collapsed.stochastic_model": 2,
     "sparsemix.topics._collapsed.sweep_models": 2,
+    "sparsemix.topics._collapsed.token_topics": 2,
     "sparsemix.topics._collapsed.walker_sampler": 2,
     "sparsemix.topics._sums": 2,
     "sparsemix.topics._variational.model": 2,

@@ -11,6 +11,8 @@ from sparsemix._stats.dirichlet import maximize_symmetric_prior
 
 # Words of one piece of a sum over the table: pieces are added in order, so threads do not change the sum.
 WORDS = 1024
+# Steps for given draws; each takes away half of the distance or more.
+FIXED_POINT_STEPS = 10
 
 
 def over_words(function, stats, prior):
@@ -34,3 +36,18 @@ def log_evidence_of_words(stats, prior):
     total = stats.unfolded("word_topic")[0].shape[0] * prior
     totals = float(np.sum(gammaln(total) - gammaln(total + stats["count"])))
     return totals + over_words(_special.log_gamma_sum, stats, prior)
+
+
+def next_topic_word_prior(prior, first, stats):
+    """Where Minka's fixed point (2000, Section 3) takes the prior of words, with a topic more that has the ``first``.
+
+    Counts are parts of tokens where a word hardly has a topic, and many of them: digammas of those would say that all
+    topics have all words. What counts here is how often words were drawn from the prior, which moves little with it.
+    """
+    n_words, n_topics = stats.unfolded("word_topic")[0].shape
+    drawn = over_words(_special.draws_sum, stats, prior) / n_words
+    for _ in range(FIXED_POINT_STEPS):
+        total = n_words * prior
+        per_prior = float(np.sum(psi(total + stats["count"]) - psi(total)))
+        prior = (drawn + first * per_prior / n_topics) / (per_prior + per_prior / n_topics)
+    return prior

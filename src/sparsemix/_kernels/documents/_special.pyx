@@ -298,3 +298,50 @@ def expected_log(
                 out[d, k] = 0.0
                 if doc_topic[d, k] > 0:
                     out[d, k] = sparsemix_digamma(<double> alpha[k] + doc_topic[d, k]) - none[k]
+
+
+cdef inline double draws(double n, double prior, double none) noexcept nogil:
+    """prior (digamma(prior + n) - digamma(prior)): of n tokens so many are draws from the prior, no repetitions.
+
+    A part of a token is the chance that it is there; ``none`` is digamma(prior).
+    """
+    return n if n < 1.0 else prior * (sparsemix_digamma(prior + n) - none)
+
+
+def draws_sum(const real[:, ::1] counts, double factor, double prior, Py_ssize_t first, Py_ssize_t last):
+    """Sum over rows first to last of the draws from the prior among factor counts tokens."""
+    cdef Py_ssize_t v, k
+    cdef double total = 0.0, none = sparsemix_digamma(prior)
+    with nogil:
+        for v in range(first, last):
+            for k in range(counts.shape[1]):
+                total += draws(factor * counts[v, k], prior, none)
+    return total
+
+
+def sum_draws(
+    const int64_t[::1] indptr,  # IN  (n + 1,) document d has indptr[d] to indptr[d + 1] of the following
+    const int[::1] topics,      # IN  a topic may come several times in a document
+    const real[::1] values,     # IN  its counts, which are added up
+    const double[::1] weight,   # IN  (n,) of the documents
+    const double[::1] alpha,    # IN  (K,)
+    double[::1] out,            # INOUT (K,) += weight times the draws
+):
+    """How many tokens of each topic are draws from the documents' prior."""
+    cdef Py_ssize_t d, i, k
+    cdef double[::1] none = np.empty(alpha.shape[0]), n = np.zeros(alpha.shape[0])
+    if weight.shape[0] != indptr.shape[0] - 1 or out.shape[0] != alpha.shape[0]:
+        raise ValueError("weight must be one number a document, and out one a topic")
+    if min(topics.shape[0], values.shape[0]) < indptr[indptr.shape[0] - 1]:
+        raise ValueError("topics and values must hold indptr[-1] entries")
+    with nogil:
+        for k in range(alpha.shape[0]):
+            none[k] = sparsemix_digamma(alpha[k])
+        for d in range(weight.shape[0]):
+            for i in range(indptr[d], indptr[d + 1]):
+                n[topics[i]] += values[i]
+            for i in range(indptr[d], indptr[d + 1]):
+                k = topics[i]
+                if n[k] > 0:
+                    out[k] += weight[d] * draws(n[k], alpha[k], none[k])
+                    n[k] = 0.0

@@ -89,6 +89,21 @@ def n_samples(const real[::1] counts):
     return total
 
 
+def tokens_of_samples(const int64_t[::1] indptr, const real[::1] counts, int64_t[::1] starts, real[::1] tokens):
+    """Tokens that each sample stands for, (n_samples(counts),), and where a document's samples begin, (n + 1,)."""
+    cdef Py_ssize_t d, e, i = 0
+    cdef int s, n
+    with nogil:
+        for d in range(indptr.shape[0] - 1):
+            starts[d] = i
+            for e in range(indptr[d], indptr[d + 1]):
+                n = sparsemix_split_samples(counts[e])
+                for s in range(n):
+                    tokens[i + s] = counts[e] / n
+                i += n
+        starts[indptr.shape[0] - 1] = i
+
+
 def n_blocks(Py_ssize_t n_components):
     """Blocks of topics."""
     return (n_components + SPARSEMIX_SPLIT_BLOCK - 1) // SPARSEMIX_SPLIT_BLOCK

@@ -53,7 +53,7 @@ def make_model(params, n_words):
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(
         n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first,
-        params.n_start_samples or 0, dtype=params._table_dtype,
+        params.n_start_samples or 0, dtype=params._table_dtype, learn_priors=params.optimize_priors,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from sparsemix._kernels.collapsed import _scvb
 from sparsemix._kernels.documents import _words
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats.word_rows import WordRows
+from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._sums import Scratch, group
 
 # Numbers of the responsibilities of a chunk, which are kept in full until they are summed by word: 16 MB.
@@ -99,7 +100,10 @@ class DenseSampler:
         return Scratch(n_rows, model.n_components, model.dtype)
 
     def visit(self, model, x, resp, scratch, numbers, memory):
-        """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics."""
+        """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics.
+
+        Returns its topics.
+        """
         doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
         known = memory is not None and memory.recall(numbers, doc_topic)
         if not known:
@@ -115,6 +119,7 @@ class DenseSampler:
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)
+        return TokenTopics.of_rows(doc_topic) if model.learn_priors else None
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the rows of their words."""

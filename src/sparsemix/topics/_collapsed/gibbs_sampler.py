@@ -9,6 +9,7 @@ from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats.suffstats import rows_added
 from sparsemix._stats.word_rows import WordRows
+from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._sums import group
 
 # Entries of a chunk: what they leave for the sums waits for all of them.
@@ -124,7 +125,10 @@ class GibbsSampler:
         """Nothing: every tile has a room of its own."""
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
-        """Sweep over each document of a tile, from its samples, or from what is remembered of it without any."""
+        """Sweep over each document of a tile, from its samples, or from what is remembered of it without any.
+
+        Returns the tokens of its samples.
+        """
         *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
         if states is None:
             states = np.full(_split.n_samples(x.counts), -1, dtype=np.int32)
@@ -141,6 +145,7 @@ class GibbsSampler:
         )  # fmt: skip
         if memory is not None:
             memory.remember_states(numbers, states)
+        return TokenTopics.of_samples(x, states) if model.learn_priors else None
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add what the entries of a chunk left to the rows of their words."""

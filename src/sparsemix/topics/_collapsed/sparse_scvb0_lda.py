@@ -49,6 +49,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
         Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
+    optimize_priors : bool, default=False
+        Learn both priors from the statistics: alpha for every topic in each step, and one number for the words once a
+        pass. Documents of the dense start say nothing of alpha.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
@@ -132,9 +135,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         exp E[log phi], made anew at each call.
     doc_topic_prior_ : ndarray of shape (n_components,)
-        Prior of the documents.
+        Prior of the documents, given or learned.
     topic_word_prior_ : float
-        Prior of the words.
+        Prior of the words, given or learned.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     sampler_ : str
@@ -192,6 +195,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
+        "optimize_priors": ["boolean"],
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
@@ -224,6 +228,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         *,
         doc_topic_prior=None,
         topic_word_prior=None,
+        optimize_priors=False,
         sampler="auto",
         n_samples=2,
         n_even_samples=16,
@@ -258,6 +263,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.optimize_priors = optimize_priors
         self.sampler = sampler
         self.n_samples = n_samples
         self.n_even_samples = n_even_samples

@@ -6,6 +6,11 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix.topics._collapsed.token_topics import draws_for_prior
+from sparsemix.topics._word_prior import next_topic_word_prior
+
+# Counts that all words share, as a share of the prior of the words below which that is learned.
+NO_OFFSET = 0.01
 
 
 class StochasticCollapsedModel:
@@ -31,6 +36,18 @@ class StochasticCollapsedModel:
         Of the counts by word and of all that documents are inferred with.
     seed : int
         Of the random numbers.
+    learn_priors : bool
+        Priors follow from the statistics: alpha in each global step, beta once a pass.
+
+    Notes
+    -----
+    alpha is learned by Minka's fixed point (2000, Section 3) in minibatches: alpha_k = draws_k / per_prior, with
+
+        draws_k = sum_j alpha_k [digamma(alpha_k + N_jk) - digamma(alpha_k)],
+        per_prior = sum_j [digamma(A + N_j) - digamma(A)], A = sum_k alpha_k.
+
+    Both sums are statistics as others are. The first counts how many tokens of a topic are draws from the prior and no
+    repetitions; unlike E[log pi] it hardly moves with alpha, so that sums of different steps may be blended.
     """
 
     unit = "token"
@@ -39,7 +56,7 @@ class StochasticCollapsedModel:
 
     def __init__(
         self, n_words, doc_topic_prior, topic_word_prior, sampler, first_sampler=None, n_first=0, dtype=np.float32,
-        seed=0,
+        seed=0, learn_priors=False,
     ):  # fmt: skip
         self.n_words = n_words
         self.n_components = self.n_nonzero = len(doc_topic_prior)
@@ -48,6 +65,8 @@ class StochasticCollapsedModel:
         self.later_sampler, self.first_sampler, self.n_first = sampler, first_sampler, n_first
         self.dtype = np.dtype(dtype)
         self.seed = seed
+        self.learn_priors, self.first_priors = learn_priors, (self.doc_topic_prior, self.topic_word_prior)
+        self._tokens = {}  # of the tiles of a chunk, by their first row
         self.stats = None
         self.random_documents = False
         self.batch_size = None  # of a fit, for those who ask
@@ -77,8 +96,8 @@ class StochasticCollapsedModel:
             sparse.csr_array(shape, dtype=self.dtype) if rows is None else self.sampler.sums(self, rows, selection)
         )
         return SufficientStatistics(
-            {"count": np.zeros(self.n_components)},
-            {name: np.zeros(()) for name in ("mass", "documents", "offset")} | {"proposals": np.zeros(2)},
+            {name: np.zeros(self.n_components) for name in ("count", "draws")},
+            {name: np.zeros(()) for name in ("mass", "documents", "offset", "per_prior")} | {"proposals": np.zeros(2)},
             by_word={"word_topic": by_word},
         )
 
@@ -122,6 +141,7 @@ class StochasticCollapsedModel:
 
     def prepare(self, x, workers):
         """Make what the sampler reads of the words of a chunk."""
+        self._tokens = {}
         self.sampler.prepare(self, x, workers)
 
     def empty_responsibilities(self, x, n_rows):
@@ -134,7 +154,9 @@ class StochasticCollapsedModel:
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Visit a tile of documents."""
-        self.sampler.visit(self, x, resp, scratch, numbers, memory)
+        tokens = self.sampler.visit(self, x, resp, scratch, numbers, memory)
+        if self.learn_priors:
+            self._tokens[int(numbers[0])] = tokens
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, word by word."""
@@ -143,6 +165,23 @@ class StochasticCollapsedModel:
         stats["documents"] += weight.sum()
         self.n_visited += len(x)
         self.sampler.accumulate(self, x, resp, weight, stats, workers)
+        if self.learn_priors:
+            self._sum_draws(x, weight, stats)
+
+    def _sum_draws(self, x, weight, stats):
+        """Add what the prior of documents is learned from; documents of the dense start tell nothing of it."""
+        per_prior = weight @ draws_for_prior(self.doc_topic_prior, x.lengths())
+        stats["per_prior"] += per_prior
+        tiles, first = self._tokens, 0
+        if self.sampler is self.first_sampler:
+            stats["draws"] += per_prior * self.doc_topic_prior
+            return
+        for number in sorted(tiles):
+            tokens = tiles[number]
+            last = first + len(tokens.indptr) - 1
+            stats["draws"] += tokens.draws(weight[first:last], self.doc_topic_prior)
+            first = last
+        self._tokens = {}
 
     # -- global step
 
@@ -151,14 +190,27 @@ class StochasticCollapsedModel:
         self.stats = stats
         self.n_steps += 1
         self.offset = float(stats["offset"])
+        if self.learn_priors:
+            self._learn_priors(stats)
         self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
         self._choose_sampler()
         self.sampler.begin(self)
+
+    def _learn_priors(self, stats):
+        """The next priors: of documents, with one document that has the first one; of words, once a pass."""
+        documents, per_prior = float(stats["documents"]), float(stats["per_prior"])
+        if self.n_components > 1 and per_prior > 0.0:
+            one = per_prior / documents
+            self.doc_topic_prior = (stats["draws"] + one * self.first_priors[0]) / (per_prior + one)
+        every = 1 if self.batch_size is None else max(1, round(documents / self.batch_size))
+        if self.n_steps % every == 0 and self.offset < NO_OFFSET * self.topic_word_prior:
+            self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
 
     def renewed(self, n_samples_seen):
         """A model for documents that come after so many: it knows the same and leaves this one as it is."""
         out = copy(self)
         out.n_visited = n_samples_seen
+        out._tokens = {}
         out.later_sampler = copy(self.later_sampler)
         out.later_sampler.forget()
         out._choose_sampler()
@@ -175,6 +227,8 @@ class StochasticCollapsedModel:
     def continued(self, old, stats, documents):
         """Statistics that go on from another model's, as of these documents; so do the random numbers."""
         self.seed, self.n_steps, self.random_documents = old.seed, old.n_steps, old.random_documents
+        if self.learn_priors:
+            self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
         tokens, stats = documents.word_totals().sum(), stats.copy()
         stats.scale(tokens / self.size(stats))
         stats["documents"] = documents.mass

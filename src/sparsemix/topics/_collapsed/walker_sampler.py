@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.collapsed import _mhw
+from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._sums import sum_by_word
 
 # Samples of a chunk, and the tiles of it that threads share out.
@@ -123,7 +124,7 @@ class WalkerSampler:
         return _mhw.ChainRoom(model.n_components, self.n_samples)
 
     def visit(self, model, x, resp, scratch, numbers, memory):
-        """Sweep over each document of a tile, from what is remembered of it or from nothing."""
+        """Sweep over each document of a tile, from what is remembered of it or from nothing; returns its topics."""
         *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
         room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
@@ -147,6 +148,7 @@ class WalkerSampler:
         )  # fmt: skip
         if memory is not None:
             memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
+        return TokenTopics(indptr, topics, values)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the samples of a chunk, word by word."""
