@@ -110,6 +110,48 @@ def senses(path, n_documents, n_components, n_passes, n_pairs, parameters):
             "n_pairs": len(correct)}  # fmt: skip
 
 
+def nearest_words(path, n_documents, n_components, n_passes, words, analogies):
+    """The eight words that are nearest to each of some words, and five to b - a + c of each analogy."""
+    X, names = sequences(path, n_documents)
+    start = time.process_time()
+    model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0).fit(X)
+    seconds = time.process_time() - start
+    near = [[word, ", ".join(other for other, _ in model.most_similar(word, 8, names))]
+            for word in words if word in names]  # fmt: skip
+    vectors, number = model.word_vectors_, {name: v for v, name in enumerate(names)}
+    frequent, found = np.bincount(X.data - 1, minlength=len(names)) >= 20, []
+    for analogy in analogies:
+        if all(word in number for word in analogy):
+            a, b, c = (number[word] for word in analogy)
+            likeness = np.where(frequent, vectors @ (vectors[b] - vectors[a] + vectors[c]), -np.inf)
+            likeness[[a, b, c]] = -np.inf
+            best = np.argsort(-likeness, kind="stable")[:5]
+            found.append(["{} : {} = {} : ?".format(*analogy), ", ".join(names[best])])
+    return {"seconds": seconds, "words": near, "analogies": found}
+
+
+def support(path, n_documents, n_components, n_passes):
+    """Means over positions: topics of the word, of any word around it, of all of these, and where the mass is."""
+    X, names = sequences(path, n_documents)
+    model = SkipGramTopicModel(
+        n_components, inference="mhw", n_words=len(names), max_iter=n_passes, burn_in=n_passes, random_state=0
+    ).fit(X)  # burn_in: counts of the last sweep, which are whole numbers
+    inputs, words = (model._fitted.stats[name] > 0 for name in ("input_topic", "word_topic"))
+    theta, phi = np.log(model.word_topics_), np.log(model.topic_word_distribution_.T)
+    found = []
+    for a, b in zip(X.indptr[:-1:10], X.indptr[1::10], strict=False):
+        document = X.data[a:b] - 1
+        for e in range(model.window, len(document) - model.window, 10):
+            around = np.delete(document[e - model.window : e + model.window + 1], model.window)
+            own, near = inputs[document[e]], words[around]
+            logs = (theta[document[e]] + phi[around].sum(axis=0)).astype(np.float64)
+            p = np.exp(logs - logs.max())
+            p /= p.sum()
+            needed = 1 + (np.cumsum(np.sort(p)[::-1]) < 0.999).sum()
+            found.append([own.sum(), near.any(axis=0).sum(), near.sum(), p[own].sum(), needed])
+    return dict(zip(("own", "union", "entries", "mass", "needed"), np.mean(found, axis=0).tolist(), strict=True))
+
+
 def labels_of(path):
     """First label of each document, "-" where it has none."""
     return np.array([fields[0].partition(",")[0] if fields else "-" for fields in read(path)])

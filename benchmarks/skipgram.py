@@ -3,6 +3,8 @@
 python benchmarks/skipgram.py tokens  --data tokens.reuters21578.txt.gz   what a token costs, by inference and K
 python benchmarks/skipgram.py scores  --data tokens.arxiv.txt.gz          held-out score and coherence, annealing
 python benchmarks/skipgram.py senses  --data tokens.arxiv.txt.gz          pseudo-words told apart by their context
+python benchmarks/skipgram.py support --data tokens.arxiv.txt.gz          topics that the words of a position have
+python benchmarks/skipgram.py words   --data tokens.arxiv.txt.gz          nearest words and analogies
 python benchmarks/skipgram.py vectors --data tokens.reuters21578.txt.gz --labels labels.reuters21578.txt
 
 A corpus is a file of documents, one a line, words in their order and separated by spaces. Tables are printed in
@@ -22,6 +24,8 @@ SCORES = {
     "scvb0, dense": {},
     "scvb0, dense, no annealing": {"start_temperature": 0.0},
     "scvb0, dense, to T = 1e-5": {"final_temperature": 1e-5},
+    "scvb0, dense, 1 topic a position": {"n_even_samples": 1},
+    "scvb0, dense, 128 topics a position": {"n_even_samples": 128},
     "scvb0, chains": {"sampler": "mhw"},
     "scvb0, chains, no annealing": {"sampler": "mhw", "start_temperature": 0.0},
     "scvb0, chains, to T = 1e-5": {"sampler": "mhw", "final_temperature": 1e-5},
@@ -29,6 +33,12 @@ SCORES = {
     "mhw": {"inference": "mhw"},
     "mhw, to T = 1e-5": {"inference": "mhw", "final_temperature": 1e-5},
 }
+# To be read on abstracts: of several senses, and a : b = c : ? by the difference of vectors.
+WORDS = ["tree", "kernel", "field", "charge", "star", "game", "bank", "virus"]
+ANALOGIES = [
+    ("electron", "electrons", "star"), ("graph", "vertices", "network"), ("star", "stellar", "galaxy"),
+    ("bayesian", "posterior", "likelihood"), ("ring", "rings", "group"), ("image", "pixels", "text"),
+]  # fmt: skip
 
 
 class Bench:
@@ -79,17 +89,20 @@ def tokens(bench):
             )
             if one and more:
                 same = "yes" if one["digest"] == more["digest"] else "NO"
-                rows.append([kind, number(1e6 * one["wall"], ".2f"), number(1e6 * more["wall"], ".2f"), same])
+                seconds = [1e6 * record[key] for key in ("wall", "cpu") for record in (one, more)]
+                rows.append([kind, *(number(value, ".2f") for value in seconds), same])
         print_rst_table(
-            f"microseconds of a token by the clock, K = {middle}",
-            ["inference", "1 thread", f"{options.n_jobs} threads", "same bits"], rows,
+            f"microseconds of a token, K = {middle}",
+            ["inference", "1 thread", f"{options.n_jobs} threads", "1 thread, of the processor",
+             f"{options.n_jobs} threads, of the processor", "same bits"], rows,
         )  # fmt: skip
 
 
 def scores(bench):
     """Held-out score and coherence of each setting."""
     options, rows = bench.options, []
-    for label, parameters in SCORES.items():
+    for label in options.settings:
+        parameters = SCORES[label]
         for n_passes in options.passes:
             result = bench.measure(
                 "score", label, n_components=options.K[0], n_passes=n_passes, parameters=parameters | options.params
@@ -120,6 +133,19 @@ def senses(bench):
     )  # fmt: skip
 
 
+def words(bench):
+    """Nearest words, and the words that analogies lead to, to be read."""
+    options = bench.options
+    result = bench.measure(
+        "nearest_words", "scvb0, dense", n_components=options.K[0], n_passes=options.passes[0], words=options.words,
+        analogies=ANALOGIES,
+    )
+    if result:
+        title = f"{bench.corpus['name']}, K = {options.K[0]}, {result['seconds']:.0f} seconds"
+        print_rst_table(title, ["word", "nearest"], result["words"])
+        print_rst_table(title, ["analogy", "nearest"], result["analogies"])
+
+
 def vectors(bench):
     """Labels told from vectors of documents."""
     options, rows = bench.options, []
@@ -139,7 +165,22 @@ def vectors(bench):
     )  # fmt: skip
 
 
-EXPERIMENTS = {"tokens": tokens, "scores": scores, "senses": senses, "vectors": vectors}
+def support(bench):
+    """How many topics an exact draw at the cost of the words' own topics would look at."""
+    options, rows = bench.options, []
+    for n_components in options.K:
+        result = bench.measure("support", "mhw", n_components=n_components, n_passes=options.passes[0])
+        if result:
+            rows.append([n_components, *(number(result[name], ".0f") for name in ("own", "union", "entries")),
+                         number(result["mass"]), number(result["needed"], ".1f")])  # fmt: skip
+    print_rst_table(
+        f"{bench.corpus['name']}: topics that a position would have to look at",
+        ["K", "of the word", "of any word around", "sum over words around", "probability of the word's own",
+         "topics that hold 0.999"], rows,
+    )  # fmt: skip
+
+
+EXPERIMENTS = {"support": support, "words": words, "tokens": tokens, "scores": scores, "senses": senses, "vectors": vectors}
 
 
 def numbers(text):
@@ -155,6 +196,8 @@ def main():
     add("--documents", type=int, metavar="N", help="the first N documents only")
     add("--K", type=numbers, help="numbers of topics, by commas (default: 10,100,500,1000,5000 for tokens, else 200)")
     add("--passes", type=numbers, default=[10], help="passes, by commas (default: 10)")
+    add("--settings", nargs="+", choices=SCORES, default=list(SCORES), metavar="NAME", help="of scores, not all")
+    add("--words", nargs="+", default=WORDS, metavar="WORD", help="whose nearest words are printed")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all models of scores")
     add("--n-jobs", type=int, default=1, help="for tokens: threads to compare one with")
     add("--json", metavar="FILE", help="append all records there, one a line")
