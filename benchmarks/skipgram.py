@@ -180,7 +180,9 @@ def support(bench):
     )  # fmt: skip
 
 
-EXPERIMENTS = {"support": support, "words": words, "tokens": tokens, "scores": scores, "senses": senses, "vectors": vectors}
+EXPERIMENTS = {
+    "support": support, "words": words, "tokens": tokens, "scores": scores, "senses": senses, "vectors": vectors,
+}  # fmt: skip
 
 
 def numbers(text):
