@@ -1,5 +1,7 @@
 """Merges and prunes of clusters: criteria against what they stand for, and what is left afterwards."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.special import gammaln
@@ -9,6 +11,7 @@ from sparsemix._kernels.clusters._sequential import add_up
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
+from sparsemix.clusters import _moves
 from sparsemix.clusters._gaussian_slots import GaussianSlots
 from sparsemix.clusters._model import RowResponsibilities, StreamingModel
 from sparsemix.clusters._moves import MERGE_THRESHOLDS, Moves, log_bayes_factor
@@ -141,6 +144,19 @@ def test_bayes_factor_tells_same_from_different_gaussians(likelihood):
             like, unlike = log_bayes_factor(PRIORS[0], state, 0, np.array([1, 2]))
             assert like > 0
             assert unlike < 0
+
+
+@per_likelihood
+def test_a_few_rows_join_the_cluster_that_they_are_of(likelihood, monkeypatch):
+    """However unlike it their own shape is: fewer than five Gaussian rows, if the factor says so."""
+    monkeypatch.setattr(_moves, "SIMILAR", 2.0)  # nothing is
+    for n, kind in product((1, 4, 5), (0, 1)):
+        rows = np.vstack([sample(likelihood, 60, 0), sample(likelihood, n, 1, kind=kind)])
+        state = state_of(likelihood, rows, hard(np.repeat([0, 1], [60, n])))
+        factor = log_bayes_factor(PRIORS[0], state, 0, np.array([1]))[0]
+        joined = likelihood != "multinomial" and n < 5 and factor > 3.0
+        assert Moves(10, "bayes_factor").merge(PRIORS[0], state) == ([(0, 1)] if joined else [])
+        assert (factor > 3.0) == (kind == 0) or likelihood in ("multinomial", "zero_mean")
 
 
 # -- what a merge leaves
