@@ -261,6 +261,7 @@ CASES = [
     scvb0("scvb0 gibbs priors", "gibbs", "online", "document", n_start_samples=70, optimize_priors=True),
     scvb0("scvb0 dense priors", "dense", "memoized", "document", optimize_priors=True),
     scvb0("scvb0 mhw priors", "mhw", "online", "document", optimize_priors=True, doc_topic_prior=PRIOR),
+    scvb0("scvb0 gibbs averages", "gibbs", "online", "document", n_averaged_iter=2),
     scvb0("scvb0 gibbs mini-epochs", "gibbs", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
     scvb0("scvb0 mhw memoized", "mhw", "memoized", "document", init_params="em"),
     scvb0("scvb0 mhw even", "mhw", "memoized", "none", n_even_samples=8),

@@ -66,6 +66,7 @@ WRONG = {
     "merge_threshold": ["high", [1.0]],
     "method": ["vb", None],
     "mini_epoch_passes": [0, 1.5, None],
+    "n_averaged_iter": [-1, 1.5],
     "mini_epoch_size": [0, 1.5],
     "n_chains": [0, -1, 1.5, None],
     "n_components": [0, -1, 2.5, "many", None],

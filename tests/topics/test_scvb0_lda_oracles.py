@@ -72,7 +72,7 @@ def lda(cls=ExactLDA, **params):
     defaults = {
         "doc_topic_prior": ALPHA, "topic_word_prior": BETA, "sampler": "dense", "init_params": GIVEN, "max_iter": 4,
         "exclude_own": "document", "learning_method": "memoized", "batch_size": 17, "n_start_samples": 0,
-        "n_even_samples": 0, "random_state": 0,
+        "n_even_samples": 0, "n_averaged_iter": 0, "random_state": 0,
     }  # fmt: skip
     return cls(K, **(defaults | params))
 

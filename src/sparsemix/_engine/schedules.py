@@ -226,15 +226,34 @@ class MiniEpochs(Stochastic):
 
     With a size ([IF19] Section 4) that many documents are visited ``n_visits`` times in a row and then forgotten, one
     part of the data after the other; without, the minibatches of all documents are the same in every lap.
+
+    Laps after ``last_warm`` begin with nothing remembered, and their minibatches all count the same: the statistics
+    become an average over these laps.
     """
 
-    def __init__(self, n_rows, batch_size, rng, decay, offset, mass, size=None, n_visits=1, forget=lambda: None):
+    def __init__(
+        self, n_rows, batch_size, rng, decay, offset, mass, size=None, n_visits=1, forget=lambda: None,
+        last_warm=np.inf,
+    ):  # fmt: skip
         super().__init__(n_rows, batch_size, rng, decay, offset, mass)
         self.size, self.n_visits, self.forget = size, n_visits, forget
+        self.last_warm, self.lap, self.last_step = last_warm, 0, None
         self._all = None
+
+    def absorb(self, stats, new):
+        """As in the laps before; of an average, as one of the minibatches that the last step held and those since."""
+        if self.last_step is None:
+            return super().absorb(stats, new)
+        self.step += 1
+        held = 1.0 / learning_rate(self.last_step, self.decay, self.offset)
+        return blend(stats, new, 1.0 / (held + self.step - self.last_step), self.mass, self.mass)
 
     def batches(self):
         """Minibatches in random order, as often as they are visited."""
+        self.lap += 1
+        if self.lap > self.last_warm:
+            self.forget()
+            self.last_step = self.step if self.last_step is None else self.last_step
         if self.size is None:
             self._all = self._minibatches(np.arange(self.n_rows)) if self._all is None else self._all
             yield from (self._all[b] for b in self.rng.permutation(len(self._all)))

@@ -1,0 +1,61 @@
+"""The last passes of SparseSCVB0LDA: documents begin anew, and topics are averages over all minibatches."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsemix import SparseSCVB0LDA
+from sparsemix._engine.documents import DocumentMemory
+from sparsemix._engine.schedules import MiniEpochs, learning_rate
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics._collapsed.assemble_stochastic import n_averaged_iter
+
+K, V = 4, 25
+X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])
+
+
+def test_minibatches_of_the_last_laps_count_the_same():
+    forgotten = []
+    schedule = MiniEpochs(
+        6, 2, np.random.default_rng(0), 0.6, 1.0, 6.0, forget=lambda: forgotten.append(schedule.lap), last_warm=2
+    )
+    stats, sums = SufficientStatistics({"count": np.zeros(1)}, {"mass": np.full((), 6.0)}), []
+    rng, before = np.random.default_rng(1), None
+    for lap in range(1, 6):
+        for _ in schedule.batches():
+            sums.append(rng.random(1))
+            schedule.absorb(stats, SufficientStatistics({"count": sums[-1]}, {"mass": np.full((), 2.0)}))
+        before = stats["count"].copy() if lap == 2 else before
+    held = 1.0 / learning_rate(6, 0.6, 1.0)
+    # three times the sums, of a third of the mass
+    expected = (held * before + 3.0 * np.sum(sums[6:], axis=0)) / (held + 9)
+    np.testing.assert_allclose(stats["count"], expected, rtol=1e-12)
+    assert forgotten == [3, 4, 5]
+
+
+@pytest.mark.parametrize("last", [0, 2])
+def test_documents_of_the_last_passes_begin_anew(last, monkeypatch):
+    """Nothing is recalled in them; in the passes before, of the second visit on."""
+    found, find = [], DocumentMemory._find
+    monkeypatch.setattr(
+        DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]
+    )
+    SparseSCVB0LDA(K, batch_size=20, max_iter=5, n_averaged_iter=last, n_start_samples=0, random_state=0).fit(X)
+    known = np.array([kept is not None for kept in found]).reshape(5, -1)
+    np.testing.assert_array_equal(known.all(axis=1), [False, True, True, last == 0, last == 0])
+    assert not known[:, 0].all() or last == 0
+
+
+def test_default_follows_the_passes():
+    for max_iter, n in ((1, 0), (4, 0), (5, 2), (10, 4), (20, 9)):
+        assert n_averaged_iter(SparseSCVB0LDA(K, max_iter=max_iter)) == n
+    assert n_averaged_iter(SparseSCVB0LDA(K, n_averaged_iter=30)) == 30
+    for params in ({"early_stopping": True}, {"mini_epoch_size": 50}):
+        assert n_averaged_iter(SparseSCVB0LDA(K, **params)) == 0
+
+
+def test_more_averaged_passes_than_passes():
+    """All of them are, as if so many had been asked for as there are."""
+    few, many = (SparseSCVB0LDA(K, max_iter=3, n_averaged_iter=n, random_state=0).fit(X) for n in (3, 8))
+    np.testing.assert_array_equal(few.components_, many.components_)
