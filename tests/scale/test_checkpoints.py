@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from estimator_cases import over, with_methods
 from fitted import assert_same_bits, few_passes
+from killed import Killed, killed_after
 
 from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
 from sparsemix._engine.checkpoints import folder as folders
@@ -21,23 +22,6 @@ ADDITIVE = with_methods("update_from_stats")
 K, V = 5, 40
 X = np.random.default_rng(0).poisson(0.4, (150, V))
 ROWS = np.random.default_rng(0).normal(size=(400, 3)) + 4 * np.random.default_rng(1).integers(0, 3, (400, 1))
-
-
-class Killed(Exception):  # noqa: N818
-    pass
-
-
-def killed_after(n, monkeypatch):
-    """The process dies after its n-th checkpoint: nothing of it lives on but the folder."""
-    original = folders.CheckpointFolder.save
-
-    def save(self, number, state):
-        original(self, number, state)
-        if number == n:
-            raise Killed
-
-    monkeypatch.setattr(folders.CheckpointFolder, "save", save)
-    return lambda: monkeypatch.setattr(folders.CheckpointFolder, "save", original)
 
 
 def killed_and_resumed(make, rows, folder, n, monkeypatch):

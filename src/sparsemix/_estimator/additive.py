@@ -108,7 +108,7 @@ class AdditiveEstimator(SparsemixEstimator):
         monitor = make_monitor(self, begin.schedule, observer, started)
         monitor.model, monitor.n_rows, monitor.about = begin.model, len(begin.rows), begin.about
         if source is not None:
-            monitor.n_rows = source.begin(begin, None if resumed is None else resumed["memory"])
+            monitor.n_rows = source.begin(begin, monitor, None if resumed is None else resumed["memory"])
         if resumed is not None:
             monitor.resume(resumed["record"])
             if resumed["observer"] is not None:

@@ -72,6 +72,15 @@ def document_completion(
     >>> round(document_completion(np.ones((2, 6)), X, doc_topic_prior=0.1), 4)  # log(1 / 6)
     -1.7918
     """
+    log_likelihood, n_tokens = completion(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs)
+    if n_tokens == 0:
+        unit = "distinct words" if split == "type" else "tokens"
+        raise ValueError(f"no row of X has two {unit}, so that one could be hidden; score longer documents")
+    return log_likelihood / n_tokens
+
+
+def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
+    """Log likelihood of all hidden tokens, and their number: sums of both over parts of the documents are of all."""
     if split not in DIVIDE:
         raise ValueError(f"split is {split!r}; it must be one of {sorted(DIVIDE)}")
     weights = read_topics(topics)
@@ -86,10 +95,7 @@ def document_completion(
             doc_topic /= doc_topic.sum(axis=1, keepdims=True)
             log_likelihood += float(B.data @ (log_mixture(B, doc_topic, word_topic, workers) + log_scale[B.indices]))
             n_tokens += float(B.data.sum(dtype=np.float64))
-    if n_tokens == 0:
-        unit = "distinct words" if split == "type" else "tokens"
-        raise ValueError(f"no row of X has two {unit}, so that one could be hidden; score longer documents")
-    return log_likelihood / n_tokens
+    return log_likelihood, n_tokens
 
 
 def perplexity(topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):

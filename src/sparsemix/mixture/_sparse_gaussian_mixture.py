@@ -8,6 +8,7 @@ from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import begin_fit, begin_stream, weighted_rows
+from sparsemix.mixture._blockwise import MixtureOfBlocks
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
@@ -15,7 +16,7 @@ from sparsemix.mixture._seeds import SEEDINGS
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(MixtureReadings, AdditiveEstimator):
+class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only

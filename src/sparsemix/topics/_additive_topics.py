@@ -6,11 +6,12 @@ from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.checks import check_counts
 from sparsemix.topics._assemble import weighted_documents
+from sparsemix.topics._blockwise import TopicsOfBlocks
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._readings import TopicReadings
 
 
-class AdditiveTopics(TopicReadings, AdditiveEstimator):
+class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
     """Learns topics by steps from statistics; what it learns with is the estimator's.
 
     An estimator has the parameters ``n_components`` and ``max_doc_update_iter`` beside those of ``AdditiveEstimator``,
@@ -19,7 +20,8 @@ class AdditiveTopics(TopicReadings, AdditiveEstimator):
     - ``_make_model(n_words)``: a model, whose ``continued`` makes a start of what was learned before;
     - ``_make_start(model, documents, rng, workers)``: statistics to start from, as of all documents;
     - ``_make_schedule(documents, rng, initial)``: the learning method;
-    - ``_make_memory()``: where documents are remembered from visit to visit, or None.
+    - ``_make_memory()``: where documents are remembered from visit to visit, or None;
+    - ``_documents_of_step(documents)``: how many make a step.
     """
 
     # Of the tables that documents are inferred from; the oracles of the tests set float64.

@@ -82,7 +82,7 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
     cost grows with K, so beyond ``EM_COMPONENTS`` every topic is split in parts that differ by noise.
     """
     n_components = min(model.n_components, EM_COMPONENTS)
-    size = min(len(documents), em_documents(documents, n_components) if init_size is None else init_size)
+    size = min(len(documents), em_documents(documents.entries, n_components) if init_size is None else init_size)
     chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
     memory = DocumentMemory(EM_SHARE)
     subset = Documents(documents.X[chosen], documents.weight(chosen), documents.dtype, memory)
@@ -102,9 +102,9 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
     return split_topics(stats, model.n_components, rng)
 
 
-def em_documents(documents, n_components):
+def em_documents(entries, n_components):
     """Documents of the subset by default: as many as the passes of EM can afford."""
-    return max(EM_LEAST_DOCUMENTS, int(EM_SIZE / (documents.entries * n_components)))
+    return max(EM_LEAST_DOCUMENTS, int(EM_SIZE / (entries * n_components)))
 
 
 def split_topics(stats, n_components, rng):

@@ -56,13 +56,18 @@ class SampledDocuments(Documents):
 
     def __init__(self, X, sample_weight, dtype, source, n_rows, mass, entries, totals):
         super().__init__(X, sample_weight, dtype)
-        self.source, self.n_rows = source, n_rows
+        self.source, self._n_rows = source, n_rows
         self._mass, self._entries, self._totals = mass, entries, totals
 
     @property
     def mass(self):
         """Of all documents."""
         return self._mass
+
+    @property
+    def n_rows(self):
+        """Of all documents."""
+        return self._n_rows
 
     @property
     def entries(self):

@@ -340,6 +340,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
     def _make_schedule(self, documents, rng, initial):
         return assemble_stochastic.make_schedule(self, documents, rng, initial)
 
+    def _documents_of_step(self, documents):
+        return assemble_stochastic.batch_size(self, documents, documents.word_totals().sum())
+
     def _begin_fit(self, documents, rng, workers, warm):
         begin = super()._begin_fit(documents, rng, workers, warm)
         begin.model.batch_size = assemble_stochastic.batch_size(self, documents, begin.model.size(begin.stats))

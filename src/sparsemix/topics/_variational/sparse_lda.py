@@ -8,7 +8,7 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import OF_STEPS
-from sparsemix.topics._variational.assemble import make_memory, make_model, make_schedule, make_start
+from sparsemix.topics._variational.assemble import make_memory, make_model, make_schedule, make_start, step_size
 from sparsemix.topics._variational.model import TopicModel
 
 
@@ -235,3 +235,6 @@ class SparseLDA(AdditiveTopics):
 
     def _make_schedule(self, documents, rng, initial):
         return make_schedule(self, documents, rng, initial)
+
+    def _documents_of_step(self, documents):
+        return step_size(self, documents.n_rows)

@@ -1,0 +1,260 @@
+"""One fit over blocks of rows: what is done with a block, here or on another machine, and what the loop asks for.
+
+A ``Job`` is all that a machine needs to read, check and visit blocks. ``Here`` does so in this process, block after
+block; who does it elsewhere adds in the same order, so the bits are the same.
+"""
+
+import time
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from sparsemix._engine.checkpoints.folder import CheckpointFolder
+from sparsemix._engine.loop import collect
+from sparsemix._engine.rounds.plan import Plan
+from sparsemix._engine.rounds.sample import chosen_rows
+from sparsemix._engine.rounds.tree import Tree
+from sparsemix._engine.threads import Workers
+from sparsemix._estimator.progress import fingerprint, identity
+
+
+class Survey:
+    """What a first look at all rows gives: sums, and size and checksum of every block."""
+
+    def __init__(self, blocks, sums):
+        self.blocks, self.sums = blocks, sums
+
+    def add(self, other):
+        """Both together, in place."""
+        self.blocks |= other.blocks
+        self.sums = {name: self.sums.get(name, 0) + value for name, value in other.sums.items()} or self.sums
+        return self
+
+    @property
+    def sizes(self):
+        """Rows of each block."""
+        return [self.blocks[block][0] for block in range(len(self.blocks))]
+
+    @property
+    def n_rows(self):
+        """Of positive weight."""
+        return int(self.sums.get("rows", 0))
+
+
+class Sample:
+    """Chosen rows of several blocks, and their weights."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def add(self, other):
+        """Those of later blocks come behind."""
+        self.parts += other.parts
+        return self
+
+    @property
+    def n_rows(self):
+        """How many there are."""
+        return sum(rows.shape[0] for rows, _ in self.parts)
+
+    def joined(self):
+        """Rows and weights; weights are None when all are."""
+        rows, weights = zip(*self.parts, strict=True)
+        stack = sparse.vstack if sparse.issparse(rows[0]) else np.concatenate
+        kind = {"format": "csr"} if sparse.issparse(rows[0]) else {}
+        return stack(rows, **kind), None if weights[0] is None else np.concatenate(weights)
+
+
+class Job:
+    """Blocks and the estimator that reads them; knows nothing of a fit's state.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters and ``n_features_in_`` count.
+    data : sequence of blocks
+    sample_weight : list of ndarray, one a block, or None
+    """
+
+    def __init__(self, estimator, data, sample_weight):
+        self.estimator, self.data, self.sample_weight = estimator, data, sample_weight
+        self.first_rows = None
+        self._last = None, None
+
+    def __getstate__(self):
+        shell = clone(self.estimator)  # parameters alone; what was fitted stays here
+        shell.n_features_in_ = self.estimator.n_features_in_
+        return vars(self) | {"estimator": shell, "_last": (None, None), "data": None, "sample_weight": None}
+
+    def block(self, number):
+        """Rows of a block, which stays at hand until another one is asked for."""
+        if self._last[0] != number:
+            self._last = None, None  # room for the next
+            self._last = number, self.data[number]
+        return self._last[1]
+
+    def weight(self, number):
+        """Weights of a block, or None."""
+        return None if self.sample_weight is None else self.sample_weight[number]
+
+    def read(self, number, X, weight):
+        """Rows of positive weight as the estimator reads them; None without any. Errors name the block."""
+        if X.shape[0] == 0 or (weight is not None and not weight.any()):
+            return None
+        try:
+            return self.estimator._read(X, weight, reset=False, may_be_empty=True)[1]
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"block {number}: {error}") from error
+
+    # -- before learning
+
+    def survey(self, number, X, weight, workers):  # noqa: ARG002
+        """A first look at a block."""
+        rows = self.read(number, X, weight)
+        sums = {} if rows is None else {"rows": len(rows), "mass": rows.mass, **self.estimator._survey(rows)}
+        return Survey({number: [*fingerprint(X, weight)] if X.shape[0] else [0, 0]}, sums)
+
+    def sample(self, number, X, weight, workers, chosen):  # noqa: ARG002
+        """The chosen rows of a block that have a weight; all numbers count rows of all blocks."""
+        first = self.first_rows[number]
+        a, b = np.searchsorted(chosen, [first, first + X.shape[0]])
+        inside = chosen[a:b] - first
+        if weight is not None:
+            inside = inside[weight[inside] > 0]
+            weight = weight[inside]
+        return Sample([(X[inside], weight)] if len(inside) else [])
+
+    def moments(self, number, X, weight, workers, one):
+        """Statistics of a block under a model of one component."""
+        rows = self.read(number, X, weight)
+        return one.empty_stats() if rows is None else self.estimator._moments(one, rows, workers)
+
+    # -- learning
+
+    def visit(self, unit, X, weight, model, n_visited, memory, workers):
+        """Statistics of a part of a block, packed; what is remembered of its rows changes in place."""
+        number, start, stop = unit
+        first = self.first_rows[number] + start
+        rows = self.read(number, X[start:stop], None if weight is None else weight[start:stop])
+        if rows is None:
+            return model.empty_stats()
+        view, rows = self.estimator._view(model, rows, n_visited)
+        rows.first_row, rows.memory = int(first), memory
+        try:
+            return collect(view, rows, slice(0, len(rows)), workers).packed()
+        except ValueError as error:
+            raise ValueError(f"block {number}: {error}") from error
+
+    def new_memory(self, unit, model):
+        """What is to be remembered of a part of a block."""
+        number, start, stop = unit
+        return self.estimator._row_memory(model, stop - start, int(self.first_rows[number] + start))
+
+
+class Here:
+    """Visits blocks in this process, one after the other.
+
+    Parameters
+    ----------
+    job : Job
+    """
+
+    def __init__(self, job):
+        self.job = job
+        self.plan = self.workers = self._begin = None
+        self._moments = {}
+        self.n_visited, self.memories = 0, None
+
+    # -- before learning
+
+    def over_blocks(self, name, *arguments):
+        """The sum over all blocks of what a method of the job gives."""
+        tree, job = Tree(), self.job
+        for number in range(len(job.data)):
+            X = job.block(number)
+            tree.push(getattr(job, name)(number, X, job.weight(number), self.workers, *arguments))
+        return tree.total()
+
+    def moments(self, one, rows, workers):  # noqa: ARG002
+        """Statistics of all rows under a model of one component; asked for once for every start."""
+        if not self._moments:
+            self._moments[0] = self.over_blocks("moments", one)
+        return self._moments[0]
+
+    # -- learning
+
+    def begin(self, begin, monitor, resumed=None):
+        """A trial begins, or goes on with what ``memory`` gave; returns the number of rows."""
+        self._begin, self._monitor = begin, monitor
+        self.n_visited, self.memories = 0, [self.job.new_memory(unit, begin.model) for unit in self.plan.units]
+        if resumed is not None:
+            self.n_visited, self.memories = resumed["n_visited"], resumed["memories"]
+        return self.job.n_kept
+
+    def memory(self):
+        """What a trial that goes on elsewhere needs beside model and statistics."""
+        return {"n_visited": self.n_visited, "memories": self.memories}
+
+    def collect(self, model, rows, selection, workers):  # noqa: ARG002
+        """Statistics of a step: the loop's local step and summary, unit by unit."""
+        units = np.arange(len(self.plan.units))[selection]
+        new = self.visits(model, units, workers)
+        self.n_visited += self.plan.rows(units)
+        return new
+
+    def visits(self, model, units, workers):
+        """The sum over some units."""
+        tree = Tree()
+        for u in units:
+            unit = self.plan.units[u]
+            X, weight = self.job.block(unit[0]), self.job.weight(unit[0])
+            tree.push(self.job.visit(unit, X, weight, model, self.n_visited, self.memories[u], workers))
+        return tree.total()
+
+
+def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_every=1, resume="auto"):
+    """Fit an additive estimator to the blocks of an executor's job."""
+    job, trials, started = executor.job, [], time.perf_counter()
+    with estimator._all_or_nothing(lambda: estimator._publish(trials)), Workers(estimator.n_jobs) as workers:
+        executor.workers = workers
+        warm = estimator.warm_start and hasattr(estimator, "_fitted")
+        read_first(job, reset=not warm)
+        survey = executor.over_blocks("survey")
+        if not survey.n_rows:
+            raise ValueError("data has no row of positive weight; give at least one")
+        job.first_rows, job.n_kept = np.concatenate([[0], np.cumsum(survey.sizes)]), survey.n_rows
+        seeds = check_random_state(estimator.random_state)
+        seed = seeds.randint(2**31 - 1)
+        size = max(1 if warm else estimator._start_size(survey), estimator.n_components)
+        rows = estimator._whole(survey, *sampled(executor, survey, size, seed), executor)
+        step_rows = estimator._step_size(rows, survey) if steps is None else sum(survey.sizes) / steps
+        executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))
+        folder = None
+        if checkpoint is not None:
+            prints = identity(estimator, survey.blocks.values()) | {"steps": repr(steps)}
+            folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
+        estimator._learn(trials, rows, workers, warm, None, seeds, started, folder)
+    estimator._warn_unless_converged(trials[0].schedule.has_bound and estimator._expects_convergence)
+    return estimator
+
+
+def sampled(executor, survey, size, seed):
+    """Rows chosen by the hashes of their numbers, and their weights; as many as wanted where so many have a weight."""
+    n_rows = sum(survey.sizes)
+    while True:
+        sample = executor.over_blocks("sample", chosen_rows(n_rows, size, seed))
+        if size >= n_rows or sample.n_rows >= min(size, survey.n_rows):
+            return sample.joined()
+        size *= 4
+
+
+def read_first(job, reset):
+    """Let the estimator see the width of the data, in the first block that has rows."""
+    for number in range(len(job.data)):
+        X = job.block(number)
+        if X.shape[0]:
+            job.estimator._read(X[:1], None, reset=reset, may_be_empty=True)
+            return
+    raise ValueError("data has no rows; give at least one block that has some")

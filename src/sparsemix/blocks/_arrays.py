@@ -1,0 +1,216 @@
+"""Blocks of arrays, of files that are mapped into memory, and of a function."""
+
+import mmap
+import os
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._engine.documents import csr_rows
+
+# Bytes of a block where nobody says how many rows: enough that its overhead is nothing, few beside any memory.
+BLOCK_BYTES = 1 << 26
+
+
+class Blocks:
+    """Rows in blocks: ``len(blocks)``, ``blocks[i]``, iteration.
+
+    Use it as a base for a reader of your own: define ``__len__`` and ``_read(i)``, which returns rows as an array or a
+    CSR matrix, and set ``portable`` where a pickled copy reads the same on another machine.
+
+    Attributes
+    ----------
+    sizes : sequence of int or None
+        Rows of each block, where they are known without reading.
+    portable : bool
+        Whether copies read on machines that see the same files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import blocks
+    >>> class Squares(blocks.Blocks):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def _read(self, i):
+    ...         return np.full((2, 1), i**2)
+    >>> [int(block.sum()) for block in Squares()]
+    [0, 2, 8]
+    """
+
+    sizes = None
+    portable = False
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def _read(self, i):
+        raise NotImplementedError
+
+    def __getitem__(self, i):
+        """Rows of block ``i``."""
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"block {i} of {len(self)}")
+        return self._read(i % len(self))
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+
+def from_arrays(X, rows=None):
+    """Consecutive rows of an array, a memory-mapped file or a CSR matrix, without copies.
+
+    Parameters
+    ----------
+    X : ndarray, numpy.memmap or CSR matrix of shape (n_samples, n_features)
+        A CSR matrix may be made of three maps. Whole maps (``numpy.load(path, mmap_mode="r")``) travel as their paths.
+    rows : int, default=None
+        Rows of a block. None means as many as 64 MB hold.
+
+    Returns
+    -------
+    blocks : Blocks
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but rows and columns, and for other sparse formats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import blocks
+    >>> [len(block) for block in blocks.from_arrays(np.zeros((10, 3)), rows=4)]
+    [4, 4, 2]
+    """
+    if not sparse.issparse(X):
+        X = X if isinstance(X, np.ndarray) else np.asarray(X)
+    elif X.format != "csr":
+        raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows lie together")
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions; give rows and columns")
+    return ArrayBlocks(X, rows)
+
+
+class ArrayBlocks(Blocks):
+    """Consecutive rows of something that may be sliced."""
+
+    def __init__(self, X, rows=None):
+        n = X.shape[0]
+        if rows is None:
+            nbytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+            rows = rows_of(nbytes, n)
+        elif rows < 1:
+            raise ValueError(f"rows is {rows}; a block needs one at least")
+        self._X = X
+        self._bounds = bounds_of(n, rows)
+
+    @property
+    def sizes(self):
+        """Rows of each block."""
+        return [b - a for a, b in pairwise(self._bounds)]
+
+    @property
+    def portable(self):
+        """Whether all arrays are maps of files."""
+        return all(map_of(part) is not None for part in parts_of(self._X))
+
+    def __len__(self):
+        return len(self._bounds) - 1
+
+    def _read(self, i):
+        start, stop = self._bounds[i], self._bounds[i + 1]
+        if sparse.issparse(self._X):
+            return csr_rows(self._X, start, stop)
+        return np.asarray(self._X[start:stop])
+
+    def __getstate__(self):
+        if not self.portable:
+            return vars(self)
+        maps, shape = [described(part) for part in parts_of(self._X)], self._X.shape
+        return {"_X": (maps, shape), "_bounds": self._bounds}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if isinstance(self._X, tuple):
+            maps, shape = self._X
+            arrays = [np.memmap(**each) for each in maps]
+            self._X = arrays[0] if len(arrays) == 1 else sparse.csr_array(tuple(arrays), shape=shape)
+
+
+def parts_of(X):
+    """The arrays that a matrix is made of."""
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+
+
+def map_of(array):
+    """The map that an array is the whole of, itself or, as SciPy keeps it, what it is a view of; else None."""
+    each = array
+    while isinstance(each, np.ndarray):
+        if isinstance(each, np.memmap) and each.filename is not None and isinstance(each.base, mmap.mmap):
+            same = each.ctypes.data == array.ctypes.data and each.shape == array.shape and each.dtype == array.dtype
+            return each if same else None
+        each = each.base
+    return None
+
+
+def described(array):
+    """What maps the same file again."""
+    array = map_of(array)
+    order = "C" if array.flags.c_contiguous else "F"
+    return {"filename": os.fspath(array.filename), "dtype": array.dtype, "shape": array.shape, "mode": "r",
+            "offset": array.offset, "order": order}  # fmt: skip
+
+
+def rows_of(nbytes, n_rows):
+    """Rows that make a block."""
+    return max(1, int(BLOCK_BYTES * n_rows // max(1, nbytes)))
+
+
+def bounds_of(n_rows, rows):
+    """Where blocks begin, and the end."""
+    return [*range(0, n_rows, rows), n_rows]
+
+
+def from_function(n_blocks, function, sizes=None):
+    """Blocks that a function makes or reads.
+
+    Parameters
+    ----------
+    n_blocks : int
+    function : callable
+        ``function(i)`` gives the rows of block i, always the same ones. For a cluster it must be importable there.
+    sizes : sequence of int, default=None
+        Rows of each block, where they are known.
+
+    Returns
+    -------
+    blocks : Blocks
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import blocks
+    >>> rows = blocks.from_function(3, lambda i: np.random.default_rng(i).normal(size=(100, 2)))
+    >>> rows[2].shape
+    (100, 2)
+    """
+    return FunctionBlocks(n_blocks, function, sizes)
+
+
+class FunctionBlocks(Blocks):
+    """What a function gives for each number."""
+
+    portable = True
+
+    def __init__(self, n_blocks, function, sizes=None):
+        if sizes is not None and len(sizes) != n_blocks:
+            raise ValueError(f"sizes has {len(sizes)} numbers for {n_blocks} blocks; give one for each")
+        self._n_blocks, self._function, self.sizes = n_blocks, function, sizes
+
+    def __len__(self):
+        return self._n_blocks
+
+    def _read(self, i):
+        return self._function(i)

@@ -1,0 +1,200 @@
+"""Blocks of files: NumPy's and SciPy's archives, and Parquet."""
+
+import os
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix.blocks._arrays import Blocks
+
+
+def needed(module, package=None):
+    """An optional module, or one sentence on how to get it."""
+    try:
+        return __import__(module, fromlist=["_"])
+    except ImportError as error:
+        package = package or module
+        raise ImportError(f"{package} is needed to read this and is not installed: pip install {package}") from error
+
+
+def paths_of(paths):
+    """One path or several, as a list of absolute ones; those that are missing are named."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    paths = [os.path.abspath(path) for path in paths]
+    for path in paths:
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{path} does not exist")
+    return paths
+
+
+def from_npz(paths):
+    """A block a file: ``.npz`` of ``scipy.sparse.save_npz`` or with one array in it, or ``.npy``, which is mapped.
+
+    Parameters
+    ----------
+    paths : path-like or list of path-like
+
+    Returns
+    -------
+    blocks : Blocks
+
+    Raises
+    ------
+    FileNotFoundError
+        For a path that is missing.
+    ValueError
+        When a block is read whose file holds several arrays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from sparsemix import blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for i in range(2):
+    ...         np.savez(Path(folder, f"{i}.npz"), X=np.full((3, 2), i))
+    ...     [int(block.sum()) for block in blocks.from_npz(sorted(Path(folder).iterdir()))]
+    [0, 6]
+    """
+    return ArchiveBlocks(paths_of(paths))
+
+
+class ArchiveBlocks(Blocks):
+    """A block a file."""
+
+    portable = True
+
+    def __init__(self, paths):
+        self._paths = paths
+
+    def __len__(self):
+        return len(self._paths)
+
+    def _read(self, i):
+        path = self._paths[i]
+        if path.endswith(".npy"):
+            return np.load(path, mmap_mode="r")
+        with np.load(path) as archive:
+            names = archive.files
+            if "indptr" in names:
+                return sparse.csr_array(sparse.load_npz(path))
+            if len(names) != 1:
+                raise ValueError(
+                    f"{path} holds the arrays {', '.join(names)}; save one array, or scipy.sparse.save_npz"
+                )
+            return archive[names[0]]
+
+
+def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, columns=None):
+    """A row group of a Parquet file a block: columns as features, or counts in the long form, sorted by document.
+
+    Parameters
+    ----------
+    path : path-like
+        Of one file. How many rows a group has was chosen by who wrote it.
+    doc, word, count : str, default=None
+        Columns of a table with a line for each word of a document: the document, in any order that keeps its lines
+        together; the word's number from 0; how often it occurs, None where that is once. A document that goes on in the
+        next groups belongs to the group that it begins in.
+    n_features : int, default=None
+        Size of the vocabulary, for counts; None reads the largest number from the file's statistics.
+    columns : list of str, default=None
+        Features, where a line is a row; None means all columns.
+
+    Returns
+    -------
+    blocks : Blocks
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow (``pip install pyarrow``).
+    ValueError
+        For columns that are missing, and where ``n_features`` is needed.
+    """
+    needed("pyarrow.parquet", "pyarrow")
+    if doc is None:
+        return TableBlocks(paths_of(path)[0], columns)
+    if word is None:
+        raise ValueError("doc is given without word; name the columns of document, word and count")
+    return LongTableBlocks(paths_of(path)[0], doc, word, count, n_features)
+
+
+class TableBlocks(Blocks):
+    """Row groups as rows of numbers."""
+
+    portable = True
+
+    def __init__(self, path, columns):
+        self._path, self._columns = path, columns
+        file = self._file()
+        names = file.schema_arrow.names
+        missing = [name for name in self._names() if name not in names]
+        if missing:
+            raise ValueError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")
+        self._rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+
+    def _names(self):
+        return self._columns or []
+
+    def _file(self):
+        return needed("pyarrow.parquet", "pyarrow").ParquetFile(self._path)
+
+    @property
+    def sizes(self):
+        """Rows of each block."""
+        return self._rows
+
+    def __len__(self):
+        return len(self._rows)
+
+    def _read(self, i):
+        table = self._file().read_row_group(i, columns=self._columns)
+        return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+class LongTableBlocks(TableBlocks):
+    """Row groups of (document, word, count) as counts."""
+
+    sizes = None
+
+    def __init__(self, path, doc, word, count, n_features):
+        self._doc, self._word, self._count = doc, word, count
+        super().__init__(path, [name for name in (doc, word, count) if name is not None])
+        self._n_features = self._vocabulary() if n_features is None else n_features
+
+    def _vocabulary(self):
+        metadata = self._file().metadata
+        at = metadata.schema.names.index(self._word)
+        statistics = [metadata.row_group(i).column(at).statistics for i in range(len(self))]
+        if not all(each is not None and each.has_min_max for each in statistics):
+            raise ValueError(f"{self._path} has no statistics of {self._word!r}; give n_features")
+        return 1 + int(max(each.max for each in statistics))
+
+    def _group(self, i, names=None):
+        table = self._file().read_row_group(i, columns=names or self._columns)
+        return {name: table[name].to_numpy() for name in table.column_names}
+
+    def _read(self, i):
+        parts = self._group(i)
+        documents = parts[self._doc]
+        if i > 0:  # lines of a document that began in an earlier group
+            last = self._group(i - 1, [self._doc])[self._doc][-1:]
+            own = documents != last if len(last) else np.ones(len(documents), dtype=bool)
+            parts = {name: values[own] for name, values in parts.items()}
+        pieces, j = [parts], i + 1
+        while j < len(self) and len(parts[self._doc]):
+            following = self._group(j)
+            goes_on = following[self._doc] == parts[self._doc][-1]
+            pieces.append({name: values[goes_on] for name, values in following.items()})
+            if not goes_on.all():
+                break
+            j += 1
+        joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in parts}
+        documents = joined[self._doc]
+        rows = np.cumsum(np.concatenate([[False], documents[1:] != documents[:-1]])) if len(documents) else []
+        counts = np.ones(len(documents)) if self._count is None else joined[self._count]
+        shape = int(rows[-1]) + 1 if len(documents) else 0, self._n_features
+        return sparse.csr_array((counts, (rows, joined[self._word])), shape=shape)

@@ -1,0 +1,119 @@
+"""Blocks of matrices in HDF5 and Zarr: AnnData's files of single cells, and plain arrays."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix.blocks._arrays import Blocks, bounds_of, rows_of
+from sparsemix.blocks._files import needed, paths_of
+
+
+def from_h5ad(path, layer=None, rows=None):
+    """Cells of an AnnData file, read block by block: nothing else of the file is loaded.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.h5ad`` file whose matrix is dense or CSR (AnnData's default).
+    layer : str, default=None
+        A layer; None means ``X``.
+    rows : int, default=None
+        Cells of a block. None means as many as 64 MB hold.
+
+    Returns
+    -------
+    blocks : Blocks
+
+    Raises
+    ------
+    ImportError
+        Without h5py (``pip install h5py``; anndata itself is not needed).
+    KeyError, ValueError
+        For a layer that is missing, and for CSC, whose rows do not lie together.
+    """
+    return StoreBlocks("h5ad", paths_of(path)[0], "X" if layer is None else f"layers/{layer}", rows)
+
+
+def from_zarr(path, array=None, rows=None):
+    """Rows of a Zarr array, or of a sparse matrix as AnnData writes it.
+
+    Parameters
+    ----------
+    path : path-like
+        Of an array with two dimensions, or of a group.
+    array : str, default=None
+        Name of the array within a group; AnnData's is "X".
+    rows : int, default=None
+        Rows of a block. None means as many as 64 MB hold; best a multiple of the chunks on disk.
+
+    Returns
+    -------
+    blocks : Blocks
+
+    Raises
+    ------
+    ImportError
+        Without zarr (``pip install zarr``).
+    KeyError, ValueError
+        For an array that is missing or has not two dimensions, and for CSC.
+    """
+    return StoreBlocks("zarr", paths_of(path)[0], array, rows)
+
+
+class StoreBlocks(Blocks):
+    """Consecutive rows of a dense array or of a group with ``data``, ``indices`` and ``indptr``."""
+
+    portable = True
+
+    def __init__(self, kind, path, name, rows):
+        self._kind, self._path, self._name = kind, path, name
+        self._node = None
+        node = self._open()
+        if hasattr(node, "keys"):
+            encoding = dict(node.attrs).get("encoding-type", "none")
+            if encoding != "csr_matrix":
+                raise ValueError(
+                    f"{path} holds {name!r} as {encoding}, whose rows cannot be read one after the other; write it as "
+                    "CSR, adata.X = adata.X.tocsr()"
+                )
+            self._indptr = np.asarray(node["indptr"][:], dtype=np.int64)
+            self._shape = tuple(int(n) for n in node.attrs["shape"])
+            n_bytes = self._indptr[-1] * (node["data"].dtype.itemsize + node["indices"].dtype.itemsize)
+        else:
+            if len(node.shape) != 2:
+                raise ValueError(f"{path} has {len(node.shape)} dimensions; give rows and columns")
+            self._indptr, self._shape = None, tuple(node.shape)
+            n_bytes = node.dtype.itemsize * node.shape[0] * node.shape[1]
+        self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
+
+    def _open(self):
+        """The array or group, opened once in every process."""
+        if self._node is None:
+            if self._kind == "h5ad":
+                root = needed("h5py").File(self._path, "r")
+            else:
+                root = needed("zarr").open(self._path, mode="r")
+            if self._name is not None and self._name not in root:
+                raise KeyError(f"{self._path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
+            self._node = root if self._name is None else root[self._name]
+        return self._node
+
+    def __getstate__(self):
+        return vars(self) | {"_node": None}
+
+    @property
+    def sizes(self):
+        """Rows of each block."""
+        return [b - a for a, b in pairwise(self._bounds)]
+
+    def __len__(self):
+        return len(self._bounds) - 1
+
+    def _read(self, i):
+        node, start, stop = self._open(), self._bounds[i], self._bounds[i + 1]
+        if self._indptr is None:
+            return np.asarray(node[start:stop])
+        indptr = self._indptr[start : stop + 1]
+        data, indices = (np.asarray(node[name][indptr[0] : indptr[-1]]) for name in ("data", "indices"))
+        return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(stop - start, self._shape[1]))

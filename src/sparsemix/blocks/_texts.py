@@ -1,0 +1,85 @@
+"""Blocks of texts: files with a document a line, counted by a vectorizer when they are read."""
+
+from scipy import sparse
+
+from sparsemix.blocks._arrays import Blocks
+from sparsemix.blocks._files import paths_of
+
+
+def from_text(paths, vectorizer, lines=20_000):
+    """Documents of text files, one a line, counted block by block.
+
+    Where each block begins is found in one look at the bytes; texts are decoded, and counted, when they are asked for.
+
+    Parameters
+    ----------
+    paths : path-like or list of path-like
+        UTF-8 files.
+    vectorizer : object
+        Fitted, with ``transform(texts)`` to counts, as ``CountVectorizer``; it may be fitted to an open file, which is
+        read line by line.
+    lines : int, default=20000
+        Documents of a block. No block holds lines of two files.
+
+    Returns
+    -------
+    blocks : Blocks
+        With ``texts(i)``, the lines of a block.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sparsemix import blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "texts.txt")
+    ...     _ = path.write_text("one two\\ntwo three\\nthree\\n")
+    ...     counter = CountVectorizer().fit(path.open())
+    ...     [block.shape for block in blocks.from_text(path, counter, lines=2)]
+    [(2, 3), (1, 3)]
+    """
+    return TextBlocks(paths_of(paths), vectorizer, lines)
+
+
+class TextBlocks(Blocks):
+    """Spans of lines."""
+
+    portable = True
+
+    def __init__(self, paths, vectorizer, lines):
+        if lines < 1:
+            raise ValueError(f"lines is {lines}; a block needs one at least")
+        self._vectorizer = vectorizer
+        self._places = [place for path in paths for place in places_of(path, lines)]
+
+    @property
+    def sizes(self):
+        """Documents of each block."""
+        return [n for _, _, n in self._places]
+
+    def __len__(self):
+        return len(self._places)
+
+    def texts(self, i):
+        """Lines of a block."""
+        path, start, n = self._places[i]
+        with open(path, "rb") as file:
+            file.seek(start)
+            return [file.readline().rstrip(b"\r\n").decode("utf-8", errors="replace") for _ in range(n)]
+
+    def _read(self, i):
+        return sparse.csr_array(self._vectorizer.transform(self.texts(i)))
+
+
+def places_of(path, lines):
+    """(path, first byte, number of lines) of each block of a file."""
+    places, start, n, at = [], 0, 0, 0
+    with open(path, "rb") as file:
+        for line in file:
+            at += len(line)
+            n += 1
+            if n == lines:
+                places.append((path, start, n))
+                start, n = at, 0
+    return places + [(path, start, n)] * (n > 0)

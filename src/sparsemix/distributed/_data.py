@@ -1,0 +1,91 @@
+"""Data as people have it, as a sequence of blocks; weights, as one array a block."""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix.blocks import Blocks, from_arrays
+from sparsemix.blocks._files import needed
+
+
+def as_blocks(data):
+    """A sequence of blocks of an array, a matrix, a list, a reader, or a collection of Dask's."""
+    if isinstance(data, np.ndarray) or sparse.issparse(data):
+        return from_arrays(data)
+    if type(data).__module__.split(".")[0] == "dask" or (
+        isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
+    ):
+        return DelayedBlocks(data)
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not hasattr(data, "iloc"):
+        if len(data) == 0:
+            raise ValueError("data has no blocks; give one at least")
+        return data if isinstance(data, Blocks) else ListedBlocks(data)
+    raise TypeError(
+        f"data is a {type(data).__name__}; give a sequence of blocks of rows, what sparsemix.blocks makes, a matrix, "
+        "or a collection of Dask's"
+    )
+
+
+class ListedBlocks(Blocks):
+    """Blocks that somebody else's sequence gives."""
+
+    def __init__(self, data):
+        self._data = data
+
+    @property
+    def sizes(self):
+        """Rows of each block, where reading costs nothing."""
+        return [len_of(block) for block in self._data] if isinstance(self._data, (list, tuple)) else None
+
+    def __len__(self):
+        return len(self._data)
+
+    def _read(self, i):
+        block = self._data[i]
+        return block if sparse.issparse(block) else np.asarray(block)
+
+
+def len_of(block):
+    """Rows of a block."""
+    return block.shape[0] if hasattr(block, "shape") else len(block)
+
+
+class DelayedBlocks(Blocks):
+    """Blocks of a ``dask.array`` in chunks of rows, of a bag, or of a list of Delayed, each computed by itself."""
+
+    def __init__(self, data):
+        if hasattr(data, "rechunk") and data.ndim == 2 and data.numblocks[1] > 1:
+            raise ValueError(
+                f"data is a dask array in {data.numblocks[1]} chunks of columns; give it whole rows: "
+                "data.rechunk({1: -1})"
+            )
+        parts = data.to_delayed() if hasattr(data, "to_delayed") else data
+        self.delayed = list(np.asarray(parts, dtype=object).ravel())
+
+    def __len__(self):
+        return len(self.delayed)
+
+    def _read(self, i):
+        return block_of(needed("dask").compute(self.delayed[i], scheduler="synchronous")[0])
+
+
+def block_of(value):
+    """Rows of what a partition holds: an array, a matrix, or a list of rows."""
+    if isinstance(value, list):
+        return sparse.vstack(value, format="csr") if sparse.issparse(value[0]) else np.asarray(value)
+    return value if sparse.issparse(value) else np.asarray(value)
+
+
+def weights_of(sample_weight, data):
+    """Weights of each block, float64, or None; given as one array a block, or for all rows where sizes are known."""
+    if sample_weight is None:
+        return None
+    whole = isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object
+    if whole:
+        if data.sizes is None:
+            raise ValueError("sample_weight is one array and the sizes of the blocks are not known; give one a block")
+        if sample_weight.shape != (sum(data.sizes),):
+            raise ValueError(f"sample_weight has shape {sample_weight.shape}, expected ({sum(data.sizes)},)")
+        sample_weight = np.split(sample_weight, np.cumsum(data.sizes)[:-1])
+    if len(sample_weight) != len(data):
+        raise ValueError(f"sample_weight has {len(sample_weight)} arrays for {len(data)} blocks; give one for each")
+    return [np.ascontiguousarray(weight, dtype=np.float64) for weight in sample_weight]

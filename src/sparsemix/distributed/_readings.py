@@ -1,0 +1,115 @@
+"""What a fitted estimator says of rows in blocks."""
+
+import numpy as np
+
+from sparsemix.blocks import Blocks
+from sparsemix.distributed._data import as_blocks
+from sparsemix.metrics._completion import completion
+
+
+def transform(estimator, data, *, client=None):
+    """Proportions or responsibilities of rows in blocks, made when a block is asked for.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; with ``transform``, or ``predict_sparse_proba`` for mixtures.
+    data : sequence of blocks
+        As :func:`fit` takes it.
+    client : dask.distributed.Client, default=None
+        Workers that read blocks and keep the results.
+
+    Returns
+    -------
+    results : sequence
+        A result for each block: computed on ``results[i]`` and not kept; with a client a list of ``Delayed``, for
+        ``client.compute`` or to be written by the workers.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseLDA, blocks, distributed
+    >>> from sparsemix.datasets import make_bars
+    >>> rows = blocks.from_arrays(make_bars(n_samples=500, random_state=0)[0], rows=200)
+    >>> lda = distributed.fit(SparseLDA(10, n_nonzero=2, random_state=0), rows)
+    >>> [part.shape for part in distributed.transform(lda, rows)]
+    [(200, 10), (200, 10), (100, 10)]
+    """
+    data = as_blocks(data)
+    if client is None:
+        return Results(read_rows, estimator, data)
+    from sparsemix.distributed._dask import delayed_results  # nothing of Dask is imported without a client
+
+    return delayed_results(read_rows, estimator, data)
+
+
+def score(estimator, data, *, client=None):
+    """Held-out score of rows in blocks: what ``estimator.score`` gives for all of them together.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted topic model or mixture.
+    data : sequence of blocks
+        Rows that were not learned from, as :func:`fit` takes them.
+    client : dask.distributed.Client, default=None
+        Workers that read the blocks.
+
+    Returns
+    -------
+    score : float
+        Mean over hidden tokens, or over rows, in nats.
+
+    Raises
+    ------
+    ValueError
+        When nothing can be scored.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseLDA, blocks, distributed
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=700, random_state=0)[0]
+    >>> lda = distributed.fit(SparseLDA(10, n_nonzero=2, random_state=0), blocks.from_arrays(X[:500], rows=100))
+    >>> abs(distributed.score(lda, [X[500:550], X[550:]]) - lda.score(X[500:])) < 1e-6
+    True
+    """
+    data = as_blocks(data)
+    if client is None:
+        parts = list(Results(score_rows, estimator, data))
+    else:
+        from sparsemix.distributed._dask import delayed_results  # nothing of Dask is imported without a client
+
+        parts = client.gather(client.compute(delayed_results(score_rows, estimator, data)))
+    total, size = (sum(numbers) for numbers in zip(*parts, strict=True))
+    if size == 0:
+        raise ValueError("no row of data can be scored; give rows, or documents of two different words at least")
+    return float(total / size)
+
+
+class Results(Blocks):
+    """A function of an estimator and a block, for every block."""
+
+    def __init__(self, function, estimator, data):
+        self._function, self._estimator, self._data = function, estimator, data
+
+    def __len__(self):
+        return len(self._data)
+
+    def _read(self, i):
+        return self._function(self._estimator, self._data[i])
+
+
+def read_rows(estimator, X):
+    """What ``transform`` gives for a block."""
+    read = estimator.transform if hasattr(estimator, "transform") else estimator.predict_sparse_proba
+    return read(X) if X.shape[0] else np.empty((0, estimator.n_components))
+
+
+def score_rows(estimator, X):
+    """Sum of the log likelihoods of a block, and of how many units."""
+    if X.shape[0] == 0:
+        return 0.0, 0.0
+    if hasattr(estimator, "score_samples"):
+        log_density = estimator.score_samples(X)
+        return float(log_density.sum(dtype=float)), float(len(log_density))
+    return completion(estimator, X, n_jobs=estimator.n_jobs)

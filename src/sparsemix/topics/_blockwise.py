@@ -1,0 +1,49 @@
+"""What a fit over blocks of documents asks of topic models."""
+
+from sparsemix._engine.rounds.sample import SampledDocuments
+from sparsemix.topics import _start
+
+
+class TopicsOfBlocks:
+    """A first look at blocks, the documents that a start wants, and the documents of a step.
+
+    An estimator defines ``_documents_of_step(documents)``.
+    """
+
+    def _refuse_blocks(self):
+        if getattr(self, "early_stopping", False) or getattr(self, "evaluate_every", 0) > 0:
+            raise ValueError(
+                "early_stopping and evaluate_every need documents set aside in memory, which a fit over blocks does "
+                "not have; turn them off and use sparsemix.distributed.score on blocks of held-out documents"
+            )
+        if getattr(self, "mini_epoch_size", None) is not None:
+            raise ValueError(
+                "mini_epoch_size visits the same documents several times in a row, and a fit over blocks visits blocks "
+                "once a pass; set mini_epoch_size=None"
+            )
+
+    def _survey(self, documents):
+        return {"totals": documents.word_totals(), "entries": documents.entries * len(documents)}
+
+    def _start_size(self, survey):
+        method = self.init_params
+        if not isinstance(method, str) or method in ("random", "uniform"):
+            return 1
+        if method == "bregman":
+            return max(_start.SEED_DOCUMENTS, 2 * self.n_components)
+        if self.init_size is not None:
+            return self.init_size
+        entries = max(1.0, survey.sums["entries"] / survey.n_rows)
+        return _start.em_documents(entries, min(self.n_components, _start.EM_COMPONENTS))
+
+    def _whole(self, survey, X, weight, source):
+        sums, n_rows = survey.sums, survey.n_rows
+        if not sums["totals"].any():
+            raise ValueError("no document of data has a token of positive weight; give at least one that is not empty")
+        entries = max(1.0, sums["entries"] / n_rows)
+        return SampledDocuments(
+            X, weight, self._table_dtype, source, n_rows, float(sums["mass"]), entries, sums["totals"]
+        )
+
+    def _step_size(self, documents, survey):  # noqa: ARG002
+        return self._documents_of_step(documents)

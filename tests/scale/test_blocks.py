@@ -1,0 +1,250 @@
+"""Readers of blocks: the rows of the whole, block by block, and copies that carry paths and not contents."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sparsemix import blocks
+from sparsemix._engine.rounds.plan import Plan
+from sparsemix._engine.rounds.sample import chosen_rows, hashed
+from sparsemix._engine.rounds.tree import Tree, reduced
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(23, 3))
+COUNTS = sparse.csr_array(RNG.poisson(0.5, (23, 7)))
+
+
+def joined(data):
+    parts = list(data)
+    return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])
+
+
+def check(data, whole, portable, most=20_000):
+    """All rows in order, sizes that are true, and a copy that reads the same."""
+    whole = whole.toarray() if sparse.issparse(whole) else whole
+    for one in (data, pickle.loads(pickle.dumps(data))):
+        np.testing.assert_array_equal(joined(one), whole)
+        assert one.portable == portable
+        if one.sizes is not None:
+            assert list(one.sizes) == [part.shape[0] for part in one]
+    assert len(pickle.dumps(data)) < most
+    with pytest.raises(IndexError):
+        data[len(data)]
+    np.testing.assert_array_equal(joined([data[-1]]), joined([data[len(data) - 1]]))
+
+
+@pytest.mark.parametrize("rows", [None, 1, 4, 23, 100])
+@pytest.mark.parametrize("kind", ["array", "float32", "fortran", "csr", "csr 64-bit", "list"])
+def test_arrays(rows, kind):
+    numbers = (part.astype(np.int64) for part in (COUNTS.indices, COUNTS.indptr))
+    wide = sparse.csr_array((COUNTS.data, *numbers), COUNTS.shape)
+    data = {"array": X, "float32": X.astype(np.float32), "fortran": np.asfortranarray(X), "csr": COUNTS,
+            "csr 64-bit": wide, "list": X.tolist()}[kind]  # fmt: skip
+    check(blocks.from_arrays(data, rows), X if kind == "list" else data, portable=False)
+
+
+def test_default_blocks_hold_64_mb():
+    data = blocks.from_arrays(np.broadcast_to(np.zeros(1), (1 << 16, 1024)))
+    assert data.sizes == [8192] * 8
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_maps_travel_as_paths(tmp_path, order, dtype):
+    big = np.asarray(RNG.normal(size=(20_000, 3)), dtype=dtype, order=order)
+    np.save(tmp_path / "x.npy", big)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    check(blocks.from_arrays(mapped, 3000), big, portable=True, most=2000)
+    check(blocks.from_npz(tmp_path / "x.npy"), big, portable=True, most=2000)
+    assert not blocks.from_arrays(mapped[5:], 3000).portable  # a part of a map is no file
+    np.testing.assert_array_equal(joined(pickle.loads(pickle.dumps(blocks.from_arrays(mapped[5:], 3000)))), big[5:])
+
+
+def test_maps_of_a_matrix(tmp_path):
+    big = sparse.random_array((5000, 50), density=0.1, format="csr", rng=RNG)
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / f"{name}.npy", getattr(big, name))
+    parts = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr")]
+    mapped = sparse.csr_array(tuple(parts), shape=big.shape, copy=False)
+    check(blocks.from_arrays(mapped, 1100), big, portable=True, most=2000)
+
+
+def test_wrong_arrays():
+    with pytest.raises(TypeError, match="CSC format; give CSR"):
+        blocks.from_arrays(COUNTS.tocsc())
+    with pytest.raises(ValueError, match="1 dimensions; give rows and columns"):
+        blocks.from_arrays(np.zeros(3))
+    with pytest.raises(ValueError, match="rows is 0"):
+        blocks.from_arrays(X, 0)
+
+
+def squares(i):
+    return np.full((i, 2), i**2)
+
+
+def test_functions():
+    whole = np.concatenate([squares(i) for i in range(4)])
+    check(blocks.from_function(4, squares), whole, portable=True)
+    check(blocks.from_function(4, squares, sizes=range(4)), whole, portable=True)
+    with pytest.raises(ValueError, match="sizes has 3 numbers for 4 blocks"):
+        blocks.from_function(4, squares, sizes=[1, 2, 3])
+
+
+def test_archives(tmp_path):
+    sparse.save_npz(tmp_path / "0.npz", COUNTS[:9].tocsr())
+    np.savez(tmp_path / "1.npz", X=COUNTS[9:].toarray())
+    check(blocks.from_npz([tmp_path / "0.npz", tmp_path / "1.npz"]), COUNTS, portable=True)
+    np.savez(tmp_path / "2.npz", a=X, b=X)
+    with pytest.raises(ValueError, match="holds the arrays a, b; save one array"):
+        blocks.from_npz(tmp_path / "2.npz")[0]
+    with pytest.raises(FileNotFoundError, match=r"3\.npz does not exist"):
+        blocks.from_npz(tmp_path / "3.npz")
+
+
+@pytest.mark.parametrize("lines", [1, 3, 100])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_texts(tmp_path, lines, end):
+    texts = ["one two", "zwei drei vier fünf", "", "two two two", "one fünf"]
+    (tmp_path / "a.txt").write_bytes(("\n".join(texts[:2]) + end).encode())
+    (tmp_path / "b.txt").write_bytes((end or "\n").join(texts[2:]).encode())
+    counter = CountVectorizer().fit(texts)
+    data = blocks.from_text([tmp_path / "a.txt", tmp_path / "b.txt"], counter, lines)
+    check(data, counter.transform(texts), portable=True)
+    assert [text for i in range(len(data)) for text in data.texts(i)] == texts
+    with pytest.raises(ValueError, match="lines is 0"):
+        blocks.from_text(tmp_path / "a.txt", counter, 0)
+
+
+# -- optional packages
+
+
+@pytest.mark.parametrize(
+    ("module", "read"),
+    [
+        ("h5py", blocks.from_h5ad),
+        ("zarr", blocks.from_zarr),
+        ("pyarrow", lambda path: blocks.from_parquet(path, doc="doc", word="word")),
+    ],
+)
+def test_what_is_missing_is_named(module, read, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for name in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    message = f"{module} is needed to read this and is not installed: pip install {module}"
+    with pytest.raises(ImportError, match=message):
+        read(tmp_path / "file")
+
+
+@pytest.mark.parametrize("kind", ["csr", "dense", "layer"])
+def test_single_cells(tmp_path, kind):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "cells.h5ad", "w") as file:
+        place = file.create_group("layers") if kind == "layer" else file
+        name = "binary" if kind == "layer" else "X"
+        if kind == "dense":
+            place[name] = COUNTS.toarray()
+        else:
+            group = place.create_group(name)
+            group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", COUNTS.shape
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(COUNTS, part)
+    data = blocks.from_h5ad(tmp_path / "cells.h5ad", layer="binary" if kind == "layer" else None, rows=5)
+    check(data, COUNTS, portable=True)
+    with pytest.raises(KeyError, match="has no 'layers/raw'"):
+        blocks.from_h5ad(tmp_path / "cells.h5ad", layer="raw")
+
+
+def test_files_that_anndata_wrote(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(sparse.csr_matrix(COUNTS.astype(np.float32)))
+    cells.layers["columns"] = sparse.csc_matrix(COUNTS)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    check(blocks.from_h5ad(tmp_path / "cells.h5ad", rows=6), COUNTS, portable=True)
+    with pytest.raises(ValueError, match=r"as csc_matrix, whose rows cannot be read.*tocsr"):
+        blocks.from_h5ad(tmp_path / "cells.h5ad", layer="columns")
+
+
+def test_zarr(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.save(str(tmp_path / "x.zarr"), X)
+    check(blocks.from_zarr(tmp_path / "x.zarr", rows=5), X, portable=True)
+    zarr.save(str(tmp_path / "line.zarr"), X[:, 0])
+    with pytest.raises(ValueError, match="has 1 dimensions; give rows and columns"):
+        blocks.from_zarr(tmp_path / "line.zarr")
+
+
+@pytest.mark.parametrize("group", [1, 3, 10, 1000])
+@pytest.mark.parametrize("counted", [True, False])
+def test_long_tables(tmp_path, group, counted):
+    """Documents that go on in later groups, over several of them, are whole and come once."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    docs, words = COUNTS.nonzero()
+    table = {"d": docs + 100, "w": words, "n": COUNTS.data}
+    if not counted:
+        table = {name: np.repeat(values, COUNTS.data) for name, values in table.items()}
+    parquet.write_table(pyarrow.table(table), tmp_path / "t.parquet", row_group_size=group)
+    count = "n" if counted else None
+    data = blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="w", count=count)
+    kept = COUNTS[np.flatnonzero(np.diff(COUNTS.indptr))]
+    np.testing.assert_array_equal(joined(pickle.loads(pickle.dumps(data))), kept.toarray())
+    assert blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="w", n_features=9)[0].shape[1] == 9
+    with pytest.raises(ValueError, match="has no column 'x'; it has d, w, n"):
+        blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="x")
+    with pytest.raises(ValueError, match="doc is given without word"):
+        blocks.from_parquet(tmp_path / "t.parquet", doc="d")
+
+
+def test_wide_tables(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({c: X[:, i] for i, c in enumerate("abc")})
+    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=9)
+    check(blocks.from_parquet(tmp_path / "t.parquet"), X, portable=True)
+    check(blocks.from_parquet(tmp_path / "t.parquet", columns=["c", "a"]), X[:, [2, 0]], portable=True)
+
+
+# -- plans, sums, samples
+
+
+@pytest.mark.parametrize("sizes", [[100], [10] * 7, [0, 5, 0], [1, 1000, 3, 0, 250], [3] * 50])
+@pytest.mark.parametrize("step_rows", [1, 7, 64, 300, 5000])
+def test_plans_visit_every_row_once_in_about_equal_steps(sizes, step_rows):
+    plan = Plan(sizes, step_rows, np.random.default_rng(0))
+    rows = np.concatenate([np.arange(a, b) + 10_000 * block for block, a, b in plan.units])
+    assert sorted(rows) == [r + 10_000 * block for block, n in enumerate(sizes) for r in range(n)]
+    assert sorted(np.concatenate(plan.steps)) == list(range(len(plan.units)))
+    assert sorted(np.concatenate(plan.groups)) == list(range(len(plan.steps)))
+    found = [plan.rows(step) for step in plan.steps]
+    assert min(found) > 0
+    largest = max(b - a for _, a, b in plan.units)
+    assert max(found) <= 1.5 * step_rows + 2 * largest
+    assert largest <= max(1.5 * step_rows, 1)
+
+
+@pytest.mark.parametrize("n", range(1, 20))
+def test_both_trees_are_one(n):
+    class Sum(str):
+        __slots__ = ()
+
+        def add(self, other):
+            return Sum(f"({self}+{other})")
+
+    tree, leaves = Tree(), [Sum(i) for i in range(n)]
+    for leaf in leaves:
+        tree.push(leaf)
+    assert tree.total() == reduced(leaves, lambda left, right: left.add(right))
+    assert Tree().total() is None
+
+
+def test_samples_depend_on_seed_and_number_alone():
+    few, many = chosen_rows(3_000_000, 50, 3), chosen_rows(3_000_000, 500, 3)
+    assert set(few) <= set(many)  # the smallest hashes
+    assert len(np.unique(many)) == 500
+    assert 0.4 < np.mean(many) / 1_500_000 < 1.6
+    np.testing.assert_array_equal(few, np.sort(np.argsort(hashed(np.arange(3_000_000), 3))[:50]))
+    assert not np.array_equal(few, chosen_rows(3_000_000, 50, 4))
+    np.testing.assert_array_equal(chosen_rows(5, 9, 0), np.arange(5))

@@ -1,0 +1,203 @@
+"""The same fits over a Dask cluster: the bits of one process, whoever visits the blocks and whoever dies."""
+
+import gc
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from fitted import assert_same_bits, few_passes
+from sklearn.base import clone
+from test_distributed import CASES, COUNTS, ROWS, cut, lda, mixture, rows_for, scvb0
+
+from sparsemix import blocks, distributed
+
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("distributed")
+
+pytestmark = [few_passes, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")]
+SECONDS = 180
+
+
+@pytest.fixture(autouse=True)
+def hard_timeout():
+    """A cluster that does not answer ends the test, and not the run."""
+    def ended(*_):
+        raise TimeoutError(f"no end after {SECONDS} seconds")
+
+    old = signal.signal(signal.SIGALRM, ended)
+    signal.alarm(SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, old)
+
+
+def cluster(n_workers, processes=False):
+    settings = {"distributed.worker.daemon": True, "distributed.comm.timeouts.connect": "10s",
+                "distributed.scheduler.allowed-failures": 10}  # fmt: skip
+    with dask.config.set(settings):
+        return dd.LocalCluster(
+            n_workers, threads_per_worker=2, processes=processes, dashboard_address=":0", silence_logs=60
+        )
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def client(request):
+    with cluster(request.param) as some, dd.Client(some) as client:
+        yield client
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_workers_change_no_bit(name, client):
+    """One worker, three, and none; blocks of no row and of one, workers without any."""
+    est, X = clone(CASES[name]), rows_for(CASES[name])
+    est.set_params(max_iter=2)
+    if name in ("scvb0", "scvb0 mhw"):
+        est.set_params(batch_size=60)  # rounds of parts, and not hundreds of them
+    assert_same_bits(distributed.fit(clone(est), cut(X)), distributed.fit(est, cut(X), client=client), X)
+
+
+def test_checkpoints_are_those_of_one_process(client, tmp_path):
+    """Begun here, gone on with there, and read back here."""
+    data = cut(COUNTS)
+    est = lda(batch_size=100)
+    distributed.fit(clone(est).set_params(max_iter=2), data, checkpoint=tmp_path)
+    over = distributed.fit(clone(est), data, checkpoint=tmp_path, client=client, resume=True)
+    assert_same_bits(distributed.fit(clone(est), data), over, COUNTS)
+    assert_same_bits(distributed.fit(clone(est), data, checkpoint=tmp_path), over, COUNTS)
+
+
+def test_many_rounds_have_new_bases(client):
+    est = lda(learning_method="online", max_iter=2)
+    assert_same_bits(
+        distributed.fit(clone(est), cut(COUNTS), steps=20),
+        distributed.fit(clone(est), cut(COUNTS), steps=20, client=client), COUNTS,
+    )  # fmt: skip
+
+
+def test_collections_of_dask(client):
+    array = pytest.importorskip("dask.array")
+    parts = [X for X in cut(ROWS) if len(X)]
+    whole = distributed.fit(mixture(), parts)
+    delayed = [dask.delayed(X) for X in parts]
+    chunks = array.concatenate([array.from_array(X, chunks=X.shape) for X in parts])
+    for data in (delayed, chunks):
+        assert_same_bits(whole, distributed.fit(mixture(), data), ROWS)
+        assert_same_bits(whole, distributed.fit(mixture(), data, client=client), ROWS)
+    documents = [dask.delayed(X) for X in cut(COUNTS)]
+    assert_same_bits(distributed.fit(lda(), cut(COUNTS)), distributed.fit(lda(), documents, client=client), COUNTS)
+    with pytest.raises(ValueError, match="in 3 chunks of columns; give it whole rows"):
+        distributed.fit(mixture(), array.from_array(ROWS, chunks=(100, 1)))
+
+
+def test_weights_travel(client):
+    weight = np.random.default_rng(0).integers(0, 3, len(ROWS)).astype(float)
+    here, there = (distributed.fit(mixture(), cut(ROWS), sample_weight=weight, client=c) for c in (None, client))
+    assert_same_bits(here, there, ROWS)
+
+
+def test_readings(client):
+    est = lda().fit(COUNTS)
+    lazily = distributed.transform(est, cut(COUNTS), client=client)
+    parts = client.gather(client.compute(lazily))
+    np.testing.assert_array_equal(np.concatenate([part for part in parts if len(part)]), est.transform(COUNTS))
+    np.testing.assert_allclose(distributed.score(est, cut(COUNTS), client=client), est.score(COUNTS), rtol=1e-9)
+
+
+def test_errors_on_workers_name_block_and_row(client):
+    bad = ROWS.copy()
+    bad[120, 1] = np.nan
+    with pytest.raises(ValueError, match="block 3: Input X contains NaN in row 10, column 1"):
+        distributed.fit(mixture(), cut(bad), client=client)
+
+
+def test_another_version_or_processor_is_named(client, monkeypatch):
+    from sparsemix.distributed import _dask
+
+    there = _dask.signature() | {"instruction set": "abacus"}
+    monkeypatch.setattr(_dask.Elsewhere, "collect", lambda *_: pytest.fail("the first look is refused"))
+    own = iter([there])
+    original = _dask.signature
+    monkeypatch.setattr(_dask, "signature", lambda: next(own, None) or original())
+    with pytest.raises(RuntimeError, match=r"worker \S+ has instruction set \S+, and the client has abacus"):
+        distributed.fit(mixture(), cut(ROWS), client=client)
+
+
+def test_an_asynchronous_client_is_refused():
+    class Asynchronous:
+        asynchronous = True
+
+    with pytest.raises(TypeError, match="client is asynchronous"):
+        distributed.fit(mixture(), cut(ROWS), client=Asynchronous())
+
+
+def test_nothing_of_a_fit_stays(client):
+    from sparsemix.distributed import _dask
+
+    before = set(client.futures)  # errors of other tests may hold some
+    _dask._replicas.clear()
+    distributed.fit(lda(max_iter=1), cut(COUNTS), client=client)
+    assert not _dask._replicas  # these workers are threads of this process
+    gc.collect()
+    assert set(client.futures) <= before
+
+
+# -- processes that die
+
+
+class Slow(blocks.Blocks):
+    """Blocks that take a while, read where they are visited."""
+
+    portable = True
+
+    def __len__(self):
+        return 6
+
+    def _read(self, i):
+        time.sleep(0.02)
+        return COUNTS[66 * i : 66 * i + 66 + 4 * (i == 5)]
+
+
+@pytest.mark.slow
+def test_dead_workers_and_late_ones_change_no_bit():
+    est = scvb0(learning_method="memoized", init_params="em", n_init_iter=2, batch_size=200, max_iter=6)
+    whole = distributed.fit(clone(est), Slow())
+    killed = []
+    with cluster(2, processes=True) as some, dd.Client(some) as client:
+
+        def kill():
+            for pause in (1.0, 2.0):
+                time.sleep(pause)
+                workers = list(some.workers.values())
+                process = workers[0].process
+                killed.append(process.pid)
+                os.kill(process.pid, signal.SIGKILL)
+            some.scale(3)  # and one that joins late
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        over = distributed.fit(clone(est).set_params(max_iter=6), Slow(), client=client)
+        while killer.is_alive():
+            assert_same_bits(whole, over, COUNTS)
+            over = distributed.fit(clone(est), Slow(), client=client)
+        killer.join()
+        assert len(killed) == 2
+        assert_same_bits(whole, distributed.fit(clone(est), Slow(), client=client), COUNTS)
+    assert_same_bits(whole, over, COUNTS)
+
+
+class Deadly(Slow):
+    def _read(self, i):
+        if i == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._read(i)
+
+
+@pytest.mark.slow
+def test_a_block_that_kills_workers_is_named():
+    with cluster(2, processes=True) as some, dd.Client(some) as client:
+        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+        with pytest.raises(RuntimeError, match=r"one of the blocks 0, 1, 2, 3, 4, 5 killed every worker.*look.*"):
+            distributed.fit(lda(), Deadly(), client=client)

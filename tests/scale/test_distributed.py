@@ -1,0 +1,365 @@
+"""One fit over blocks in this process: what it finds, that it learns as ``fit`` does, checkpoints, memory, errors."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from fitted import assert_same_bits, few_passes
+from killed import Killed, killed_after
+from scipy import sparse
+from sklearn.base import clone
+
+import sparsemix
+from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, distributed
+from sparsemix._estimator.blockwise import Here
+from sparsemix.datasets import make_sparse_lda
+
+pytestmark = few_passes
+K, V, D = 4, 60, 3
+COUNTS = sparse.csr_array(make_sparse_lda(400, n_features=V, n_components=K, doc_length=40, random_state=0)[0])
+ROWS = np.random.default_rng(0).normal(size=(500, D)) + 4.0 * np.random.default_rng(1).integers(0, K, (500, 1))
+GIVEN = np.random.default_rng(2).gamma(1.0, size=(K, V)) + 0.1
+
+
+def mixture(**params):
+    defaults = {"n_components": K, "n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0}
+    return SparseGaussianMixture(**(defaults | params))
+
+
+def lda(**params):
+    return SparseLDA(K, **({"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0} | params))
+
+
+def scvb0(**params):
+    return SparseSCVB0LDA(K, **({"max_iter": 3, "random_state": 0} | params))
+
+
+CASES = {
+    "mixture batch": mixture(learning_method="batch"),
+    "mixture memoized": mixture(batch_size=120),
+    "mixture online": mixture(learning_method="online", batch_size=40),
+    "mixture em": mixture(inference="em", covariance_type="diag"),
+    "mixture lists": mixture(n_components=10, candidates=3, batch_size=200),
+    "mixture sticks": mixture(weight_concentration_prior_type="dirichlet_process", covariance_type="spherical"),
+    "mixture tied starts": mixture(covariance_type="tied", n_init=2, init_params="kmeans"),
+    "mixture zero mean": mixture(covariance_type="zero_mean", learning_method="online"),
+    "mixture means": mixture(means_init=ROWS[:K], learning_method="batch"),
+    "lda batch": lda(learning_method="batch"),
+    "lda memoized priors": lda(optimize_priors=True, batch_size=100),
+    "lda online": lda(learning_method="online", batch_size=30),
+    "lda dense cold": lda(n_nonzero=None, warm_documents=False, init_params="random"),
+    "lda restarts": lda(n_restarts=1, init_params="bregman", learning_method="batch"),
+    "scvb0": scvb0(),
+    "scvb0 large steps": scvb0(batch_size=150),
+    "scvb0 dense memoized": scvb0(sampler="dense", learning_method="memoized", init_params="em", batch_size=90),
+    "scvb0 gibbs memoized": scvb0(learning_method="memoized", init_params=GIVEN, batch_size=90),
+    "scvb0 mhw": scvb0(sampler="mhw", init_params="uniform", batch_size=25, max_iter=8),
+}
+
+
+def rows_for(est):
+    return ROWS if isinstance(est, SparseGaussianMixture) else COUNTS
+
+
+def cut(X):
+    """Blocks of 0, 1 and many rows."""
+    bounds = [0, 0, 1, 110, 230, 230, 350, X.shape[0]]
+    return [X[a:b] for a, b in pairwise(bounds)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_over_blocks_is_as_good_as_one_over_rows(name):
+    est, X = clone(CASES[name]), rows_for(CASES[name])
+    assert distributed.fit(est, cut(X)) is est
+    whole = clone(est).fit(X)
+    for attribute in ("n_samples_seen_", "n_features_in_", "n_iter_"):
+        assert getattr(est, attribute) == getattr(whole, attribute)
+    assert est.score(X) > whole.score(X) - 0.15  # starts differ
+    assert len(est.history_) == est.n_iter_
+    np.testing.assert_allclose(distributed.score(est, cut(X)), est.score(X), rtol=1e-9)
+    assert set(vars(est)) == set(vars(whole))  # no trace of blocks
+    np.testing.assert_array_equal(est.n_features_in_, X.shape[1])
+
+
+@pytest.mark.parametrize("name", ["mixture means", "lda batch given", "lda priors given"])
+def test_batch_learning_over_blocks_is_that_over_rows(name):
+    """From one start, up to the order in which sums are added."""
+    params = {"init_params": GIVEN, "learning_method": "batch", "optimize_priors": "priors" in name}
+    est = CASES[name] if name in CASES else lda(**params)
+    X = rows_for(est)
+    whole, over = clone(est).fit(X), distributed.fit(clone(est), cut(X))
+    np.testing.assert_allclose(over.lower_bounds_, whole.lower_bounds_, rtol=2e-4)  # small counts go by block
+    np.testing.assert_allclose(over.score(X), whole.score(X), rtol=1e-3)
+
+
+def test_bounds_rise():
+    for name in ("mixture batch", "mixture memoized", "lda batch", "mixture lists"):
+        est = distributed.fit(clone(CASES[name]).set_params(max_iter=8), cut(rows_for(CASES[name])))
+        assert (np.diff(est.lower_bounds_) > -1e-6 * abs(est.lower_bound_)).all(), name
+
+
+def test_blocks_are_remembered_documents_too():
+    """Of one iteration at each visit, warm documents make one more, and cold ones the first one again."""
+    est = lda(learning_method="batch", max_doc_update_iter=1, doc_update_tol=0.0, init_params=GIVEN, n_nonzero=None)
+    bounds = [distributed.fit(clone(est).set_params(warm_documents=warm), cut(COUNTS)).lower_bounds_
+              for warm in (True, False)]  # fmt: skip
+    assert bounds[0][0] == bounds[1][0]  # nothing is remembered yet
+    assert bounds[0][-1] > bounds[1][-1] + 100
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_neither_threads_nor_checkpoints_change_a_bit(name, tmp_path, monkeypatch):
+    X = rows_for(CASES[name])
+    data = cut(X)
+    whole = distributed.fit(clone(CASES[name]), data)
+    assert_same_bits(whole, distributed.fit(clone(CASES[name]).set_params(n_jobs=3), data), X)
+    revive = killed_after(2, monkeypatch)
+    with pytest.raises(Killed):
+        distributed.fit(clone(CASES[name]), data, checkpoint=tmp_path)
+    revive()
+    assert_same_bits(whole, distributed.fit(clone(CASES[name]), data, checkpoint=tmp_path, resume=True), X)
+
+
+def test_weights_are_those_of_rows():
+    weight = np.random.default_rng(3).integers(0, 3, len(ROWS)).astype(float)
+    weight[110:230] = 0.0  # a whole block
+    data = cut(ROWS)
+    bounds = np.cumsum([len(block) for block in data])[:-1]
+    est = mixture(means_init=ROWS[:K], learning_method="batch")
+    over = distributed.fit(clone(est), data, sample_weight=np.split(weight, bounds))
+    assert_same_bits(over, distributed.fit(clone(est), data, sample_weight=weight), ROWS)
+    whole = clone(est).fit(ROWS, sample_weight=weight)
+    np.testing.assert_allclose(over.lower_bound_, whole.lower_bound_, rtol=1e-7)
+    np.testing.assert_allclose(over.means_, whole.means_, rtol=1e-5)
+    assert over.n_samples_seen_ == whole.n_samples_seen_ == (weight > 0).sum()
+
+
+def test_steps_of_a_pass():
+    for steps, found in ((1, 1), (3, 3), (40, 40)):
+        seen = []
+        with pytest.MonkeyPatch.context() as patch:
+            original = Here.collect
+            patch.setattr(Here, "collect", lambda self, *args, o=original: seen.append(1) or o(self, *args))  # noqa: B023
+            distributed.fit(lda(max_iter=2), cut(COUNTS), steps=steps)
+        assert len(seen) == 2 * found
+
+
+def test_a_step_reads_a_block_once():
+    """Parts of a block follow each other."""
+    read = []
+
+    class Noted(blocks.Blocks):
+        def __len__(self):
+            return 5
+
+        def _read(self, i):
+            read.append(i)
+            return COUNTS[80 * i : 80 * i + 80]
+
+    distributed.fit(scvb0(batch_size=10, max_iter=3), Noted())
+    assert len(read) < 5 * (3 + 3) + 5  # the first look, the sample, passes
+    with pytest.raises(IndexError):
+        Noted()[5]
+
+
+def test_one_block_and_one_matrix_are_data():
+    whole = distributed.fit(lda(), [COUNTS])
+    assert_same_bits(whole, distributed.fit(lda(), COUNTS), COUNTS)
+    one = distributed.fit(SparseGaussianMixture(1, random_state=0), ROWS[:1])
+    np.testing.assert_allclose(one.means_, ROWS[:1])
+
+
+def test_warm_starts_go_on():
+    est = distributed.fit(lda(learning_method="batch", warm_start=True), cut(COUNTS))
+    before = est.lower_bound_
+    assert distributed.fit(est, cut(COUNTS)).lower_bound_ > before
+    est = distributed.fit(mixture(learning_method="batch", warm_start=True), cut(ROWS))
+    before = est.lower_bound_
+    assert distributed.fit(est, cut(ROWS)).lower_bound_ > before - 1e-6 * abs(before)
+
+
+def test_results_are_made_when_they_are_asked_for():
+    est = distributed.fit(lda(), cut(COUNTS))
+    parts = distributed.transform(est, cut(COUNTS))
+    assert len(parts) == 7
+    np.testing.assert_array_equal(np.concatenate(list(parts)), est.transform(COUNTS))
+    est = distributed.fit(mixture(), cut(ROWS))
+    assert distributed.transform(est, cut(ROWS))[3].shape == (120, K)
+
+
+# -- errors
+
+
+def test_wrong_rows_are_named_by_block_and_row_and_nothing_is_lost():
+    bad = ROWS.copy()
+    bad[120, 1] = np.nan
+    est = distributed.fit(mixture(), cut(ROWS))
+    before = est.means_.copy()
+    with pytest.raises(ValueError, match="block 3: Input X contains NaN in row 10, column 1"):
+        distributed.fit(est, cut(bad))
+    np.testing.assert_array_equal(est.means_, before)
+    with pytest.raises(ValueError, match="block 3: X has 2 features, but SparseGaussianMixture is expecting 3"):
+        distributed.fit(est, [ROWS[:5], ROWS[5:6], ROWS[:0], ROWS[:, :2]])
+    counts = COUNTS.toarray().astype(float)
+    counts[1, 2] = -1
+    with pytest.raises(ValueError, match=r"block 2: Negative values.*row 0 of X"):
+        distributed.fit(lda(), cut(counts))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "data has no blocks"),
+        ([ROWS[:0]], "data has no rows"),
+        ([COUNTS[:3] * 0], "no document of data has a token"),
+    ],
+)
+def test_nothing_to_learn_from(data, message):
+    with pytest.raises(ValueError, match=message):
+        distributed.fit(lda(), data)
+
+
+def test_what_is_no_data():
+    with pytest.raises(TypeError, match="data is a int; give a sequence of blocks"):
+        distributed.fit(lda(), 3)
+    with pytest.raises(ValueError, match="fewer than n_components"):
+        distributed.fit(mixture(n_components=30), [ROWS[:10], ROWS[:10]])
+    for wrong in ([np.ones(3)], np.ones(3)):
+        with pytest.raises(ValueError, match="sample_weight has"):
+            distributed.fit(lda(), cut(COUNTS), sample_weight=wrong)
+    with pytest.raises(ValueError, match=r"block 1: sample_weight has shape \(9,\)"):
+        distributed.fit(lda(), [COUNTS[:5], COUNTS[5:]], sample_weight=[np.ones(5), np.ones(9)])
+    for name in ("steps", "checkpoint_every"):
+        with pytest.raises(ValueError, match=f"{name} is 0"):
+            distributed.fit(lda(), cut(COUNTS), **{name: 0})
+    with pytest.raises(ValueError, match="resume is 'yes'"):
+        distributed.fit(lda(), cut(COUNTS), resume="yes")
+
+
+@pytest.mark.parametrize(
+    ("est", "instead"),
+    [
+        (sparsemix.CollapsedLDA(), "use SparseSCVB0LDA"),
+        (sparsemix.GibbsNGGPMixture(), "use StreamingNGGPMixture"),
+        (sparsemix.StreamingNGGPMixture(), "use its partial_fit"),
+        (sparsemix.SkipGramTopicModel(), "use its partial_fit"),
+    ],
+)
+def test_what_needs_all_rows_at_once_is_refused(est, instead):
+    with pytest.raises(TypeError, match=instead):
+        distributed.fit(est, [COUNTS])
+
+
+@pytest.mark.parametrize(
+    ("est", "message"),
+    [
+        (scvb0(early_stopping=True), "early_stopping and evaluate_every need documents set aside"),
+        (scvb0(mini_epoch_size=40), "mini_epoch_size visits"),
+        (mixture(init_params=np.ones((500, K))), "init_params is a matrix with a row for every row"),
+        (lda(n_nonzero=0), "n_nonzero"),
+    ],
+)
+def test_settings_that_blocks_cannot_have(est, message):
+    with pytest.raises(ValueError, match=message):
+        distributed.fit(est, cut(rows_for(est)))
+
+
+def test_a_checkpoint_of_other_blocks_is_refused(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    distributed.fit(lda(), cut(COUNTS), checkpoint=one)
+    with pytest.raises(ValueError, match="is of another fit: data was"):
+        distributed.fit(lda(), [COUNTS], checkpoint=one)
+    with pytest.raises(ValueError, match="is of another fit: steps was"):
+        distributed.fit(lda(), cut(COUNTS), checkpoint=one, steps=3)
+    est = distributed.fit(lda(), cut(COUNTS), checkpoint=two, checkpoint_every=2)
+    assert sorted(path.name for path in two.iterdir()) == ["000001", "000002"]
+    assert_same_bits(est, distributed.fit(lda(), cut(COUNTS), checkpoint=one, resume=False), COUNTS)
+
+
+# -- processes
+
+
+def run(program, *arguments, **options):
+    path = os.pathsep.join([os.path.dirname(os.path.dirname(sparsemix.__file__)), os.path.dirname(__file__)])
+    environment = os.environ | {"PYTHONPATH": path}
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, **options)
+
+
+FIT = """
+import sys, zlib
+import numpy as np
+from scipy import sparse
+from sparsemix import SparseLDA, blocks, distributed
+X = sparse.csr_array(np.random.default_rng(0).poisson(0.1, (2000, 200)))
+est = SparseLDA(10, n_nonzero=4, max_iter=20, tol=0.0, random_state=0)
+distributed.fit(est, blocks.from_arrays(X, rows=500), checkpoint=None if sys.argv[1] == "-" else sys.argv[1])
+print(zlib.crc32(est.components_.T.tobytes()), est.n_iter_, repr(est.lower_bound_))
+"""
+
+
+def test_a_killed_process_leaves_what_the_next_one_goes_on_from(tmp_path):
+    whole = run(FIT, "-")
+    for seconds in (0.0, 0.2):  # after the first checkpoint
+        process, limit = run(FIT, tmp_path), time.monotonic() + 60
+        while not list(tmp_path.glob("0*")) and process.poll() is None and time.monotonic() < limit:
+            time.sleep(0.005)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+    out, _ = run(FIT, tmp_path).communicate(timeout=120)
+    expected, _ = whole.communicate(timeout=120)
+    assert out == expected != ""
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+from sparsemix import SparseGaussianMixture, blocks, distributed
+def anonymous():
+    with open("/proc/self/status") as file:
+        return max(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
+peak = 0
+class Watched(blocks.Blocks):
+    def __init__(self, data):
+        self.data = data
+    def __len__(self):
+        return len(self.data)
+    def _read(self, i):
+        global peak
+        peak = max(peak, anonymous())
+        return np.array(self.data[i])  # as a reader of files that are not mapped
+X = np.load(sys.argv[1], mmap_mode="r")
+est = SparseGaussianMixture(8, covariance_type="diag", n_nonzero=2, init_size=500, max_iter=2, tol=0.0, random_state=0)
+warm = anonymous()
+distributed.fit(est, Watched(blocks.from_arrays(X, rows=20_000)))
+print(max(peak, anonymous()) - warm, est.n_samples_seen_)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux' account of memory")
+def test_memory_is_that_of_a_block_and_not_of_the_file(tmp_path):
+    """A file of 102 MB, blocks of 5 MB: two of them, chunks, and what a fit has anyway."""
+    rows = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(400_000, 64))
+    for start in range(0, len(rows), 100_000):
+        rows[start : start + 100_000] = np.random.default_rng(start).standard_normal((100_000, 64), dtype=np.float32)
+    rows.flush()
+    out, _ = run(MEMORY, tmp_path / "x.npy").communicate(timeout=200)
+    used, n_seen = map(int, out.split())
+    assert n_seen == 400_000
+    assert used < 48 << 20
+
+
+def test_importing_the_package_imports_no_optional_one():
+    program = """
+    import sys
+    import sparsemix, sparsemix.blocks, sparsemix.distributed
+    print([name for name in ("dask", "distributed", "h5py", "zarr") if name in sys.modules])
+    """
+    assert run(program).communicate(timeout=60)[0].strip() == "[]"
