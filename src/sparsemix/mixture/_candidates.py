@@ -10,6 +10,7 @@ from copy import copy
 import numpy as np
 
 from sparsemix._kernels.gaussians import _pairs, _quadratic
+from sparsemix._kernels.vectors import _topl
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats import symmetric
 
@@ -208,11 +209,17 @@ def nearest(gaussians, table, n_neighbours):
     n_components = len(constants)
     out = np.empty((n_components, n_neighbours), dtype=np.intc)
     size = max(1, UNPACKED // n_components)
+    values, log_z = np.empty((size, n_neighbours)), np.empty(size)
     for start in range(0, n_components, size):
         stop = min(start + size, n_components)
         expected = moments[start:stop] @ natural.T + constants
-        expected[np.arange(stop - start), np.arange(start, stop)] = np.inf
-        out[start:stop] = np.argpartition(-expected, n_neighbours - 1, axis=1)[:, :n_neighbours]
+        expected[np.arange(stop - start), np.arange(start, stop)] = np.finfo(np.float32).max
+        chosen = expected, out[start:stop], values[: stop - start], log_z[: stop - start]
+        try:
+            _topl.top_l_responsibilities(*chosen)  # takes an eighth of the time of NumPy's partition
+        except ValueError:  # moments beyond single precision
+            np.nan_to_num(expected, copy=False)
+            _topl.top_l_responsibilities(*chosen)
     return out
 
 
