@@ -31,6 +31,7 @@ from topic_cases import counter, texts
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._estimator import checks
+from sparsemix.clusters._model import StreamingModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 EPOCHS = {"ADF": 1, "EP": 4}
@@ -251,3 +252,34 @@ def test_grid_search_chooses_by_held_out_density():
     pipeline = make_pipeline(counter(), StreamingNGGPMixture())
     search = GridSearchCV(pipeline, {"streamingnggpmixture__n_epochs": [1, 3]}, cv=2).fit(texts())
     assert np.isfinite(search.best_score_)
+
+
+@pytest.mark.parametrize("step", ["sweep", "_move", "revisit"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_fit_that_fails_late_has_every_row_or_nothing(step, number, monkeypatch):
+    """Sums are made anew between epochs, from nothing on: a failure there leaves no clusters without their rows."""
+    original, calls = getattr(StreamingModel, step), []
+
+    def failing(model, *args):
+        out = original(model, *args)
+        calls.append(step)
+        if len(calls) == number:
+            raise MemoryError
+        return out
+
+    monkeypatch.setattr(StreamingModel, step, failing)
+    est = streaming("diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, n_epochs=3)
+    try:
+        est.fit(rows_of("diag"))
+    except MemoryError:
+        assert not hasattr(est, "_fitted") or est.counts_.sum() == pytest.approx(150.0, rel=1e-9)
+    assert calls
+
+
+@pytest.mark.parametrize("params", [{"prune_threshold": 20.0}, {"half_life": 10.0}])
+def test_log_predictive_per_row_is_over_the_rows_that_were_seen(params):
+    """Not over the mass that prunes and forgetting left."""
+    est = streaming("diag", merge_every=10, **params).fit(rows_of("diag"))
+    assert est.counts_.sum() < 140.0
+    (record,) = est.history_
+    assert record["log_predictive_per_row"] == pytest.approx(record["log_predictive"] / 150.0, rel=1e-12)

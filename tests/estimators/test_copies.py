@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from copies import COPIES, by_copy, by_pickle, by_read_only_memmap
+from copies import COPIES, by_pickle, by_read_only_memmap
 from estimator_cases import CASES, CLASSES, over, with_methods, with_warm_start
 from fitted import assert_never_fitted, assert_same, assert_same_bits, few_passes, said
 from scipy import sparse
@@ -64,11 +64,8 @@ def test_stream_resumes_to_the_same_bits(case, copied, tmp_path):
 
 @per_copy
 @over(with_warm_start())
-def test_warm_start_goes_on_from_a_copy(case, copied, tmp_path, request):
+def test_warm_start_goes_on_from_a_copy(case, copied, tmp_path):
     est = case.fitted(warm_start=True)
-    if copied is by_copy and hasattr(est, "_row_state"):
-        reason = "a shallow copy shares the state of rows, which sweeps change in place"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     twin = copied(est, tmp_path)
     rows = case.data.rows
     assert_same_bits(est.fit(rows), twin.fit(rows), rows)

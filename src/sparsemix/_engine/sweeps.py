@@ -50,6 +50,8 @@ class RowState:
         Completed so far, over all fits.
     whole : bool
         False while a sweep is under way, and after one that was interrupted.
+    shared : bool
+        Whether a shallow copy of an estimator holds this very state.
     """
 
     def __init__(self, rows, n_components, size=None, order=None):
@@ -60,7 +62,16 @@ class RowState:
         self.n_components = n_components
         self.n_sweeps = 0
         self.whole = True
+        self.shared = False
         self._key = None
+
+    def own(self):
+        """What may change in place: this state, or a copy where another estimator holds it too."""
+        if not self.shared:
+            return self
+        twin = copy(self)
+        twin.parts, twin.shared = [part.copy() for part in self.parts], False
+        return twin
 
     def visits(self, rows):
         """Every block in order: its rows, their weights, its state, the number of its first row; again and again."""
@@ -136,16 +147,31 @@ def run(model, rows, state, monitor, stats, mean=None):
         monitor.begin(lap)
         model.begin(stats)
         state.whole = False
-        for x, weight, part, start in state.visits(rows):
-            with interrupts_wait() if model.whole_blocks else nullcontext():
-                model.sweep(x, weight, part, stats, start, state.n_sweeps)
+        try:
+            for x, weight, part, start in state.visits(rows):
+                with interrupts_wait() if model.whole_blocks else nullcontext():
+                    model.sweep(x, weight, part, stats, start, state.n_sweeps)
+        except BaseException:
+            if monitor.stats is stats:  # published as they stand, less what clusters have lost in this sweep
+                recount(model, rows, state, monitor, stats)
+            raise
         state.whole = True
         state.n_sweeps += 1
         if lap == 1 or lap % model.recount_every == 0:
-            with interrupts_wait():
-                model.recount(state.visits(rows), stats)
+            recount(model, rows, state, monitor, stats)
         model.global_step(stats, lap)
         summary = model.summary(stats)
         monitor.step(summary if mean is None else mean(lap, summary), copy(model))
         if monitor.lap(lap, model, stats):
             break
+
+
+def recount(model, rows, state, monitor, stats):
+    """Sums anew from the state of rows; where that fails, sums that are published as they stand are no longer good."""
+    try:
+        with interrupts_wait():
+            model.recount(state.visits(rows), stats)
+    except BaseException:
+        if monitor.stats is stats:
+            monitor.stats = None
+        raise

@@ -61,8 +61,6 @@ class AdditiveEstimator(SparsemixEstimator):
     _stream_first_passes = 0
     # Whether the rows of a stream are numbered from block to block, for random numbers; else rows are those of a call.
     _numbers_go_on = False
-    # Whether a fit that ends by ``max_iter`` is told of, where there is a bound.
-    _expects_convergence = True
     # Seconds after which the pass at hand is the last one; for the command line.
     _stop_after = None
 
@@ -78,7 +76,7 @@ class AdditiveEstimator(SparsemixEstimator):
             if checkpoint is not None:
                 folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
             self._learn(trials, rows, workers, warm, X, check_random_state(self.random_state), started, folder)
-        self._warn_unless_converged(trials[0].schedule.has_bound and self._expects_convergence)
+        self._warn_unless_converged(trials[0].schedule.has_bound and bool(self.tol))  # 0 asks for max_iter passes
         return self
 
     def _fingerprints(self, rows):

@@ -33,6 +33,8 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __copy__(self):
         self._share()
+        if "_row_state" in vars(self):
+            self._row_state.shared = True
         twin = type(self).__new__(type(self))
         vars(twin).update(vars(self))
         return twin

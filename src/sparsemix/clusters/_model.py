@@ -144,6 +144,16 @@ class StreamingModel(NGGPModel):
     def __init__(self, *args, record=False, **kwargs):
         super().__init__(*args, **kwargs)
         self.record = record
+        self.mass_swept = 0.0
+
+    def begin(self, state):
+        """See NGGPModel."""
+        super().begin(state)
+        self.mass_swept = 0.0
+
+    def size(self, state):  # noqa: ARG002
+        """Mass of the rows that the sweep has visited: prunes and forgetting may have left less in the clusters."""
+        return max(self.mass_swept, 1e-300)
 
     def change(self, state):  # noqa: ARG002
         """Half the sum over rows of |q - q_old|; all of it in the first sweep."""
@@ -181,6 +191,8 @@ class StreamingModel(NGGPModel):
 
     def sweep(self, x, weight, part, state, start, number):
         """One block: added in the first sweep, visited again in the others."""
+        said = 1.0 if isinstance(x, np.ndarray) else (np.diff(x.indptr) > 0).astype(float)  # documents without words
+        self.mass_swept += float(np.broadcast_to(said if weight is None else said * weight, len(x)).sum())
         if not self.record:
             self.stream(x, weight, state, start)
         elif number == 0:

@@ -91,7 +91,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     max_iter : int, default=100
         Most passes over the data.
     tol : float, default=1e-3
-        Convergence: a pass gains less than this per row, in nats.
+        Convergence: a pass gains less than this per row, in nats. Zero asks for ``max_iter`` passes, without a warning.
     batch_size : int, default=None
         Rows of a batch. None means for "memoized" a tenth of the data, for "online" n_features rows a component
         where a component has a covariance matrix of its own, else 10; at least 1,000 and 10 a component.

@@ -121,10 +121,6 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
 
     # -- inside a fit or a stream
 
-    @property
-    def _expects_convergence(self):
-        return bool(self.tol)  # zero asks for max_iter passes
-
     def _read(self, X, sample_weight, reset, may_be_empty=False):
         X = check_counts(self, X, reset=reset)
         return X, weighted_documents(X, sample_weight, self._table_dtype, may_be_empty)

@@ -277,6 +277,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
             model.learn_after = 0
         if state is not None and not state.fits(documents, model):
             state = None
+        state = state if state is None else state.own()
         return make_row_state(self, model, documents, rng, self._fitted.word_topic.copy(), state)
 
     def _attributes(self, monitor):
