@@ -35,7 +35,8 @@ def from_text(paths, vectorizer, lines=20_000):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "texts.txt")
     ...     _ = path.write_text("one two\\ntwo three\\nthree\\n")
-    ...     counter = CountVectorizer().fit(path.open())
+    ...     with path.open() as file:
+    ...         counter = CountVectorizer().fit(file)
     ...     [block.shape for block in blocks.from_text(path, counter, lines=2)]
     [(2, 3), (1, 3)]
     """

@@ -3,7 +3,7 @@
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.mixture._assemble import check_squares, default_init_size, step_size
+from sparsemix.mixture._assemble import default_init_size, step_size
 from sparsemix.mixture._start import one_component
 
 
@@ -18,7 +18,6 @@ class MixtureOfBlocks:
             )
 
     def _survey(self, rows):
-        check_squares(rows.X)
         return {"first": rows.total()}
 
     def _start_size(self, survey):
