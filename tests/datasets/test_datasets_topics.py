@@ -426,3 +426,38 @@ def test_entries_that_come_in_any_order_grow_with_the_file(tmp_path, monkeypatch
     entries = "".join(f"{documents[i] + 1} {words[i] + 1} {X[documents[i], words[i]]}\n" for i in order)
     path.write_text(f"40\n9\n{len(documents)}\n{entries}")
     np.testing.assert_array_equal(datasets.load_bag_of_words(path, vocabulary=False).data.toarray(), X)
+
+
+# -- cells
+
+
+def test_cells_are_open_or_not_and_as_deep_as_asked():
+    X, topics, cell_topic = datasets.make_cells(4500, 3000, 6, regions_per_cell=200, random_state=0)
+    assert (X.format, X.dtype, X.shape) == ("csr", np.float32, (4500, 3000))
+    assert set(X.data) == {1.0}
+    assert X.has_canonical_format
+    np.testing.assert_allclose(topics.sum(axis=1), 1.0)
+    np.testing.assert_allclose(cell_topic.sum(axis=1), 1.0)
+    np.testing.assert_array_equal((topics > 0).sum(axis=1), 150)
+    depth = np.diff(X.indptr)
+    assert 150 < np.median(depth) < 200  # regions that are drawn twice are open once
+    assert 0.3 < np.log(depth).std() < 0.5
+
+
+def test_cells_show_their_topics():
+    """Regions are open as often as a cell's topics and the common part say."""
+    X, topics, cell_topic = datasets.make_cells(4000, 400, 3, regions_per_cell=20, random_state=1)
+    for k in range(3):
+        cells = cell_topic[:, k] > 0.9
+        own = topics[k] > 0
+        share = X[cells][:, own].sum() / X[cells].sum()
+        assert 0.3 < share < 0.65  # half of the draws, of which more fall on one region
+
+
+def test_cells_follow_the_seed_and_refuse_nonsense():
+    first, again, other = (datasets.make_cells(50, 300, 3, regions_per_cell=9, random_state=s)[0] for s in (0, 0, 1))
+    assert (first != again).nnz == 0
+    assert (first != other).nnz > 0
+    for name in ("doc_topic_prior", "regions_per_cell"):
+        with pytest.raises(ValueError, match=f"{name} is 0; it must be positive"):
+            datasets.make_cells(**{name: 0})

@@ -1,6 +1,7 @@
 """Data to try the estimators on: photographs, docstrings, generators, and bags of words from a file or by name."""
 
 from sparsemix.datasets._bag_of_words import load_bag_of_words
+from sparsemix.datasets._cell_generators import make_cells
 from sparsemix.datasets._docstrings import load_docstrings
 from sparsemix.datasets._fetch import fetch_bag_of_words
 from sparsemix.datasets._mixture_generators import make_bars_mixture, make_pitman_yor_mixture
@@ -14,6 +15,7 @@ __all__ = [
     "load_image_patches",
     "make_bars",
     "make_bars_mixture",
+    "make_cells",
     "make_patch_mixture",
     "make_pitman_yor_mixture",
     "make_skip_gram",

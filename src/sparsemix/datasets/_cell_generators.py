@@ -1,0 +1,99 @@
+"""Cells whose topics of open regions are known."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+# Cells that are drawn at once.
+CELLS = 2_000
+# Half of what a cell shows is open everywhere, as promoters of common genes are; the rest are regions of its topics.
+COMMON = 0.5
+# Regions of a topic, as a share of all; weights of regions have this shape of a Gamma distribution.
+OWN, SHAPE = 0.05, 0.5
+# Spread of the logarithm of how deep a cell was read.
+DEPTH = 0.4
+
+
+def make_cells(
+    n_samples=2000, n_features=20_000, n_components=10, *, regions_per_cell=1000, doc_topic_prior=0.1,
+    random_state=None,
+):  # fmt: skip
+    """Cells by regions, open or not, as single-cell chromatin assays show them, with known topics.
+
+    Use it to see whether topics of cells are found, and to try what scales: a cell is a document of a thousand words or
+    more, each of which occurs once. A topic opens a twentieth of all regions, some often and most seldom; half of what
+    a cell shows is open in all of them. Cells differ in depth by a factor of two either way.
+
+    Parameters
+    ----------
+    n_samples : int, default=2000
+        Cells.
+    n_features : int, default=20000
+        Regions.
+    n_components : int, default=10
+        Topics.
+    regions_per_cell : int, default=1000
+        Regions drawn for a cell of median depth; those drawn twice are open once.
+    doc_topic_prior : float, default=0.1
+        Parameter of the Dirichlet distribution that a cell's topics are drawn from.
+    random_state : int, RandomState instance or None, default=None
+        For reproducible cells.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_features), float32
+        Ones where a region is open.
+    topics : ndarray of shape (n_components, n_features)
+        Probabilities of regions, without those that all cells share; rows sum to one.
+    cell_topic : ndarray of shape (n_samples, n_components)
+        Probabilities of topics, rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When the prior or the number of regions is not positive.
+
+    Examples
+    --------
+    >>> from sparsemix.datasets import make_cells
+    >>> X, topics, cell_topic = make_cells(100, n_features=2000, n_components=4, regions_per_cell=150, random_state=0)
+    >>> X.shape, topics.shape, cell_topic.shape, float(X.max())
+    ((100, 2000), (4, 2000), (100, 4), 1.0)
+    """
+    for name, value in (("doc_topic_prior", doc_topic_prior), ("regions_per_cell", regions_per_cell)):
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be positive")
+    rng = check_random_state(random_state)
+    common = distribution(rng.gamma(SHAPE, size=n_features))
+    topics = np.zeros((n_components, n_features))
+    n_own = max(1, round(OWN * n_features))
+    for topic in topics:
+        topic[rng.choice(n_features, n_own, replace=False)] = distribution(rng.gamma(SHAPE, size=n_own))
+    cell_topic = rng.dirichlet(np.full(n_components, doc_topic_prior), size=n_samples)
+    depth = np.maximum(1, np.round(regions_per_cell * np.exp(rng.normal(scale=DEPTH, size=n_samples)))).astype(int)
+    sources = np.cumsum(np.vstack([common, topics]), axis=1)
+    blocks = [
+        draw_cells(sources, cell_topic[start : start + CELLS], depth[start : start + CELLS], rng)
+        for start in range(0, n_samples, CELLS)
+    ]
+    return sparse.vstack(blocks, format="csr"), topics, cell_topic
+
+
+def distribution(weights):
+    """Weights that sum to one."""
+    return weights / weights.sum()
+
+
+def draw_cells(sources, cell_topic, depth, rng):
+    """Regions of some cells: for each draw a source, the common one or a topic, and a region of it."""
+    shares = np.hstack([np.full((len(cell_topic), 1), COMMON), (1.0 - COMMON) * cell_topic])
+    counts = np.vstack([rng.multinomial(n, share) for n, share in zip(depth, shares, strict=True)])
+    cells, regions = [], []
+    for source, counts_of in zip(sources, counts.T, strict=True):
+        cells.append(np.repeat(np.arange(len(depth)), counts_of))
+        drawn = np.searchsorted(source, rng.random_sample(counts_of.sum()) * source[-1])
+        regions.append(np.minimum(drawn, len(source) - 1))
+    cells, regions = np.concatenate(cells), np.concatenate(regions)
+    X = sparse.csr_array((np.ones(len(cells), np.float32), (cells, regions)), shape=(len(depth), sources.shape[1]))
+    X.data[:] = 1.0
+    return X
