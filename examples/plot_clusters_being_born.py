@@ -2,77 +2,92 @@
 Clusters being born
 ===================
 
-Short messages arrive day by day, and what they are about changes: something happens, is talked about for some days, and
-is forgotten. :class:`~sparsemix.StreamingNGGPMixture` reads each message once. It opens a cluster when something new
-begins, and with ``half_life`` lets go of what is over. The messages are generated here, so that we know when each story
-began; a vocabulary is never listed, since words are hashed.
+Short texts arrive in the order of their dates, and now and then there are some about something that was not there
+before. :class:`~sparsemix.StreamingNGGPMixture` reads each text once, and opens a cluster when something new begins.
+The texts are what scikit-learn's documentation says of its parameters, attributes and functions, each of which names
+the release that it came with. A vocabulary is never listed, since words are hashed.
 """
 
 # %%
 # A stream with dates
 # -------------------
-# Each story has its own dozen words, a day on which it breaks, and an interest that dies away. A message has six words:
-# some of its story, some that every message may have.
+# ``versionadded`` stands behind what it dates: a parameter or attribute, whose type is left out here, or the whole
+# docstring before it.
 
-from datetime import date, timedelta
+import re
+from collections import Counter
+from datetime import date
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sparsemix import StreamingNGGPMixture
+from sparsemix.datasets import load_docstrings
 
-rng = np.random.default_rng(0)
-START, DAYS, PER_DAY = date(2024, 3, 1), 60, 120
-SUBJECTS = ["flood", "election", "eclipse", "strike", "comet", "cup", "merger", "outage", "festival", "verdict"]
-WORDS = {subject: [subject, *(f"{subject}{i}" for i in range(11))] for subject in SUBJECTS}
-COMMON = [f"common{i}" for i in range(60)]
-BREAKS = {subject: int(day) for subject, day in zip(SUBJECTS, np.linspace(0, DAYS - 8, len(SUBJECTS)), strict=True)}
+RELEASES = {
+    "0.17": date(2015, 11, 5), "0.18": date(2016, 9, 28), "0.19": date(2017, 8, 11), "0.20": date(2018, 9, 25),
+    "0.21": date(2019, 5, 17), "0.22": date(2019, 12, 2), "0.23": date(2020, 5, 12), "0.24": date(2020, 12, 22),
+    "1.0": date(2021, 9, 24), "1.1": date(2022, 5, 12), "1.2": date(2022, 12, 8), "1.3": date(2023, 6, 30),
+    "1.4": date(2024, 1, 18), "1.5": date(2024, 5, 21), "1.6": date(2024, 12, 9), "1.7": date(2025, 6, 5),
+}  # fmt: skip
+MARK = re.compile(r"\.\. versionadded:: *v?(\d+\.\d+)")
+NAME = re.compile(r"^ *([\w*, ]+) *:(?: .*)?$", re.MULTILINE)  # of a parameter or an attribute, and its type
 
 
-def messages(day):
-    """Texts of a day and their stories."""
-    ages = np.array([day - BREAKS[subject] for subject in SUBJECTS])
-    interest = np.where(ages >= 0, np.exp(-np.maximum(ages, 0) / 5.0), 0.0)
-    stories = rng.choice(len(SUBJECTS), size=PER_DAY, p=interest / interest.sum())
-    texts = [" ".join([*rng.choice(WORDS[SUBJECTS[story]], 4), *rng.choice(COMMON, 2)]) for story in stories]
-    return texts, stories
+def notes_of(docstring):
+    """Releases, and texts of what came with them."""
+    for mark in MARK.finditer(docstring):
+        before = MARK.split(docstring[: mark.start()])[-1]
+        names = list(NAME.finditer(before))
+        yield mark[1], (names[-1][1] + before[names[-1].end() :] if names else before).strip()
 
+
+docstrings = load_docstrings(min_df=1, max_df=1.0)
+notes = {release: [] for release in RELEASES}
+for name, docstring in zip(docstrings.names, docstrings.texts, strict=True):
+    for release, text in notes_of(docstring) if name.startswith("sklearn.") else ():
+        if release in notes:
+            notes[release].append(text)
+print(f"{sum(map(len, notes.values()))} notes of {len(notes)} releases, for instance:")
+print(min(notes["1.3"], key=len))
 
 # %%
 # Reading it
 # ----------
-# ``cluster_ids_`` are numbers in the order of birth, which stay while clusters come and go. A half-life of ten days of
-# messages forgets stories that nobody talks about any more.
+# A release is a block of the stream. ``cluster_ids_`` are numbers in the order of birth, which stay while others come.
+# Here a cluster is named by its most frequent words, and listed when it has ten notes of one release.
 
-hashing = HashingVectorizer(n_features=2**10, norm=None, alternate_sign=False)
-stream = StreamingNGGPMixture(half_life=10 * PER_DAY, merge_every=PER_DAY)
-born, daily, right = {}, [], []
-for day in range(DAYS):
-    texts, stories = messages(day)
-    X = hashing.transform(texts)
+hashing = HashingVectorizer(
+    n_features=2**12, norm=None, alternate_sign=False, token_pattern="[a-z_]{3,}", stop_words="english"
+)
+stream = StreamingNGGPMixture()
+born, by_release = {}, []
+for release, day in RELEASES.items():
+    X = hashing.transform(notes[release])
     stream.partial_fit(X)
     ids = stream.cluster_ids_[stream.predict(X)]
-    numbers, counts = np.unique(ids, return_counts=True)
-    daily.append(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    for number in numbers[counts >= 5].tolist():
-        born.setdefault(number, (day, SUBJECTS[np.bincount(stories[ids == number]).argmax()]))
-    right.append(np.mean([born.get(i, (0, ""))[1] == SUBJECTS[story] for i, story in zip(ids, stories, strict=True)]))
-
-for day, subject in born.values():
-    print(f"{START + timedelta(days=day)}  {subject:10s} broke on {START + timedelta(days=BREAKS[subject])}")
-print(f"{stream.n_clusters_} clusters live on the last day; {100 * np.mean(right):.0f} % of messages in their story")
+    counts = Counter(ids.tolist())
+    by_release.append(counts)
+    for number, count in sorted(counts.items()):
+        if count >= 10 and number not in born:
+            words = Counter(
+                word for i in np.flatnonzero(ids == number)
+                for word in {*hashing.build_analyzer()(notes[release][i])}
+            )  # fmt: skip
+            born[number] = " ".join(word for word, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:5])
+            print(f"{day}  {release:5s} {count:4d}  {born[number]}")
+print(f"{stream.n_clusters_} clusters in the end, {len(born)} of them listed")
 
 # %%
-# Each line is a cluster, drawn from its birth on; dashed lines are the days on which stories broke.
+# Each line is one of the largest clusters: what came to many classes at once with one release, and what comes with
+# every release. ``feature_names_in_``, which came with 1.0, has most words of ``n_features_in_``, which came with 0.24,
+# and joined its cluster.
 
-dates = [START + timedelta(days=day) for day in range(DAYS)]
-fig, axis = plt.subplots(figsize=(8, 4), layout="constrained")
-for number, (_, subject) in born.items():
-    axis.plot(dates, [counts.get(number, 0) for counts in daily], label=subject)
-for day in BREAKS.values():
-    axis.axvline(START + timedelta(days=day), color="0.8", linestyle="--", linewidth=0.8, zorder=0)
-axis.set(ylabel="messages a day", title="Clusters of a stream, from their birth")
-axis.legend(ncols=2, fontsize="small")
-fig.autofmt_xdate()
+largest = sorted(born, key=lambda number: -sum(counts[number] for counts in by_release))[:8]
+figure, axis = plt.subplots(figsize=(9, 4.5), layout="constrained")
+for number in largest:
+    axis.plot(list(RELEASES.values()), [counts[number] for counts in by_release], marker=".", label=born[number])
+axis.set(ylabel="notes of a release", title="Clusters of a stream, by the dates of its texts")
+axis.legend(fontsize="small")
 plt.show()
