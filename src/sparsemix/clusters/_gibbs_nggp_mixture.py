@@ -79,7 +79,8 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         drawn into clusters one after the other.
     split_merge : bool, default=True
         Whether each sweep also proposes to split clusters and to join them [3]_, which moves many rows at once. Rows
-        with weights have no such proposals.
+        with weights have no such proposals: a weighted row is one arrival of that mass, and draws of such rows have no
+        joint distribution that a proposal of many could be accepted by.
     n_chains : int, default=1
         Chains, each with its own order of rows and draws, one after the other. Several show whether they agree:
         ``r_hat_``, and a warning where they do not.

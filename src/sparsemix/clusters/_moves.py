@@ -13,7 +13,7 @@ NEAREST = 3
 # that are of one cluster each, and does not know the entropy of those that are of both.
 SIMILAR = 0.8
 # But not of clusters of fewer rows: so few have little entropy, and their shape is the prior's, which is like no other.
-# Five of nine clusters of breast cancer's rows were such, and 21 of 47 of digits'.
+# They were three of nine clusters of breast cancer, and 21 of 47 of digits.
 FEW = 5.0
 # Clusters of a stream that forgets are gone when less than this is left of their rows.
 FADED = 0.05
