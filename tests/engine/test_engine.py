@@ -35,10 +35,10 @@ class Visits:
     def before_step(self):
         pass
 
-    def step(self, stats):
+    def step(self, stats, model):  # noqa: ARG002
         self.bounds.append(self.model.lower_bound(stats))
 
-    def lap(self, lap, model, stats):
+    def lap(self, lap, model, stats, undone=False):  # noqa: ARG002
         assert lap == self.laps[-1]
         assert model is self.model
         np.testing.assert_allclose(self.bounds[-1], model.lower_bound(stats), rtol=1e-13)
@@ -349,7 +349,7 @@ def test_verbose_fit_prints_every_so_many_laps(capsys):
 
 def test_loop_stops_when_the_monitor_says_so():
     class Stop(Visits):
-        def lap(self, lap, model, stats):  # noqa: ARG002
+        def lap(self, lap, model, stats, undone=False):  # noqa: ARG002
             return lap == 3
 
     rows = rows_of("diag")

@@ -195,6 +195,31 @@ def test_memoized_sum_gathers_no_round_off():
     np.testing.assert_allclose(values(stats), sum(values(new) for new in last), rtol=1e-13, atol=1e-13)
 
 
+def test_memo_of_put_components_is_each_batch_s_share():
+    rng = np.random.default_rng(11)
+    schedule = Memoized(N, 20, np.random.default_rng(0))
+    *_, (_, _, stats) = visit(schedule, statistics(rng, N), rng)
+    before = [values(memo) for memo in schedule._memo]
+    other = statistics(rng, N)
+    changed = stats.copy().put([1, 3], other.take([1, 3]), np.ones(2))
+    undo = schedule.put([1, 3], changed)
+    total = sum(schedule._memo[1:], schedule._memo[0])
+    assert_close(total, values(changed))  # the others' sums are as they were, and so are shared ones
+    for batch, memo in zip(schedule._selections, schedule._memo, strict=True):
+        np.testing.assert_allclose(memo["first"][1], len(batch) / N * changed["first"][1], rtol=1e-12)
+    undo()
+    for memo, was in zip(schedule._memo, before, strict=True):
+        np.testing.assert_array_equal(values(memo), was)
+
+
+@pytest.mark.parametrize("make", [lambda: Batch(N), lambda: Stochastic(N, 10, np.random.default_rng(0), 0.5, 1.0, N)])
+def test_what_remembers_nothing_has_nothing_to_put(make):
+    schedule, stats = make(), statistics(np.random.default_rng(0), N)
+    before = values(stats)
+    schedule.put([0], stats)()
+    np.testing.assert_array_equal(values(stats), before)
+
+
 @pytest.mark.parametrize("kind", ["memoized", "stochastic"])
 def test_absorbing_changes_the_old_statistics_and_leaves_the_new(kind):
     rng = np.random.default_rng(10)

@@ -199,6 +199,17 @@ def test_take_orders_components_and_keeps_shared_sums(seed, k, data):
     assert_holds(taken, {name: 2.0 * (sums[name][order] if name in BY_COMPONENT else sums[name]) for name in NAMES})
 
 
+@pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
+def test_put_replaces_chosen_components_alone(kept):
+    a, b = arrays(0, 5), arrays(1, 2)
+    stats = statistics(a).scale(2.0).put([3, 1], statistics(b).scale(3.0), np.array([10.0, 0.0]), kept=kept)
+    expected = {name: 2.0 * a[name] for name in NAMES}
+    for name in BY_COMPONENT:
+        expected[name][[3, 1]] *= kept
+        expected[name][3] += 30.0 * b[name][0]
+    assert_holds(stats, expected)
+
+
 @given(seeds, st.integers(2, 6), st.data())
 @quick
 def test_drop_and_merge(seed, k, data):

@@ -1,5 +1,7 @@
 """The fit loop, written once for every additive model and every schedule."""
 
+from copy import copy
+
 from sparsemix._engine import blocks
 from sparsemix._engine.interrupts import interrupts_wait
 
@@ -49,12 +51,13 @@ def collect_given(model, rows, selection, resp, workers):
     return stats
 
 
-def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None):
+def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None, births=None):
     """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong.
 
     Steps change the statistics in place. An interrupt waits for the end of a step, and an error in one leaves the
     monitor with nothing. A monitor that has completed laps goes on with the next one. ``keep(stats)`` is called after
-    every lap with what the next one begins with; samplers' tables are no part of that, kept or not.
+    every lap with what the next one begins with; samplers' tables are no part of that, kept or not. ``moves`` change
+    the statistics in a step; ``births`` do before some laps, and may take that back at their end.
     """
     if monitor.n_laps == 0:
         model.global_step(stats, workers.split)
@@ -62,14 +65,23 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
         return stats
     for lap in range(monitor.n_laps + 1, monitor.max_iter + 1):
         monitor.begin(lap)
+        if births is not None and lap > 1:
+            with interrupts_wait():
+                monitor.step(stats, copy(model))  # what an interrupt leaves before the next step
+                stats = births.propose(lap, model, rows, schedule, stats, workers)
         for selection in schedule.batches():
             new = collect(model, rows, selection, workers)  # local step and summary
             with interrupts_wait():
                 monitor.before_step()
                 stats = advance(model, schedule, stats, new, moves, workers.split)
-                monitor.step(stats)
+                monitor.step(stats, model)
         model.forget()
-        ended = monitor.lap(lap, model, stats)
+        undone = False
+        if births is not None:
+            with interrupts_wait():
+                stats, undone = births.settle(model, stats, workers)
+                monitor.step(stats, model)
+        ended = monitor.lap(lap, model, stats, undone)
         if keep is not None:
             keep(stats)
         if ended:

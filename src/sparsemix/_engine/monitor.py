@@ -95,8 +95,8 @@ class Monitor:
         self._views.append(weakref.ref(fitted))
         return fitted
 
-    def lap(self, lap, model, stats):
-        """Record a lap; returns whether the fit ends."""
+    def lap(self, lap, model, stats, undone=False):
+        """Record a lap; returns whether the fit ends, of which one that was ``undone`` tells nothing."""
         size, name = model.size(stats), model.objective
         change = None if model.change is None or self.schedule.has_bound else model.change(stats)
         value = change if name == "change" else getattr(model, name)(stats)
@@ -109,6 +109,8 @@ class Monitor:
             }
             | ({} if change is None else {"change": change})
         )
+        if undone:
+            self.history[-1]["undone"] = True
         self._judge(size)
         if self.verbose and lap % self.verbose == 0:
             value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
@@ -123,7 +125,7 @@ class Monitor:
     def _judge(self, size):
         """Whether the fit has converged, from the record alone."""
         bounds, last = self.lower_bounds, self.history[-1]
-        if self.n_laps < self.schedule.least_laps:
+        if self.n_laps < self.schedule.least_laps or "undone" in last:
             self.converged = False
         elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)

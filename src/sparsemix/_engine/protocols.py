@@ -196,6 +196,9 @@ class Schedule(Protocol):
     def over(self, plan):
         """The same rule where selections are of units of a ``Plan``, before its first batch."""
 
+    def put(self, components, stats):
+        """Between laps: these components are others now, as in ``stats``; returns a function that undoes this."""
+
 
 @runtime_checkable
 class Family(Protocol):

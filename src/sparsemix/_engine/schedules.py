@@ -105,6 +105,10 @@ class Batch:
         out.step_rows = plan.n_rows
         return out
 
+    def put(self, components, stats):  # noqa: ARG002
+        """Nothing is remembered."""
+        return lambda: None
+
 
 class Memoized:
     """Fixed batches; each visit replaces the batch's old statistics by its new ones ([Hughes & Sudderth 2013]).
@@ -179,6 +183,17 @@ class Memoized:
         if self._initial is not None:
             self._initial = self._initial.take(order)
 
+    def put(self, components, stats):
+        """Between laps: of these components a batch remembers its share of the given statistics."""
+        before, mass, theirs = self._memo, float(stats["mass"]), stats.take(components)
+        shares = [np.full(len(components), float(memo["mass"]) / mass) for memo in before]
+        self._memo = [memo.copy().put(components, theirs, share) for memo, share in zip(before, shares, strict=True)]
+
+        def undo():
+            self._memo = before
+
+        return undo
+
 
 class Stochastic:
     """Random minibatches, each a step of size rho_t ([Hoffman et al. 2013]).
@@ -215,6 +230,10 @@ class Stochastic:
     def over(self, plan):
         """The steps of a plan are the minibatches."""
         return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass)
+
+    def put(self, components, stats):  # noqa: ARG002
+        """Nothing is remembered."""
+        return lambda: None
 
     def _minibatches(self, rows):
         n_batches = max(1, -(-len(rows) // self.batch_size))

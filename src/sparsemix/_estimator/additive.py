@@ -41,7 +41,8 @@ class AdditiveEstimator(SparsemixEstimator):
     """Learns by steps from statistics; ``_fitted`` holds a model and its statistics.
 
     An estimator has the parameters ``max_iter``, ``total_samples``, ``learning_decay``, ``learning_offset``,
-    ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol`` and ``n_init``, and defines
+    ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol``, ``n_init`` and
+    ``half_life``, and defines
 
     - ``_fitted_class``: of model and statistics, what is published;
     - ``_read(X, sample_weight, reset, may_be_empty)``: X as it was checked, and its rows of positive weight;
@@ -54,7 +55,7 @@ class AdditiveEstimator(SparsemixEstimator):
     """
 
     # Of estimators that have no such parameters.
-    tol, n_init = 0.0, 1
+    tol, n_init, half_life = 0.0, 1, None
     # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
     _rows_statistic = "mass"
     # Passes over the first block of a stream before it is counted: it does not come again.
@@ -117,8 +118,11 @@ class AdditiveEstimator(SparsemixEstimator):
         )
         monitor.stats = run(
             begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves,
-            collect if source is None else source.collect, keep,
+            collect if source is None else source.collect, keep, self._births(begin) if source is None else None,
         )  # fmt: skip
+
+    def _births(self, begin):
+        """What may change statistics between laps; none for most."""
 
     def _resume(self, rows, resumed):
         """What a trial goes on with that has left a checkpoint."""
@@ -138,6 +142,8 @@ class AdditiveEstimator(SparsemixEstimator):
             if first:
                 self._start_stream(rows, workers)
             if rows.informative:  # rows that teach nothing should not make others forgotten
+                if self.n_samples_seen_:
+                    self._before_block(rows, workers)
                 self._absorb(self._collect(rows, workers), len(rows), workers)
         return self
 
@@ -149,6 +155,9 @@ class AdditiveEstimator(SparsemixEstimator):
         _, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
         with Workers(self.n_jobs) as workers:
             return self._collect(rows, workers, first_row, memory)
+
+    def _before_block(self, rows, workers):
+        """What else may change when one more block of a stream comes; ``_fitted`` is replaced, not changed."""
 
     def _start_stream(self, rows, workers):
         """Model and initial statistics from the first block."""
@@ -311,6 +320,10 @@ class AdditiveEstimator(SparsemixEstimator):
         elif total is not None:
             total *= float(stats["mass"]) / float(stats[self._rows_statistic])
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
+        elif self.half_life is not None and not first:
+            n_b = float(new["mass"])
+            total = 0.5 ** (n_b / self.half_life) * float(stats["mass"]) + n_b
+            rho = n_b / total
         if rho == 1.0 or (first and total is None):  # nothing stays
             stats = stats.zeros_like()
         elif self._fitted.shared or not stats.writeable:

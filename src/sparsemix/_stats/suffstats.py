@@ -264,6 +264,14 @@ class SufficientStatistics:
             value[:, [kept]] += value[:, [merged]]
         return out.drop(merged)
 
+    def put(self, components, other, factors, kept=0.0):
+        """``kept`` times the given components plus those of ``other``, each times its factor, in their place."""
+        self._fold()
+        for name, value in self._by_component.items():
+            theirs = other[name]
+            value[components] = kept * value[components] + theirs * factors.reshape(-1, *[1] * (theirs.ndim - 1))
+        return self
+
     def append(self, other):
         """The components of ``other`` behind one's own; shared sums are added."""
         self._check_shift(other)

@@ -63,6 +63,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
         start = make_start(params, model, learner, len(rows), kept, n_init_iter=FIT_INIT_ITER)
         initial = start.stats(rows, rng, workers)
         method = start.method
+        remember_judge(model, learner)
     schedule = make_schedule(params, rows, rng)
     if rows.source is not None:
         schedule = schedule.over(rows.source.plan)
@@ -84,6 +85,7 @@ def begin_stream(params, rows, rng, workers):
     rows, model, learner = assemble(params, rows, workers)
     start = make_start(params, model, learner, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
     stats = start.stats(rows, rng, workers)
+    remember_judge(model, learner)
     model.search = make_search(params, rng, len(rows), stored=False)
     return Beginning(rows, model, stats, about={"init_params_": start.method})
 
@@ -115,6 +117,12 @@ def assemble(params, rows, workers):
     learner = VariationalMixture(family, even, prior, *sizes, floor=floor)
     learner.wide_prior = family.prior(data)
     return rows, model, learner
+
+
+def remember_judge(model, learner):
+    """EM has no prior to weigh births with: it borrows that of its start."""
+    if model.posterior is None:
+        model.judge, learner.table = learner, None
 
 
 def make_search(params, rng, step_rows, stored=True):

@@ -58,6 +58,15 @@ class CandidateLists:
         self.lists[at] = lists
         self.visits[at] = min(visit + 1, 255)
 
+    def saved(self):
+        """A function that brings back the lists of now."""
+        lists, visits = self.lists.copy(), self.visits.copy()
+
+        def restore():
+            self.lists[...], self.visits[...] = lists, visits
+
+        return restore
+
 
 class CandidateSearch:
     """How a model finds the candidates of rows; a new one for each step, since fitted models share them.
@@ -91,8 +100,14 @@ class CandidateSearch:
         new = copy(self)
         new.n_steps += 1
         n_components = len(gaussians.means)
-        if new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
+        if self.neighbours is None or new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
             new.neighbours = nearest(gaussians, table, min(NEIGHBOURS, n_components))
+        return new
+
+    def renewed(self):
+        """The search when components have become others: their neighbours are made anew in the next step."""
+        new = copy(self)
+        new.neighbours = None
         return new
 
     def permuted(self, order):

@@ -150,6 +150,11 @@ class VariationalMixture(MixtureModel):
         self.prior = prior
         self.floor = floor
 
+    @property
+    def judge(self):
+        """What weighs cuts and mergers of components: a model with a prior."""
+        return self
+
     def posterior(self, stats):
         """q(phi_k) for all components."""
         post = self.family.posterior(self.prior, stats)
@@ -174,12 +179,15 @@ class VariationalMixture(MixtureModel):
 
 
 class MaximumLikelihoodMixture(MixtureModel):
-    """Expectation maximisation; an empty component keeps its parameters and has weight zero."""
+    """Expectation maximisation; an empty component keeps its parameters and has weight zero.
+
+    ``judge`` is a VariationalMixture with default priors, which weighs cuts and mergers of components.
+    """
 
     def __init__(self, family, reg_covar, *args, **kwargs):
         super().__init__(family, MaximumLikelihoodWeights(), *args, **kwargs)
         self.reg_covar = reg_covar
-        self.gaussians = None
+        self.gaussians = self.judge = None
 
     def global_step(self, stats, split=serial):
         """Maximum likelihood given the statistics."""

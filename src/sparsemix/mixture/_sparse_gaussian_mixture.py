@@ -8,11 +8,14 @@ from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import begin_fit, begin_stream, weighted_rows
+from sparsemix.mixture._births import Births
 from sparsemix.mixture._blockwise import MixtureOfBlocks
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
+from sparsemix.mixture._late_births import late_births
 from sparsemix.mixture._readings import MixtureReadings
 from sparsemix.mixture._seeds import SEEDINGS
+from sparsemix.mixture._start import SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -97,6 +100,9 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         where a component has a covariance matrix of its own, else 10; at least 1,000 and 10 a component.
     total_samples : float, default=None
         Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+    half_life : float, default=None
+        Rows after which a row counts half in ``partial_fit`` with ``total_samples=None``, for data that drift; None:
+        every row counts the same.
     learning_decay : float, default=0.6
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=10.0
@@ -217,6 +223,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
         "warm_start": ["boolean"],
@@ -255,6 +262,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         tol=1e-3,
         batch_size=None,
         total_samples=None,
+        half_life=None,
         learning_decay=0.6,
         learning_offset=10.0,
         warm_start=False,
@@ -287,6 +295,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         self.tol = tol
         self.batch_size = batch_size
         self.total_samples = total_samples
+        self.half_life = half_life
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
         self.warm_start = warm_start
@@ -350,9 +359,12 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same whenever it came: the statistics are the sum over
-        all blocks. With ``total_samples`` given the blocks are minibatches of a data set of that size, and step t
-        moves the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets,
-        and only this makes sense when rows come again.
+        all blocks, or with ``half_life`` one in which a row counts half after so many more. With ``total_samples``
+        given the blocks are minibatches of a data set of that size, and step t moves the statistics by
+        ``(learning_offset + t) ** -learning_decay`` towards the block's; only this makes sense when rows come again.
+
+        Rows of a block that no component explains get components of their own, in the places of components without
+        rows or of two that had better be one, as far as that raises the evidence.
 
         Parameters
         ----------
@@ -373,6 +385,10 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         ValueError
             As ``fit``; a failed call leaves the model as it was.
         """
+        if self.half_life is not None and self.total_samples is not None:
+            raise ValueError(
+                "half_life is for rows that come once, total_samples for rows that come again; give only one of them"
+            )
         return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
@@ -414,6 +430,16 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     def _begin_stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
         return begin_stream(self, rows, rng, workers)
+
+    def _births(self, begin):
+        few = self.n_components < SPLITTING_FROM  # they are to be clusters, and as few as there are
+        return None if few or begin.model.family.tied else Births()
+
+    def _before_block(self, rows, workers):
+        model, rows = self._view(self._fitted.model, rows, self.n_samples_seen_)
+        found = late_births(model, self._fitted.stats, rows, workers)
+        if found is not None:
+            self._fitted = FittedMixture(*found)
 
     def _check_enough(self, rows, remedy):
         if len(rows) < self.n_components:

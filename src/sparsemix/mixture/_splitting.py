@@ -34,9 +34,13 @@ def grow(model, rows, n_components, rng, workers):
 
 
 class Splitting:
-    """The state of a growth: a label for each row."""
+    """The state of a growth: a label for each row.
 
-    def __init__(self, model, rows, rng, workers):
+    Rows may join components that others have joined before, whose statistics are ``base``. Then ``apart`` says which
+    rows may be new, and a cut parts them from those of before.
+    """
+
+    def __init__(self, model, rows, rng, workers, labels=None, n=1, base=None, apart=None):
         self.model = model
         self.rows = rows
         self.everything = slice(0, len(rows))
@@ -45,21 +49,21 @@ class Splitting:
         self.units = (self.x / column_scales(self.x)).astype(np.float32)
         self.rng = rng
         self.workers = workers
-        self.labels = np.zeros(len(rows), dtype=np.int32)
-        self.n = 1
+        self.labels = np.zeros(len(rows), dtype=np.int32) if labels is None else labels
+        self.n = n
+        self.base, self.apart = base, apart
 
     def run(self, n_components):
         """Rounds until there are enough components, or none can be cut."""
         while self.n < n_components:
             wanted = min(n_components - self.n, self.n)
-            born = self._round(wanted)
-            if not born:
+            if not len(self.cut(wanted)):
                 break
             self._learn(LAST_STEPS if self.n == n_components else STEPS)
         return self.labels
 
-    def _round(self, wanted):
-        """Cut the components that gain most; how many were cut."""
+    def cut(self, wanted, least=-np.inf):
+        """Cut the components that gain most, and more than ``least``; what each cut gains."""
         order = np.argsort(self.labels, kind="stable").astype(np.intc)
         starts = np.searchsorted(self.labels[order], np.arange(self.n + 1)).astype(np.intp)
         sides = [self._chosen(side, order, starts) for side in self._proposals(order, starts)]
@@ -67,17 +71,20 @@ class Splitting:
         best = gains.argmax(axis=0)
         gain = gains.max(axis=0)
         chosen = np.argsort(-gain, kind="stable")[:wanted]
-        chosen = chosen[np.isfinite(gain[chosen])]
+        chosen = chosen[gain[chosen] > least]
         place = np.full(self.n, -1)
         place[chosen] = self.n + np.arange(len(chosen))
         side = np.choose(best[self.labels], [side for side, _ in sides]) if len(sides) > 1 else sides[0][0]
         moved = (side > 0) & (place[self.labels] >= 0)
         self.labels[moved] = place[self.labels[moved]]
         self.n += len(chosen)
-        return len(chosen)
+        return gain[chosen]
 
     def _proposals(self, order, starts):
         """First guesses: the side of the longest axis, and the outer half of each component's rows."""
+        if self.apart is not None:
+            yield self.apart
+            return
         yield self._axis_side(order, starts)
         if not self.model.family.tied:
             yield self._outer_side(order, starts)
@@ -108,7 +115,7 @@ class Splitting:
 
     def _outer_side(self, order, starts):
         """Whether a row is farther from the middle of its component than half of the others."""
-        model = self._sized(self.n)
+        model = self.sized(self.n)
         model.global_step(self._hard(self.labels, self.n))
         table = PairTable(model.table)
         weights = table.weights(table.rows(self.x), starts, order)
@@ -129,10 +136,10 @@ class Splitting:
         twice = np.concatenate([order, order])
         pair_starts = np.concatenate([starts, starts[1:] + len(order)])
         for choice in range(CHOICES + 1):
-            stats = self._hard(self.labels + n * side.astype(np.int32), 2 * n)
+            stats = self._grounded(self._hard(self.labels + n * side.astype(np.int32), 2 * n))
             if choice == CHOICES:
                 break
-            model = self._sized(2 * n)
+            model = self.sized(2 * n)
             model.global_step(stats)
             table = PairTable(model.table)
             weights = table.weights(table.rows(self.x), pair_starts, twice).reshape(2, -1)
@@ -144,31 +151,27 @@ class Splitting:
         """What the bound gains by each cut, under hard assignments; -inf where a half would have too few rows."""
         n = self.n
         halves = stats.take(np.arange(n)), stats.take(np.arange(n, 2 * n))
-        whole = halves[0] + halves[1]
-        counts = np.array([half["count"] for half in halves])
-        if self.model.family.tied:
-            model = self._sized(2 * n)
+        model = self.sized(2 * n)
+        if model.family.tied:
             model.global_step(stats)
-            means = stats["first"] / np.maximum(stats["count"], 1e-30)[:, None]
-            apart = model.table.rows((means[n:] - means[:n]).astype(model.dtype))
-            gain = 0.5 * counts.prod(axis=0) / np.maximum(counts.sum(axis=0), 1e-30) * (apart**2).sum(axis=1)
-        else:
-            gain = self._evidences(halves[0]) + self._evidences(halves[1]) - self._evidences(whole)
-        return np.where(counts.min(axis=0) >= 0.5 * LEAST_ROWS, gain, -np.inf)
+        least = np.minimum(*(half["count"] for half in halves))
+        return np.where(least >= 0.5 * LEAST_ROWS, cut_gains(model, *halves), -np.inf)
 
-    def _evidences(self, stats):
-        """Of each component."""
-        model = self._sized(stats.n_components)
-        concentration = getattr(model.weights, "concentration", 1.0)
-        family = self.model.family
-        data = family.log_normalizers(model.posterior(stats)) - family.log_normalizers(model.prior)
-        return data + gammaln(concentration + stats["count"]) - gammaln(concentration)
+    def stats(self):
+        """Of the components as they are, without what was there before."""
+        return self._hard(self.labels, self.n)
 
     def _learn(self, steps):
         """Some steps of all components; rows then belong to their most likely one."""
-        _, self.labels = learn(self._sized(self.n), self.plain, self.labels, steps, self.workers)
+        _, self.labels = learn(self.sized(self.n), self.plain, self.labels, steps, self.workers)
 
-    def _sized(self, n_components):
+    def _grounded(self, stats):
+        """Statistics of components and of what leaves them, with those of before."""
+        if self.base is None:
+            return stats
+        return stats + self.base.append(self.sized(self.n).empty_stats())
+
+    def sized(self, n_components):
         """The model with another number of components."""
         model = copy(self.model)
         model.n_components, model.table, model.search = n_components, None, None
@@ -178,7 +181,38 @@ class Splitting:
     def _hard(self, labels, n_components):
         """Statistics of given clusters."""
         resp = SparseResponsibilities.from_labels(labels)
-        return collect_given(self._sized(n_components), self.plain, self.everything, resp, self.workers)
+        return collect_given(self.sized(n_components), self.plain, self.everything, resp, self.workers)
+
+
+def cut_gains(model, first, second):
+    """What the bound gains under hard assignments when each component is ``first`` and ``second``, not their sum.
+
+    A model whose components share a covariance has to have its table.
+    """
+    if not model.family.tied:
+        return evidences(model, first) + evidences(model, second) - evidences(model, first + second)
+    counts = np.array([first["count"], second["count"]])
+    means = [half["first"] / np.maximum(half["count"], 1e-30)[:, None] for half in (first, second)]
+    apart = model.table.rows((means[1] - means[0]).astype(model.dtype))
+    both = counts.sum(axis=0)
+    gain = 0.5 * counts.prod(axis=0) / np.maximum(both, 1e-30) * (apart**2).sum(axis=1)
+    precision = model.prior.mean_precision[0]
+    second_mean = precision * (precision + both) / (precision + counts).prod(axis=0)
+    gain += 0.5 * apart.shape[1] * np.log(second_mean)
+    return gain + sizes(model, counts[0]) + sizes(model, counts[1]) - sizes(model, both)
+
+
+def evidences(model, stats):
+    """What each component adds to the bound under hard assignments, (K,)."""
+    family = model.family
+    data = family.log_normalizers(model.posterior(stats)) - family.log_normalizers(model.prior)
+    return data + sizes(model, stats["count"])
+
+
+def sizes(model, counts):
+    """The part of that which is of the components' sizes."""
+    concentration = getattr(model.weights, "concentration", 1.0)
+    return gammaln(concentration + counts) - gammaln(concentration)
 
 
 def learn(model, rows, labels, steps, workers):

@@ -1,0 +1,278 @@
+"""Births: components that died come back, a stream finds what comes late, and neither costs what was there."""
+
+import numpy as np
+import pytest
+from fitted import few_passes
+from mixture_cases import assert_same_bits, assert_valid, fitted_arrays
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import collect_given
+from sparsemix._engine.threads import Workers
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture import _births
+from sparsemix.mixture._births import Births
+from sparsemix.mixture._splitting import cut_gains
+
+pytestmark = few_passes
+FAMILIES = ["full", "diag", "spherical"]
+CENTRES = np.array([[6.0 * i, 6.0 * j] for i in range(5) for j in range(4)])
+
+
+def blobs(n=2000, seed=0):
+    """Twenty clusters on a grid, and their labels."""
+    return make_blobs(n, centers=CENTRES, random_state=seed)
+
+
+def dead_start(y, n_dead=6):
+    """Responsibilities under which some components share all rows, and the others have none."""
+    return np.eye(20)[y % (20 - n_dead)]
+
+
+def mixture(**params):
+    defaults = {"n_components": 20, "max_iter": 30, "tol": 0.0, "random_state": 0}
+    return SparseGaussianMixture(**(defaults | params))
+
+
+# -- in a fit
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized", "online"])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_dead_components_are_born_again(covariance_type, inference, learning_method, monkeypatch):
+    X, y = blobs()
+    params = {"covariance_type": covariance_type, "inference": inference, "init_params": dead_start(y)}
+    params |= {"learning_method": learning_method, "batch_size": 400}
+    est = mixture(**params).fit(X)
+    monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
+    without = mixture(**params).fit(X)
+    assert (without.weights_ < 0.002).sum() >= 4
+    # four clusters in a square may stay together: to halve them gains a round component nothing
+    assert (est.weights_ < 0.002).sum() < (without.weights_ < 0.002).sum()
+    assert est.score(X) > without.score(X) + 0.1
+    assert adjusted_rand_score(y, est.predict(X)) > adjusted_rand_score(y, without.predict(X)) + 0.03
+    assert_valid(est, X)
+
+
+@pytest.mark.parametrize("candidates", ["all", 4])
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("prior", ["dirichlet_distribution", "dirichlet_process"])
+def test_bounds_never_fall_with_births(prior, learning_method, candidates, monkeypatch):
+    settled = []
+    original = Births.settle
+
+    def settle(self, *args):
+        waiting = self._before is not None
+        stats, undone = original(self, *args)
+        settled.extend([undone] * waiting)
+        return stats, undone
+
+    monkeypatch.setattr(Births, "settle", settle)
+    X, y = blobs()
+    params = {"weight_concentration_prior_type": prior, "learning_method": learning_method, "candidates": candidates}
+    est = mixture(init_params=dead_start(y), batch_size=400, **params).fit(X)
+    assert False in settled
+    assert np.diff(est.lower_bounds_).min() >= -1e-8 * np.abs(est.lower_bounds_).max()
+
+
+@pytest.mark.parametrize("candidates", ["all", 4])
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, candidates, monkeypatch):
+    """As if no bound were ever good enough."""
+    original, undone = Births.settle, []
+
+    def settle(self, model, stats, workers):
+        if self._before is not None:
+            self._before = (np.inf, *self._before[1:])
+        stats, was = original(self, model, stats, workers)
+        undone.append(was)
+        return stats, was
+
+    X, y = blobs()
+    params = {"inference": inference, "learning_method": learning_method, "candidates": candidates}
+    params |= {"init_params": dead_start(y), "batch_size": 400, "candidates_init": "all"}
+    with monkeypatch.context() as patch:
+        patch.setattr(Births, "settle", settle)
+        est = mixture(**params, max_iter=9).fit(X)
+    n_undone = sum(undone)
+    assert n_undone >= 2
+    assert np.diff(est.lower_bounds_).min() >= -1e-8 * np.abs(est.lower_bounds_).max()
+    if candidates == "all":  # each pass that was taken back is as if it had not been
+        monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
+        same = mixture(**params, max_iter=9 - n_undone).fit(X)
+        assert_same_bits(fitted_arrays(est, X)[:-1], fitted_arrays(same, X)[:-1])
+
+
+def test_few_components_may_stay_dead():
+    """Below 16 of them they are to be clusters, and who asks for too many keeps the wish for few."""
+    X, y = make_blobs(600, centers=[[0, 0], [9, 9], [0, 9]], random_state=0)
+    est = SparseGaussianMixture(6, init_params=np.eye(6)[y], random_state=0).fit(X)
+    assert (est.weights_ > 0.01).sum() == 3
+
+
+def test_births_are_the_same_bits_for_any_number_of_threads():
+    X, y = blobs()
+    fits = [mixture(init_params=dead_start(y), n_jobs=n, max_iter=5).fit(X) for n in (1, 3)]
+    assert_same_bits(*(fitted_arrays(est, X)[:-1] for est in fits))
+
+
+def test_interrupted_trial_leaves_a_whole_mixture(monkeypatch):
+    X, y = blobs()
+    calls = []
+
+    def interrupt(self, *args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    original = _births.Births.settle
+    monkeypatch.setattr(Births, "settle", interrupt)
+    est = mixture(init_params=dead_start(y), inference="em")
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(X)
+    assert_valid(est, X)
+
+
+# -- what cuts gain
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"])
+def test_cut_gains_are_differences_of_bounds(covariance_type):
+    """Under hard assignments the bound has no entropy; a covariance that all share is taken as it is."""
+    X = np.random.default_rng(0).standard_normal((90, 2)) + np.repeat([[0, 0], [9, 0], [0, 4]], 30, axis=0)
+    est = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    model, family = est._fitted.model, GAUSSIANS[covariance_type](2)
+    rows = Rows(X, None, model.shift)
+    with Workers(1) as workers:
+        halves, whole = (
+            collect_given(model, rows, slice(0, 90), SparseResponsibilities.from_labels(labels), workers)
+            for labels in (np.repeat([0, 1, 2], 30), np.repeat([0, 0, 2], 30))
+        )
+        model.global_step(halves)
+        gain = cut_gains(model, halves.take([0]), halves.take([1]))[0]
+    by_bounds = model.lower_bound(halves) - model.lower_bound(whole)
+    if family.tied:  # less one, of the shared covariance, which the cut makes smaller
+        assert 0 < gain < 20 * by_bounds
+
+    else:
+        assert gain == pytest.approx(by_bounds, rel=1e-9)
+
+
+# -- in a stream
+
+
+def stream(rng, centres, clusters, n_blocks, size=1000):
+    """Blocks of rows from some of the clusters, and the labels of all."""
+    for _ in range(n_blocks):
+        y = rng.choice(clusters, size)
+        yield centres[y] + rng.standard_normal((size, centres.shape[1])), y
+
+
+@pytest.mark.parametrize("candidates", ["all", 4])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical", "tied_diag", "tied_spherical"])
+def test_stream_finds_clusters_that_appear_late(covariance_type, inference, candidates):
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(-10, 10, (10, 6))
+    est = SparseGaussianMixture(
+        10, covariance_type=covariance_type, inference=inference, candidates=candidates, random_state=0
+    )
+    for block, _ in stream(rng, centres, np.arange(5), 4):
+        est.partial_fit(block)
+    for block, _ in stream(rng, centres, np.arange(5, 10), 6):
+        est.partial_fit(block)
+    X, y = next(stream(rng, centres, np.arange(10), 1, 3000))
+    truth = SparseGaussianMixture(
+        10, covariance_type=covariance_type, inference=inference, init_params=np.eye(10)[y], max_iter=5
+    ).fit(X)
+    assert adjusted_rand_score(y, est.predict(X)) > 0.98
+    assert est.score(X) > truth.score(X) - 0.1
+    assert est.n_samples_seen_ == 10_000
+    assert est.weights_.sum() == pytest.approx(1.0)
+    assert float(est._fitted.stats["mass"]) == pytest.approx(10_000)
+    assert est._fitted.stats["count"].sum() == pytest.approx(10_000)  # no row was counted twice, none was lost
+
+
+def test_stream_of_one_kind_is_left_alone(monkeypatch):
+    """Tails of what is known are no new clusters."""
+    rng = np.random.default_rng(0)
+    blocks = [rng.standard_t(4, (500, 3)) for _ in range(12)]
+    on = SparseGaussianMixture(5, random_state=0)
+    off = SparseGaussianMixture(5, random_state=0)
+    for block in blocks:
+        on.partial_fit(block)
+    monkeypatch.setattr(SparseGaussianMixture, "_before_block", lambda *_: None)
+    for block in blocks:
+        off.partial_fit(block)
+    X = rng.standard_t(4, (3000, 3))
+    assert on.score(X) > off.score(X) - 0.05
+
+
+def test_failed_block_leaves_the_stream_as_it_was():
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(-10, 10, (6, 3))
+    est = SparseGaussianMixture(6, random_state=0)
+    for block, _ in stream(rng, centres, np.arange(3), 2):
+        est.partial_fit(block)
+    before = fitted_arrays(est, block)
+    late, _ = next(stream(rng, centres, np.arange(3, 6), 1))
+    monkey = est._absorb
+    est._absorb = lambda *_: (_ for _ in ()).throw(MemoryError)
+    with pytest.raises(MemoryError):
+        est.partial_fit(late)
+    assert_same_bits(before, fitted_arrays(est, block))
+    est._absorb = monkey
+    est.partial_fit(late)
+    assert est.n_samples_seen_ == 3000
+
+
+# -- forgetting
+
+
+def test_half_life_weighs_rows_by_their_age():
+    rng = np.random.default_rng(0)
+    blocks = [rng.normal([3.0 * i, 0.0], 1.0, (200, 2)) for i in range(3)]
+    est = SparseGaussianMixture(1, half_life=100.0, random_state=0)
+    for block in blocks:
+        est.partial_fit(block)
+    weights = np.repeat([1 / 16, 1 / 4, 1.0], 200)  # 200 rows are two half-lives
+    assert float(est._fitted.stats["mass"]) == pytest.approx(weights.sum())
+    mean = np.average(np.concatenate(blocks), axis=0, weights=weights)
+    np.testing.assert_allclose(est.means_[0], mean, rtol=1e-3)
+    assert est.n_samples_seen_ == 600
+
+
+def test_long_half_life_forgets_nothing():
+    rng = np.random.default_rng(0)
+    blocks = [rng.standard_normal((200, 2)) for _ in range(3)]
+    plain, long = SparseGaussianMixture(2, random_state=0), SparseGaussianMixture(2, half_life=1e12, random_state=0)
+    for block in blocks:
+        plain.partial_fit(block)
+        long.partial_fit(block)
+    np.testing.assert_allclose(long.means_, plain.means_, rtol=1e-6)
+
+
+def test_half_life_follows_a_drift():
+    scores = []
+    for half_life in (None, 2000.0):
+        rng = np.random.default_rng(0)
+        est = SparseGaussianMixture(5, half_life=half_life, random_state=0)
+        for t in range(40):
+            y = rng.integers(5, size=500)
+            block = rng.standard_normal((500, 2)) + 8.0 * np.stack([np.cos(y + 0.02 * t), np.sin(y + 0.02 * t)], axis=1)
+            score = est.score(block) if t else 0.0
+            est.partial_fit(block)
+        scores.append(score)
+    assert scores[1] > scores[0] + 0.1
+
+
+def test_half_life_is_for_rows_that_come_once():
+    est = SparseGaussianMixture(2, half_life=10.0, total_samples=100)
+    with pytest.raises(ValueError, match="give only one of them"):
+        est.partial_fit(np.random.default_rng(0).standard_normal((50, 2)))
