@@ -1,6 +1,11 @@
 """Sphinx configuration: ``sphinx-build -W -b html doc doc/_build/html`` from the top folder."""
 
+import sys
+from pathlib import Path
+
 from sparsemix._version import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "sparsemix"
 author = "The sparsemix developers"
@@ -10,12 +15,12 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates", "measured", "topics/memory.rst"]
+exclude_patterns = ["_build", "_extensions", "_templates", "measured", "topics/memory.rst"]
 
 # Stubs of the API pages are made in doc/generated at each build; _templates/class.rst lists a class's methods.
 autosummary_generate = True
@@ -32,6 +37,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
 }
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"sparsemix {version}"
 html_static_path = ["_static"]

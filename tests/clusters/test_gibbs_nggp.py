@@ -31,6 +31,7 @@ from topic_cases import V, X, counter, texts
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _gibbs_nggp_mixture as module
+from sparsemix.clusters import _model
 from sparsemix.clusters._model import GibbsModel
 from sparsemix.datasets import make_bars_mixture
 
@@ -353,3 +354,27 @@ def test_width_of_the_rows():
     assert est.means_.shape == (est.n_clusters_, V)
     with pytest.raises(ValueError, match="HashingVectorizer"):
         est.score(TEXTS)
+
+
+@pytest.mark.parametrize(("discount", "tilt"), [(0.0, 2.0), (0.3, 2.0), (0.5, 0.5)])
+def test_auxiliary_variable_is_drawn_given_rows_and_clusters_and_weighs_a_new_one(discount, tilt, monkeypatch):
+    """u given the mass of rows and the clusters that have some; then a new one has the weight a (u + tau)^sigma."""
+    drawn, weights = [], []
+
+    def sample(self, n, k, rng):
+        drawn.append((n, k, original(self, n, k, rng)))
+        return drawn[-1][-1]
+
+    def draw(*arguments):
+        weights.append(arguments[6])
+        return kernel(*arguments)
+
+    original, kernel = NGGP.sample_log_u, _model.draw
+    monkeypatch.setattr(NGGP, "sample_log_u", sample)
+    monkeypatch.setattr(_model, "draw", draw)
+    est = gibbs("diag", discount=discount, tilt=tilt, max_iter=3, burn_in=2, n_chains=1).fit(rows_of("diag"))
+    n, k, _ = drawn[-1]
+    assert n == pytest.approx(150.0)
+    assert k == est.n_clusters_
+    given = discount * np.log(np.exp([u for _, _, u in drawn]) + tilt)  # the concentration is one
+    assert np.abs(given - weights[-1]).min() < 1e-9

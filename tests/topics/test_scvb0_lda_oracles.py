@@ -696,3 +696,17 @@ def test_bars_are_recovered(sampler, learning_method, init_params):
             break
     assert distances.max() < 0.05
     assert sorted(order) == list(range(10))
+
+
+def test_pruned_tables_of_words_change_no_conditional():
+    """The default path of "mhw": even draws from tables that lack small counts, which acceptance makes up for."""
+    n, n_components, beta = 20_000, 10, 1.0
+    counts = np.where(np.arange(n_components) < 5, 0.0, 0.09 * beta)  # below a tenth of the prior: in no table
+    given = np.stack([counts, n / n_components - counts], axis=1)
+    documents = sparse.csr_array((np.ones(n), (np.arange(n), np.zeros(n, dtype=int))), shape=(n, 2))
+    est = SparseSCVB0LDA(
+        n_components, sampler="mhw", topic_word_prior=beta, init_params=given, max_iter=0, n_start_samples=0,
+        random_state=0,
+    ).fit(documents)  # fmt: skip
+    found = np.asarray(est.expected_stats(documents)["word_topic"].toarray())[0] / n
+    np.testing.assert_allclose(found, (counts + beta) / (counts + beta).sum(), rtol=0.02)

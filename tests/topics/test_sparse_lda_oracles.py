@@ -541,3 +541,19 @@ def test_bars_are_found(n_nonzero):
     X, topics, _ = make_bars(5, 1000, doc_length=60, doc_topic_prior=0.2, random_state=0)
     lda = SparseLDA(10, n_nonzero=n_nonzero, n_init_iter=10, n_restarts=2, max_iter=20, random_state=1).fit(X)
     assert np.median(align_topics(lda, topics)[1]) < 0.05
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("n_nonzero", [2, None])
+def test_learned_prior_is_the_optimum_of_expected_logarithms(n_nonzero):
+    """Of E[log pi] by its definition, from each document's Dirichlet parameters."""
+    X = corpus(21, doc_topic_prior=0.5)
+    lda = learn(ExactLDA, X, n_nonzero, "batch", optimize_priors=True)
+    stats, alpha = lda._fitted.stats, lda.doc_topic_prior_
+    slope = psi(alpha.sum()) - psi(alpha) + stats["log_pi"] / float(stats["mass"])
+    np.testing.assert_allclose(slope, 0.0, atol=1e-8)
+    if n_nonzero is None:
+        gamma = lda.transform(X, normalize=False)
+        expected = (psi(gamma) - psi(gamma.sum(axis=1))[:, None]).sum(axis=0)
+        apart = np.abs(lda.expected_stats(X)["log_pi"] - expected)  # a document may end at another optimum
+        assert np.median(apart) < 0.2 < 0.5 * (1.0 / gamma.sum(axis=1)).sum()  # of an argument that is off by one
