@@ -239,6 +239,25 @@ def test_errors_in_threads_reach_the_caller(n_jobs):
         workers.map(fail, [(0, 1), (0, 2)])
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_of_several_errors_the_first_span_has_its_own_raised(n_jobs):
+    """As without threads; and threads go on to work for the same context."""
+    done = []
+
+    def fail(start, stop):  # noqa: ARG001
+        if start % 3 == 2:
+            raise ValueError(f"rows from {start}")
+        done.append(start)
+
+    with threads.Workers(n_jobs) as workers:
+        for _ in range(20):
+            with pytest.raises(ValueError, match="rows from 2"):
+                workers.map(fail, [(i, i + 1) for i in range(9)])
+        done.clear()
+        workers.map(fail, [(0, 1), (1, 2), (3, 4)])
+        assert sorted(done) == [0, 1, 3]
+
+
 def blas_threads():
     return {library["num_threads"] for library in threads._controller().select(user_api="blas").info()}
 

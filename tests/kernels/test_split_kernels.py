@@ -59,7 +59,7 @@ class Problem:
         return np.array([self.counts[a:b].sum() for a, b in self.documents()])
 
     def fresh(self):
-        return np.full(_split.n_samples(self.counts), -1, dtype=np.int32)
+        return np.full(_split.sample_starts(self.indptr, self.counts)[-1], -1, dtype=np.int32)
 
     def with_start(self, seed=1, zeros=0.5):
         """Counts that are remembered of documents, some topics of each."""
@@ -89,7 +89,8 @@ class Problem:
         records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
         _split.local_step(
             self.indptr, self.indices, self.counts, self.table, self.base, inverse, fixed, blocks, n_sweeps,
-            exclude, self.numbers, seed, visit, *self.sparse_start(), states, records, shares, room,
+            exclude, self.numbers, seed, visit, *self.sparse_start(), _split.sample_starts(self.indptr, self.counts),
+            states, records, shares, np.zeros(1, dtype=np.int64), room,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
@@ -113,6 +114,15 @@ class Problem:
                 out, totals,
             )  # fmt: skip
         np.testing.assert_allclose(totals, out.sum(axis=0), rtol=1e-5)
+        added, totals_of = self.table.copy(), np.zeros(n_components)
+        for first, last in ((0, 3), (3, self.n_words)):
+            _split.add_rows(
+                starts, entries, records, shares, self.weights, added, self.base, fixed, every, first, last, 0.3,
+                totals_of,
+            )  # fmt: skip
+        rtol = 1e-10 if dtype == np.float64 else 1e-3  # of sums of 10^5 numbers in another order
+        np.testing.assert_allclose(added, self.table + 0.3 * out, rtol=rtol)
+        np.testing.assert_allclose(totals_of, totals, rtol=rtol)
         return out
 
     def twin(self, n_sweeps, states, exclude=True, seed=5, visit=0, lanes=8, weigh=None):
@@ -411,7 +421,7 @@ def test_wrong_shapes_are_refused():
     problem = Problem(4)
     with pytest.raises(ValueError, match="as many as the samples"):
         problem.run(2, problem.fresh()[:-1])
-    with pytest.raises(ValueError, match="state 4 is no topic"):
+    with pytest.raises(ValueError, match="a state is no topic from 0 to 3"):
         problem.run(2, np.full_like(problem.fresh(), 4))
     problem.numbers = problem.numbers[:-1]
     with pytest.raises(ValueError, match="one for each document"):

@@ -109,7 +109,7 @@ def test_sums_of_very_many_topics_are_sparse(variant, chunk, monkeypatch):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
     whole = lda(variant).fit(X, sample_weight=weight)
     monkeypatch.setattr(gibbs_sampler, "DENSE_SUMS", 1)
-    monkeypatch.delattr(gibbs_sampler.GibbsSampler, "_sum_rows")
+    monkeypatch.delattr(gibbs_sampler, "SplitSums")
     fits = [lda(variant, n_jobs=n_jobs).fit(X, sample_weight=weight) for n_jobs in (1, 2, 3)]
     for est in fits:
         assert_same_bits(est, fits[0], X)

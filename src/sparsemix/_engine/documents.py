@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.blocks import spans, tile_size
-from sparsemix._kernels.documents import _memory
+from sparsemix._kernels.documents import _gather, _memory
 
 # Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
 # so a chunk should hold every frequent word many times.
@@ -85,9 +85,22 @@ class Documents:
         self.sample_weight = sample_weight
         self.dtype = np.dtype(dtype)
         self.memory = memory
+        self._canonical = None
 
     def __len__(self):
         return self.X.shape[0]
+
+    @property
+    def is_canonical(self):
+        """Whether X is CSR without duplicates and stored zeros; looked at once, for it takes a pass."""
+        if self._canonical is None:
+            X = self.X
+            self._canonical = bool(
+                sparse.issparse(X) and X.format == "csr" and X.data.dtype.char in "ilqfd"
+                and X.indices.dtype.char in "ilq" and X.indptr.dtype == X.indices.dtype
+                and X.has_canonical_format and X.data.all()
+            )  # fmt: skip
+        return self._canonical
 
     @property
     def mass(self):
@@ -132,7 +145,17 @@ class Documents:
         """The chosen documents; tiles of them are views."""
         if isinstance(selection, slice) and sparse.issparse(self.X):
             return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.dtype)
+        if self.is_canonical and not isinstance(selection, slice):
+            return self._gathered(np.asarray(selection, dtype=np.int64))
         return DocumentBlock.of(self.X[selection], self.dtype)
+
+    def _gathered(self, rows):
+        """Some documents, copied one after the other."""
+        X, indptr = self.X, np.empty(len(rows) + 1, dtype=np.int64)
+        _gather.lengths(X.indptr, rows, indptr)
+        indices, counts = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.dtype)
+        _gather.gather(X.indptr, X.indices, X.data, rows, indptr, indices, counts)
+        return DocumentBlock(indptr, indices, counts)
 
     def read(self, selection):
         """The same: all chosen documents."""
@@ -236,10 +259,43 @@ class DocumentMemory:
             topics = topics.astype(topic_dtype(topics.max(initial=0) + 1))
             self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
 
-    def remember_states(self, numbers, states):
-        """Keep states that N_dk follows from."""
-        if not self._cold(numbers):
-            self._keep(numbers, None, None, None, states)
+    def recall_states(self, numbers, starts, tile):
+        """N_dk of the documents of several tiles, and the states that it follows from, where these are known.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,)
+        starts : ndarray of shape (n + 1,)
+            Where the states of each document begin.
+        tile : int
+            Documents that are kept together.
+
+        Returns
+        -------
+        indptr, topics, values : arrays as of ``recall_sparse``, or three times None
+        states : ndarray of shape (starts[-1],), int32
+            -1 in all of a document that nothing is known of, or whose N_dk is given sparse.
+        """
+        states, kept = np.full(starts[-1], -1, dtype=np.int32), []
+        for first, last in spans(len(numbers), tile):
+            found = self._find(numbers[first:last])
+            if found is not None and found[3] is not None:
+                states[starts[first] : starts[last]] = found[3]
+            elif found is not None:
+                kept.append((first, *found[:3]))
+        if not kept:
+            return None, None, None, states
+        lengths = np.zeros(len(numbers) + 1, dtype=np.int64)
+        for first, of_tile, _, _ in kept:
+            lengths[first + 1 : first + 1 + len(of_tile)] = of_tile
+        topics = np.concatenate([topics for _, _, topics, _ in kept]).astype(np.int32)
+        return np.cumsum(lengths), topics, np.concatenate([values for *_, values in kept]), states
+
+    def remember_states(self, numbers, states, starts, tile):
+        """Keep the states of the documents of several tiles."""
+        for first, last in spans(len(numbers), tile):
+            if not self._cold(numbers[first:last]):
+                self._keep(numbers[first:last], None, None, None, states[starts[first] : starts[last]])
 
     def _cold(self, numbers):
         """Whether the next visit of a tile is to start from nothing."""

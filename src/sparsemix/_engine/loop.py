@@ -9,7 +9,8 @@ from sparsemix._engine.interrupts import interrupts_wait
 def collect(model, rows, selection, workers):
     """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
 
-    Responsibilities live for one chunk. Threads share out first the tiles, then the components.
+    Responsibilities live for one chunk. Threads share out first the tiles, then the components. Sums may be deferred:
+    they follow from the model's tables until the next global step.
     """
     stats = model.empty_stats(rows, selection)
     _, size = model.blocking(rows)

@@ -145,6 +145,7 @@ class Sampler(Protocol):
     """
 
     name: str  # as the estimator's parameter calls it
+    visits_chunks: bool  # whether ``visit`` gets whole chunks, of which it shares out the documents among threads
 
     def sums(self, model, rows, selection):
         """Empty sums by word of the chosen documents: ``WordRows``, or sparse."""

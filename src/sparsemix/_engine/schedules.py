@@ -52,12 +52,13 @@ def _rates(n, decay, offset):
 
 def blend(stats, new, rho, mass_before, mass_now):
     """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t makes it the plain sum S + s_b."""
-    n_b = float(new["mass"])
+    n_b = new.mass
     if n_b == 0.0:  # nothing was seen
         return stats
     if rho < 1.0:
         stats.scale((1.0 - rho) * mass_now / mass_before)
     else:
+        new.settle()  # it may follow from what is cleared
         stats.clear()
     return stats.add(new, rho * mass_now / n_b)
 
@@ -69,11 +70,11 @@ def stream(stats, new, total=None, rho=None, first=False):
     the plain sum; on the ``first`` block the old statistics are only those of the start. Of known length: a step of
     size rho towards the block's statistics scaled to ``total``.
     """
-    before = float(stats["mass"])
+    before = stats.mass
     if total is None:
         before = 0.0 if first else before
-        total = before + float(new["mass"])
-        rho = float(new["mass"]) / total
+        total = before + new.mass
+        rho = new.mass / total
     return blend(stats, new, rho, before, total)
 
 

@@ -154,7 +154,9 @@ class AdditiveEstimator(SparsemixEstimator):
             raise ValueError(f"first_row is {first_row!r}; give the number of X's first row in all the data, or None")
         _, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
         with Workers(self.n_jobs) as workers:
-            return self._collect(rows, workers, first_row, memory)
+            stats = self._collect(rows, workers, first_row, memory)
+            stats.settle()  # the model may go on learning
+        return stats
 
     def _before_block(self, rows, workers):
         """What else may change when one more block of a stream comes; ``_fitted`` is replaced, not changed."""
@@ -169,6 +171,7 @@ class AdditiveEstimator(SparsemixEstimator):
         if self.total_samples is None:
             for _ in range(self._stream_first_passes):
                 new = collect(model, begin.rows, slice(0, len(rows)), workers)
+                new.settle()
                 model.global_step(stats.clear().add(new))
         vars(self).update(_fitted=self._fitted_class(model, stats), n_samples_seen_=0, n_steps_=0, **begin.about)
 
@@ -310,7 +313,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _absorb(self, new, n_rows, workers, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""
-        if not new["count"].any():  # nothing was seen, which should not make anything forgotten
+        if not new.informative:  # nothing was seen, which should not make anything forgotten
             return
         model, stats = copy(self._fitted.model), self._fitted.stats
         n_seen = n_rows + (0 if rho == 1.0 else self.n_samples_seen_)

@@ -1,9 +1,12 @@
 """Expected sufficient statistics: what every learning method adds, subtracts and scales."""
 
+import math
+
 import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.documents import _words
+from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._stats.word_rows import WordRows
 
@@ -28,9 +31,10 @@ class SufficientStatistics:
         are always among them.
     shift : ndarray of shape (D,) or None
         What was subtracted from the rows before they were summed. Statistics of different shifts do not add.
-    by_word : dict of str to ndarray, csr_array, WordRows or WordClocks of shape (V, K)
+    by_word : dict of str to ndarray, csr_array, WordRows, DeferredRows or WordClocks of shape (V, K)
         Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
-        ones, in place; those with clocks are not scaled, and what is added makes steps of the words' own.
+        ones, in place; those with clocks are not scaled, and what is added makes steps of the words' own. Deferred
+        ones are made when they are added or read, and ``count`` is without them until then.
 
     Attributes
     ----------
@@ -49,10 +53,12 @@ class SufficientStatistics:
         self._by_word = dict(by_word or {})
         self._shared = dict(shared)
         self._factor = self._word_factor = 1.0
+        self._log_unit = 0.0
         self.shift = shift
         self.n_rows = 0
 
     def __getitem__(self, name):
+        self.settle()
         if name in self._by_word:
             self._fold_words()
         else:
@@ -74,8 +80,38 @@ class SufficientStatistics:
         self._fold_words()
         self._by_word[name] = value
 
+    def defer(self, name, value):
+        """Deferred sums in the place of those by word, which were empty."""
+        self.settle()
+        self._fold()
+        self._by_word[name] = value
+
+    def settle(self):
+        """Make deferred sums, while what they follow from is what it was."""
+        for name, value in self._by_word.items():
+            if isinstance(value, DeferredRows):
+                self._by_word[name], totals = value.rows()
+                self._by_component["count"] += totals
+
+    @property
+    def word_unit(self):
+        """Logarithm of what sums by word were multiplied by when pending factors reached them."""
+        return self._log_unit
+
+    @property
+    def mass(self):
+        """Total weight; deferred sums stay deferred."""
+        return float(self._shared["mass"]) * self._factor
+
+    @property
+    def informative(self):
+        """Whether there is a count."""
+        deferred = any(isinstance(value, DeferredRows) for value in self._by_word.values())
+        return deferred or bool(self._by_component["count"].any())
+
     def unfolded(self, name):
         """An array by word and the pending factor that it still has to be multiplied by."""
+        self.settle()
         return self._by_word[name], self._word_factor
 
     def __contains__(self, name):
@@ -86,6 +122,7 @@ class SufficientStatistics:
         return f"SufficientStatistics({names})"
 
     def _arrays(self):
+        self.settle()
         yield from self._by_component.items()
         yield from self._by_word.items()
         yield from self._shared.items()
@@ -103,6 +140,7 @@ class SufficientStatistics:
         if self._word_factor != 1.0:
             for name, value in self._by_word.items():
                 self._by_word[name] = scaled(value, self._word_factor)
+            self._log_unit += math.log(self._word_factor)
             self._word_factor = 1.0
 
     @property
@@ -124,6 +162,7 @@ class SufficientStatistics:
         return all(value.flags.writeable for _, value in self._arrays() if isinstance(value, np.ndarray))
 
     def _map(self, function, shared=None, by_word=None):
+        self.settle()
         shared, by_word = shared or copied, by_word or copied
         out = SufficientStatistics(
             {name: function(value) for name, value in self._by_component.items()},
@@ -174,6 +213,7 @@ class SufficientStatistics:
 
     def scale(self, factor):
         """Multiply all sums by a non-negative number, lazily."""
+        self.settle()
         if factor == 0.0:
             for _, value in self._arrays():
                 value *= 0.0
@@ -192,13 +232,31 @@ class SufficientStatistics:
         self._check_shift(other)
         if abs(factor) == 1.0:  # statistics themselves, and no share of them
             self.n_rows += int(factor) * other.n_rows
-        theirs = dict(other._arrays())
-        of_words = factor * other._word_factor / self._word_factor
+        totals = self._add_deferred(other, factor)
+        for name, value in self._by_word.items():
+            if name not in totals:
+                of_words = factor * other._word_factor / self._word_factor
+                self._by_word[name] = added(value, other._by_word[name], of_words)
         factor = factor * other._factor / self._factor
-        for arrays in (self._by_component, self._by_word, self._shared):
-            for name, value in arrays.items():
-                arrays[name] = added(value, theirs[name], of_words if arrays is self._by_word else factor)
+        for ours, theirs in ((self._by_component, other._by_component), (self._shared, other._shared)):
+            for name, value in ours.items():
+                new = theirs[name]
+                if name == "count":
+                    for more in totals.values():
+                        new = new + more
+                ours[name] = added(value, new, factor)
         return self
+
+    def _add_deferred(self, other, factor):
+        """Sums that follow from tables of these statistics; their totals, by name. Other deferred ones are made."""
+        totals = {}
+        for name, value in other._by_word.items():
+            if isinstance(value, DeferredRows) and self._by_word[name] is value.table:
+                scale = math.exp(self._log_unit - value.unit)
+                totals[name] = value.add_to_table(factor / self._word_factor, scale)
+        if not totals:
+            other.settle()
+        return totals
 
     def undoing(self, other):
         """A function that undoes a ``scale`` and an ``add`` of ``other`` to the bit; it keeps what they change."""
@@ -375,7 +433,7 @@ def kept_entries(value, other):
     if sparse.issparse(other):
         at = np.repeat(np.arange(len(value)), np.diff(other.indptr)), other.indices
     else:
-        at = other.words if isinstance(other, WordRows) else slice(None)
+        at = other.words if isinstance(other, (WordRows, DeferredRows)) else slice(None)
     before = value[at].copy()
 
     def put_back():

@@ -80,6 +80,7 @@ class DenseSampler(Sampler):
     """
 
     name = "dense"
+    visits_chunks = False
 
     def __init__(self, n_even):
         self.n_topics = n_even
@@ -133,6 +134,7 @@ class WalkerSampler(Sampler):
     """
 
     name = "mhw"
+    visits_chunks = False
 
     def __init__(self, n_samples, max_age):
         self.n_topics = n_samples

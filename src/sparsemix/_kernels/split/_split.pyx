@@ -22,6 +22,8 @@ cdef extern from "split/split.h" nogil:
     enum:
         SPARSEMIX_PADDING
         SPARSEMIX_SPLIT_BLOCK
+        SPARSEMIX_SPLIT_OK
+        SPARSEMIX_SPLIT_NO_TOPIC
     ctypedef struct sparsemix_split_settings:
         Py_ssize_t n_components, n_blocks
         int n_sweeps, exclude
@@ -37,11 +39,11 @@ cdef extern from "split/split.h" nogil:
     int sparsemix_split_documents_float(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*,
         const float*, const float*, const float*, const float*, const int64_t*, const int*, const float*,
-        sparsemix_split_room*, int*, sparsemix_split_record*, float*)
+        sparsemix_split_room*, const int64_t*, int*, sparsemix_split_record*, float*, int64_t*)
     int sparsemix_split_documents_double(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*,
         const double*, const double*, const double*, const double*, const int64_t*, const int*, const double*,
-        sparsemix_split_room*, int*, sparsemix_split_record*, double*)
+        sparsemix_split_room*, const int64_t*, int*, sparsemix_split_record*, double*, int64_t*)
     void sparsemix_split_blocks_float(
         int, const float*, Py_ssize_t, Py_ssize_t, float, const float*, const int*, Py_ssize_t, Py_ssize_t, float*)
     void sparsemix_split_blocks_double(
@@ -52,10 +54,16 @@ cdef extern from "split/split.h" nogil:
     void sparsemix_split_rows_double(
         int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, const double*,
         double, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double*, double*, double*)
+    void sparsemix_split_add_rows_float(
+        int, const int64_t*, const int*, const sparsemix_split_record*, const float*, const float*, float*, float,
+        const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, float, float*, float*, double*)
     int64_t sparsemix_split_sparse_rows_float(
         int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, float*,
         const float*, const float*, const float*, const float*, const int*, Py_ssize_t, Py_ssize_t, int, float*,
         uint64_t*, int64_t*, int*, float*)
+    void sparsemix_split_add_rows_double(
+        int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, double*, double,
+        const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, double*, double*, double*)
     int64_t sparsemix_split_sparse_rows_double(
         int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, double*,
         const double*, const double*, const double*, const double*, const int*, Py_ssize_t, Py_ssize_t, int, double*,
@@ -63,7 +71,7 @@ cdef extern from "split/split.h" nogil:
 
 
 cdef class Room:
-    """Room for a tile of documents; what they leave stays in it until the next tile."""
+    """Room of one thread; what its documents leave stays in it until it visits others."""
 
     cdef sparsemix_split_room room
     cdef readonly Py_ssize_t n_components
@@ -80,13 +88,21 @@ cdef class Room:
         sparsemix_split_free(&self.room)
 
 
-def n_samples(const real[::1] counts):
-    """Samples of entries with these counts: one for each token, up to a number."""
-    cdef Py_ssize_t e, total = 0
+def sample_starts(
+    const int64_t[::1] indptr,  # IN  (n + 1,) entries of documents
+    const real[::1] counts,     # IN  (nnz,)
+):
+    """Where the samples of each document begin, (n + 1,): an entry has one for each token, up to a number."""
+    cdef Py_ssize_t d, e, n = indptr.shape[0] - 1
+    cdef int64_t[::1] starts = np.zeros(n + 1, dtype=np.int64)
+    if indptr[n] > counts.shape[0]:
+        raise ValueError(f"counts must hold {indptr[n]} entries")
     with nogil:
-        for e in range(counts.shape[0]):
-            total += sparsemix_split_samples(counts[e])
-    return total
+        for d in range(n):
+            starts[d + 1] = starts[d]
+            for e in range(indptr[d], indptr[d + 1]):
+                starts[d + 1] += sparsemix_split_samples(counts[e])
+    return np.asarray(starts)
 
 
 def tokens_of_samples(const int64_t[::1] indptr, const real[::1] counts, int64_t[::1] starts, real[::1] tokens):
@@ -162,13 +178,15 @@ def local_step(
     const int64_t[::1] start_indptr,  # IN  (n + 1,) N_jk to start from where there are no samples, sparse, or None
     const int[::1] start_topics,     # IN
     const real[::1] start_values,    # IN
-    int[::1] states,                 # INOUT (n_samples(counts),) sampled topics, -1 in all of a document: not yet
+    const int64_t[::1] state_indptr,  # IN  (n + 1,) from sample_starts
+    int[::1] states,                 # INOUT sampled topics, -1 in all of a document: not yet
     int64_t[:, ::1] records,         # OUT (nnz, 3) what entries leave, for sum_rows
     real[::1] shares,                # OUT (nnz,) and their factor of the fixed part
+    int64_t[::1] next,               # INOUT (1,) the document to take next: threads that share it share out documents
     Room room not None,              # OUT holds what the records point to
 ):
     """Sweeps of Gibbs sampling over each document by itself; the last one leaves expected counts."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, e
+    cdef Py_ssize_t n = indptr.shape[0] - 1
     cdef sparsemix_split_settings s
     cdef int status = 0, level = instruction_level()
     if n <= 0 or counts.shape[0] == 0:
@@ -181,11 +199,12 @@ def local_step(
         raise ValueError("blocks must be those of the table")
     if min(indices.shape[0], counts.shape[0], records.shape[0], shares.shape[0]) < indptr[n] or records.shape[1] != 3:
         raise ValueError("indices, counts, records (nnz, 3) and shares must hold indptr[-1] entries")
-    if states.shape[0] != n_samples(counts[:indptr[n]]) or numbers.shape[0] != n:
+    if state_indptr.shape[0] != n + 1 or states.shape[0] != state_indptr[n] or numbers.shape[0] != n:
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
-    for e in range(states.shape[0]):
-        if not -1 <= states[e] < s.n_components:
-            raise ValueError(f"state {states[e]} is no topic")
+    if next.shape[0] != 1 or next[0] < 0:
+        raise ValueError("next must be one number")
+    if states.shape[0] == 0:
+        return
     cdef const int64_t* begin = NULL
     cdef const int* topics = NULL
     cdef const real* values = NULL
@@ -199,15 +218,17 @@ def local_step(
         if real is float:
             status = sparsemix_split_documents_float(
                 level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], &table[0, 0], &inverse[0], &fixed[0],
-                &blocks[0, 0], begin, topics, values, &room.room, &states[0],
-                <sparsemix_split_record*> &records[0, 0], &shares[0])
+                &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
+                &states[0], <sparsemix_split_record*> &records[0, 0], &shares[0], &next[0])
         else:
             status = sparsemix_split_documents_double(
                 level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], &table[0, 0], &inverse[0], &fixed[0],
-                &blocks[0, 0], begin, topics, values, &room.room, &states[0],
-                <sparsemix_split_record*> &records[0, 0], &shares[0])
-    if status:
-        raise MemoryError("no memory for what the documents of a tile leave")
+                &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
+                &states[0], <sparsemix_split_record*> &records[0, 0], &shares[0], &next[0])
+    if status == SPARSEMIX_SPLIT_NO_TOPIC:
+        raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
+    if status != SPARSEMIX_SPLIT_OK:
+        raise MemoryError("no memory for what documents leave")
 
 
 def sum_rows(
@@ -250,6 +271,50 @@ def sum_rows(
             sparsemix_split_rows_double(
                 level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
                 &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0], &totals[0])
+
+
+def add_rows(
+    const int64_t[::1] starts,     # IN  (V + 1,) entries by word
+    const int[::1] entries,        # IN  (nnz,)
+    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
+    const real[::1] shares,        # IN  (nnz,)
+    const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
+    real[:, ::1] table,            # INOUT (V, K) += factor S_vk
+    double base,                   # IN
+    const real[::1] fixed,         # IN  (K padded,)
+    const int[::1] words,          # IN  (n,) that have entries
+    Py_ssize_t first,              # IN  words first to last only
+    Py_ssize_t last,               # IN
+    double factor,                 # IN
+    double[::1] totals,            # INOUT (K,) += sums of S_vk
+):
+    """The sums of ``sum_rows`` added to the table that documents were visited with."""
+    cdef int level = instruction_level()
+    cdef Py_ssize_t n_components = table.shape[1]
+    cdef const real* weight = NULL
+    dtype = np.float32 if real is float else np.float64
+    cdef real[::1] row = padded(np.zeros(n_components), dtype), part = padded(np.zeros(n_components), dtype)
+    if totals.shape[0] != n_components:
+        raise ValueError(f"there must be {n_components} totals")
+    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+        raise ValueError(f"fixed must be padded, with room for {n_components} topics")
+    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
+        raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
+    if first >= last or entries.shape[0] == 0:
+        return
+    if weights is not None:
+        weight = &weights[0]
+    with nogil:
+        if real is float:
+            sparsemix_split_add_rows_float(
+                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], <float> base, &fixed[0], n_components, &words[0], first, last, <float> factor, &row[0],
+                &part[0], &totals[0])
+        else:
+            sparsemix_split_add_rows_double(
+                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, factor, &row[0], &part[0],
+                &totals[0])
 
 
 def sum_sparse(

@@ -17,6 +17,13 @@
 #include "random/random.h"
 #include "vectors/simd.h"
 
+#if defined(_MSC_VER)
+#include <intrin.h>
+#define sparsemix_take(next) _InterlockedExchangeAdd64((volatile __int64 *)(next), 1)
+#else
+#define sparsemix_take(next) __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)
+#endif
+
 /* A type has a sample for each token, but not more than this. */
 #define SPARSEMIX_MOST_SAMPLES 32
 /* Topics whose fixed parts are summed together. */
@@ -79,10 +86,13 @@ enum {
     SPARSEMIX_SPLIT_TOPIC,
     SPARSEMIX_SPLIT_BORN,
     SPARSEMIX_SPLIT_FREE,
+    SPARSEMIX_SPLIT_DOCUMENTS, /* that were visited with this room */
     SPARSEMIX_SPLIT_ARRAYS
 };
 
-/* Room for a tile of documents, which also holds what they leave. */
+enum { SPARSEMIX_SPLIT_OK, SPARSEMIX_SPLIT_NO_MEMORY, SPARSEMIX_SPLIT_NO_TOPIC };
+
+/* Room of a thread, which also holds what its documents leave. */
 typedef struct {
     sparsemix_array arrays[SPARSEMIX_SPLIT_ARRAYS];
     size_t values, lists; /* bytes in use */
@@ -139,13 +149,13 @@ SPARSEMIX_SPLIT_STRUCT(double)
         int isa, const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr,                    \
         const int *indices, const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse,        \
         const REAL *fixed, const REAL *blocks, const int64_t *start_indptr, const int *start_topics,                   \
-        const REAL *start_values, sparsemix_split_room *room, int *states, sparsemix_split_record *records,            \
-        REAL *shares)                                                                                                  \
+        const REAL *start_values, sparsemix_split_room *room, const int64_t *state_indptr, int *states,                \
+        sparsemix_split_record *records, REAL *shares, int64_t *next)                                                  \
     {                                                                                                                  \
-        int status = 0;                                                                                                \
+        int status = SPARSEMIX_SPLIT_OK;                                                                               \
         SPARSEMIX_DISPATCH(isa, split_documents, REAL, settings, n_docs, indptr, indices, counts, numbers, table,      \
-                           inverse, fixed, blocks, start_indptr, start_topics, start_values, room, states, records,    \
-                           shares, &status);                                                                           \
+                           inverse, fixed, blocks, start_indptr, start_topics, start_values, room, state_indptr,       \
+                           states, records, shares, next, &status);                                                    \
         return status;                                                                                                 \
     }                                                                                                                  \
     static void sparsemix_split_blocks_##REAL(int isa, const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,  \
@@ -181,6 +191,14 @@ SPARSEMIX_SPLIT_STRUCT(double)
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, split_rows, REAL, starts, entries, records, shares, weights, table, base, fixed,       \
                            n_components, words, first, last, row, out, totals);                                        \
+    }                                                                                                                  \
+    static void sparsemix_split_add_rows_##REAL(                                                                       \
+        int isa, const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares, \
+        const REAL *weights, REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,      \
+        ptrdiff_t first, ptrdiff_t last, REAL factor, REAL *row, REAL *part, double *totals)                           \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, split_add_rows, REAL, starts, entries, records, shares, weights, table, base, fixed,   \
+                           n_components, words, first, last, factor, row, part, totals);                               \
     }
 
 SPARSEMIX_SPLIT(float)

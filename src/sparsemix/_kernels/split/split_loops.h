@@ -320,17 +320,55 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, const int *states, cons
     return i;
 }
 
+/* One document; its samples are changed in place, and its records tell places in the arrays of the room. */
+TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, int *states, ptrdiff_t n_states, const int *topics,
+                                                 const REAL *values, int64_t n_remembered)
+{
+    sparsemix_split_room *room = d->room;
+    sparsemix_array *lists = room->arrays + SPARSEMIX_SPLIT_LISTS;
+    const int fresh = n_states > 0 && states[0] < 0;
+    ptrdiff_t j;
+    int sweep;
+    for (j = 0; j < n_states; j++)
+        if (states[j] >= d->s->n_components || (states[j] < 0 && !fresh))
+            return SPARSEMIX_SPLIT_NO_TOPIC;
+    d->n_slots = d->n_free = 0;
+    if (SPARSEMIX_NAME(recall)(d, states, topics, values, n_remembered) < 0 || SPARSEMIX_NAME(fill_rows)(d))
+        return SPARSEMIX_SPLIT_NO_MEMORY;
+    for (sweep = 0; sweep < d->s->n_sweeps && d->n_types > 0; sweep++) {
+        if (sweep > 0)
+            SPARSEMIX_NAME(settle)(d);
+        if (SPARSEMIX_NAME(split_sweep)(d, sweep, fresh && sweep == 0, fresh && sweep == 0 && n_remembered > 0))
+            return SPARSEMIX_SPLIT_NO_MEMORY;
+    }
+    for (j = 0; j < n_states; j++)
+        states[j] = d->topic[d->places[j]];
+    if (sparsemix_grow(lists, room->lists, room->lists + d->n_slots * sizeof(int)))
+        return SPARSEMIX_SPLIT_NO_MEMORY;
+    memcpy(lists->start + room->lists, d->topic, d->n_slots * sizeof(int));
+    for (j = 0; j < d->n_types; j++) {
+        d->records[j].values = (int64_t)(room->values + j * d->stride * sizeof(REAL));
+        d->records[j].topics = (int64_t)room->lists;
+    }
+    for (j = 0; j < d->n_slots; j++)
+        room->slot[d->topic[j]] = -1;
+    room->values += d->n_types * d->stride * sizeof(REAL);
+    room->lists += d->n_slots * sizeof(int);
+    return SPARSEMIX_SPLIT_OK;
+}
+
+/* Documents as they are taken, one by one, by the threads that share ``next``. */
 TARGET static void SPARSEMIX_NAME(split_documents)(
     const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
     const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *fixed,
     const REAL *blocks, const int64_t *start_indptr, const int *start_topics, const REAL *start_values,
-    sparsemix_split_room *room, int *states, sparsemix_split_record *records, REAL *shares, int *status)
+    sparsemix_split_room *room, const int64_t *state_indptr, int *states, sparsemix_split_record *records,
+    REAL *shares, int64_t *next, int *status)
 {
-    sparsemix_array *lists = room->arrays + SPARSEMIX_SPLIT_LISTS;
+    sparsemix_array *visited = room->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
     SPLIT d;
-    ptrdiff_t i, j, n_states;
+    ptrdiff_t i, j, n_visited = 0;
     int64_t e;
-    int sweep;
     memset(&d, 0, sizeof d);
     d.s = settings;
     d.table = table;
@@ -339,9 +377,9 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     d.blocks = blocks;
     d.room = room;
     room->values = room->lists = 0;
-    *status = -1;
-    for (i = 0; i < n_docs; i++) {
-        const int64_t first = indptr[i], n_remembered = start_indptr ? start_indptr[i + 1] - start_indptr[i] : 0;
+    *status = sparsemix_grow(visited, 0, n_docs * sizeof(int)) ? SPARSEMIX_SPLIT_NO_MEMORY : SPARSEMIX_SPLIT_OK;
+    while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_take(next)) < n_docs) {
+        const int64_t first = indptr[i], known = start_indptr ? start_indptr[i] : 0;
         d.n_types = indptr[i + 1] - first;
         d.types = indices + first;
         d.counts = counts + first;
@@ -351,38 +389,18 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         for (j = 0; j < d.n_types; j++)
             d.length += d.counts[j];
         d.key = sparsemix_document_key(settings->seed, numbers[i], settings->visit);
-        d.n_slots = d.n_free = 0;
-        n_states = SPARSEMIX_NAME(recall)(&d, states, n_remembered ? start_topics + start_indptr[i] : NULL,
-                                          n_remembered ? start_values + start_indptr[i] : NULL, n_remembered);
-        if (n_states < 0 || SPARSEMIX_NAME(fill_rows)(&d))
-            return;
-        for (sweep = 0; sweep < settings->n_sweeps && d.n_types > 0; sweep++) {
-            const int fresh = sweep == 0 && states[0] < 0;
-            if (sweep > 0)
-                SPARSEMIX_NAME(settle)(&d);
-            if (SPARSEMIX_NAME(split_sweep)(&d, sweep, fresh, fresh && n_remembered > 0))
-                return;
-        }
-        for (j = 0; j < n_states; j++)
-            states[j] = d.topic[d.places[j]];
-        states += n_states;
-        if (sparsemix_grow(lists, room->lists, room->lists + d.n_slots * sizeof(int)))
-            return;
-        memcpy(lists->start + room->lists, d.topic, d.n_slots * sizeof(int));
-        for (j = 0; j < d.n_types; j++) {
-            d.records[j].values = (int64_t)(room->values + j * d.stride * sizeof(REAL));
-            d.records[j].topics = (int64_t)room->lists;
-        }
-        for (j = 0; j < d.n_slots; j++)
-            room->slot[d.topic[j]] = -1;
-        room->values += d.n_types * d.stride * sizeof(REAL);
-        room->lists += d.n_slots * sizeof(int);
+        *status = SPARSEMIX_NAME(split_document)(
+            &d, states + state_indptr[i], state_indptr[i + 1] - state_indptr[i], start_topics + known,
+            start_values + known, start_indptr ? start_indptr[i + 1] - known : 0);
+        ((int *)visited->start)[n_visited++] = (int)i;
     }
-    for (e = indptr[0]; e < indptr[n_docs]; e++) { /* now that the arrays stay where they are */
-        records[e].values += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_VALUES].start;
-        records[e].topics += (int64_t)(intptr_t)lists->start;
+    for (j = 0; j < n_visited; j++) { /* now that the arrays stay where they are */
+        i = ((int *)visited->start)[j];
+        for (e = indptr[i]; e < indptr[i + 1]; e++) {
+            records[e].values += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_VALUES].start;
+            records[e].topics += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_LISTS].start;
+        }
     }
-    *status = 0;
 }
 
 #undef PADDED

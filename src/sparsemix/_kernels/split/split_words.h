@@ -134,6 +134,39 @@ TARGET static void SPARSEMIX_NAME(split_rows)(
     }
 }
 
+/* table[words[i]] += factor times that, and what was added, up to the factor, to the totals: a word's row is read and
+ * written once. Totals of some words are summed in a vector of single precision before they reach the others. ``row`` and
+ * ``part`` are zero and stay so. */
+TARGET static void SPARSEMIX_NAME(split_add_rows)(
+    const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
+    const REAL *weights, REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
+    ptrdiff_t first, ptrdiff_t last, REAL factor, REAL *row, REAL *part, double *totals)
+{
+    const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
+    ptrdiff_t i, k;
+    for (i = first; i < last; i++) {
+        const int64_t begin = starts[words[i]], end = starts[words[i] + 1];
+        REAL *out = table + words[i] * n_components;
+        const REAL share = SPARSEMIX_NAME(sum_shares)(entries, begin, end, shares, weights);
+        if (i + 2 < last)
+            SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
+        SPARSEMIX_NAME(add_records)(entries, begin, end, behind, records, weights, row);
+        for (k = 0; k < n_components; k += LANES) {
+            const ptrdiff_t n = n_components - k;
+            const VECTOR old = SPARSEMIX_NAME(load)(out + k, n);
+            const VECTOR new = (old + base) * *(const VECTOR *)(fixed + k) * share + *(const VECTOR *)(row + k);
+            SPARSEMIX_NAME(store)(out + k, n, old + new * factor);
+            *(VECTOR *)(part + k) += new;
+            *(VECTOR *)(row + k) = FILL(0);
+        }
+        if (i % 16 == 15 || i == last - 1)
+            for (k = 0; k < n_components; k++) {
+                totals[k] += part[k];
+                part[k] = 0;
+            }
+    }
+}
+
 /* Draws of the fixed part for each topic, beyond which more say nothing new; counts may be as large as 1e25. */
 #define MOST_DRAWS 64.0
 

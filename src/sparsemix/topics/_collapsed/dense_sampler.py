@@ -55,6 +55,7 @@ class DenseSampler:
     """
 
     name = "dense"
+    visits_chunks = False
 
     def __init__(self, n_sweeps, exclude_own, local_rate=None):
         self.n_sweeps = n_sweeps

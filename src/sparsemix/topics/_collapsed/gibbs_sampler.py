@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors._simd import aligned_empty
+from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.suffstats import rows_added
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
@@ -14,10 +15,10 @@ from sparsemix.topics._sums import group
 
 # Entries of a chunk: what they leave for the sums waits for all of them.
 CHUNK_ENTRIES = 1 << 16
-# Tiles of a chunk, which threads share out.
-TILES = 8
+# Entries of a tile, which is remembered as one.
+TILE_ENTRIES = 1 << 13
 # Groups of words that threads share out; totals are summed by group, so that threads change no bit.
-GROUPS = 8
+GROUPS = 16
 # Up to so many topics sums by word are whole rows. Beyond, they are sparse, and what the fixed part of a word holds
 # goes to a few topics that are drawn, so many for each token of it.
 DENSE_SUMS = 2000
@@ -32,11 +33,12 @@ class SplitGamma:
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Entries of each document.
-    records : ndarray of shape (nnz, 3), int64
+    records : ndarray of shape (nnz or more, 3), int64
         Where the counts and their topics stand in the rooms, and how many there are.
-    shares : ndarray of shape (nnz,)
+    shares : ndarray of shape (nnz or more,)
         Factor of the word's fixed part, which holds the rest of the entry's count.
     rooms : list of Room
+        One of each thread.
     """
 
     indptr: np.ndarray
@@ -44,11 +46,9 @@ class SplitGamma:
     shares: np.ndarray
     rooms: list
 
-    def rows(self, start, stop):
-        """View of the documents of a tile."""
-        first, last = self.indptr[start], self.indptr[stop]
-        indptr = self.indptr[start : stop + 1] - first
-        return SplitGamma(indptr, self.records[first:last], self.shares[first:last], self.rooms)
+    def rows(self, start, stop):  # noqa: ARG002
+        """View of the documents of a tile: a chunk is one."""
+        return self
 
 
 class GibbsSampler:
@@ -68,6 +68,7 @@ class GibbsSampler:
     """
 
     name = "gibbs"
+    visits_chunks = True
 
     def __init__(self, n_sweeps, exclude_own):
         self.n_sweeps = n_sweeps
@@ -76,8 +77,9 @@ class GibbsSampler:
 
     def forget(self):
         """Give all room back."""
-        self._rooms, self._blocks, self._fixed = [], None, None
-        self._grouped = self._words = None
+        self._rooms, self._lists = [], []
+        self._blocks = self._fixed = None
+        self._grouped = self._words = self._workers = None
 
     def __getstate__(self):
         return vars(GibbsSampler(self.n_sweeps, self.exclude_own))
@@ -90,8 +92,7 @@ class GibbsSampler:
 
     def blocking(self, model, rows):  # noqa: ARG002
         """Documents of a tile, and of a chunk."""
-        tile = int(max(1, CHUNK_ENTRIES / TILES / rows.entries))
-        return tile, TILES * tile
+        return int(max(1, TILE_ENTRIES / rows.entries)), int(max(1, CHUNK_ENTRIES / rows.entries))
 
     def begin(self, model):
         """The fixed parts of words are those of the last counts no longer."""
@@ -102,6 +103,7 @@ class GibbsSampler:
 
     def prepare(self, model, x, workers):
         """Sums of the fixed part of the words of a chunk."""
+        self._workers = workers
         if self._fixed is None:
             self.begin(model)
         shape = model.n_words, _split.n_blocks(model.n_components)
@@ -119,33 +121,43 @@ class GibbsSampler:
     def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
         """Room for what entries leave; the counts themselves are in the rooms of the tiles."""
         nnz = len(x.indices)
-        return SplitGamma(x.indptr, np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=model.dtype), [])
+        records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, model.dtype))
+        if len(records) < nnz or shares.dtype != model.dtype:
+            records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=model.dtype)
+        return SplitGamma(x.indptr, records, shares, [])
 
     def scratch(self, model, n_rows):
-        """Nothing: every tile has a room of its own."""
+        """Nothing: every thread has a room of its own."""
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
-        """Sweep over each document of a tile, from its samples, or from what is remembered of it without any.
+        """Sweep over each document of a chunk, from its samples, or from what is remembered of it without any.
 
         Returns the tokens of its samples.
         """
-        *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
-        if states is None:
-            states = np.full(_split.n_samples(x.counts), -1, dtype=np.int32)
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = _split.Room(model.n_components)
-        resp.rooms.append(room)
-        states = states.astype(np.int32)
-        _split.local_step(
-            x.indptr, x.indices, x.counts, model.table, self._base, self._inverse, self._fixed,
-            self._blocks, self.n_sweeps, self.exclude_own != "none", numbers, model.seed,
-            model.n_steps, *start, states, resp.records, resp.shares, room,
-        )  # fmt: skip
+        starts = _split.sample_starts(x.indptr, x.counts)
+        if memory is None:
+            start, states = (None, None, None), np.full(starts[-1], -1, dtype=np.int32)
+        else:
+            *start, states = memory.recall_states(numbers, starts, model.tile)
+        workers = self._workers
+        rooms = [self._room(model) for _ in range(workers.n_jobs)]
+        following = np.zeros(1, dtype=np.int64)
+
+        def share(first, last):  # noqa: ARG001
+            _split.local_step(
+                x.indptr, x.indices, x.counts, model.table, self._base, self._inverse, self._fixed, self._blocks,
+                self.n_sweeps, self.exclude_own != "none", numbers, model.seed, model.n_steps, *start, starts,
+                states, resp.records, resp.shares, following, rooms[first],
+            )  # fmt: skip
+
+        workers.split(share, len(rooms))
+        resp.rooms.extend(rooms)
         if memory is not None:
-            memory.remember_states(numbers, states)
+            memory.remember_states(numbers, states.astype(topic_type(model.n_components)), starts, model.tile)
         return TokenTopics.of_samples(x, states) if model.learn_priors else None
+
+    def _room(self, model):
+        return self._rooms.pop() if self._rooms else _split.Room(model.n_components)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add what the entries of a chunk left to the rows of their words."""
@@ -156,32 +168,25 @@ class GibbsSampler:
             sums = self._sum_sparse(model, x, resp, weights, workers)
             stats["count"] += np.bincount(sums.indices, sums.data, minlength=model.n_components)
             stats.replace("word_topic", stats["word_topic"] + sums)
-        else:
-            sums, totals = self._sum_rows(model, resp, weights, workers)
-            stats["count"] += totals
-            old = stats["word_topic"]
-            stats.replace("word_topic", rows_added(old, sums, 1.0) if len(old.words) else sums)
+            self.take_back(resp)
+            return
+        sums = SplitSums(self, model, resp, weights, workers)
+        old = stats["word_topic"]
+        if not len(old.words):
+            stats.defer("word_topic", sums)
+            return
+        rows, totals = sums.rows()
+        stats["count"] += totals
+        stats.replace("word_topic", rows_added(old, rows, 1.0))
+
+    def take_back(self, resp):
+        """Room for other chunks: fresh pages cost as much as what is written to them."""
         self._rooms += resp.rooms
-
-    def _sum_rows(self, model, resp, weights, workers):
-        """Sums of a chunk in whole rows of its words, and their totals."""
-        words, bounds = self._words, self._bounds()
-        rows, totals = np.empty((len(words), model.n_components), model.dtype), np.zeros((GROUPS, model.n_components))
-
-        def share(first, last):
-            room = aligned_empty(len(self._fixed), model.dtype)
-            for g in range(first, last):
-                _split.sum_rows(
-                    *self._grouped, resp.records, resp.shares, weights, model.table, self._base, self._fixed, words,
-                    bounds[g], bounds[g + 1], room, rows, totals[g],
-                )  # fmt: skip
-
-        workers.split(share, GROUPS)
-        return WordRows(words, rows, model.n_words), totals.sum(axis=0)
+        self._lists.append((resp.records, resp.shares))
 
     def _sum_sparse(self, model, x, resp, weights, workers):
         """Sums of a chunk on the topics that its entries have, and some that are drawn for the rest."""
-        words, bounds, (starts, entries) = self._words, self._bounds(), self._grouped
+        words, bounds, (starts, entries) = self._words, bounds_of(self._words, *self._grouped), self._grouped
         tokens = x.counts if weights is None else x.counts * weights
         drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
         room = resp.records[entries, 2] + drawn + 2
@@ -206,8 +211,59 @@ class GibbsSampler:
         shape = model.n_words, model.n_components
         return sparse.csr_array((values, topics, np.cumsum(indptr, dtype=indptr.dtype)), shape=shape)
 
-    def _bounds(self):
-        """Where groups of words begin, each with about as many entries as the others."""
-        starts, _ = self._grouped
-        shares = np.linspace(0, starts[-1], GROUPS + 1)[1:-1]
-        return [0, *(int(b) for b in np.searchsorted(starts[self._words], shares)), len(self._words)]
+
+class SplitSums(DeferredRows):
+    """Sums of a chunk in whole rows of its words: what its entries left, and its words' rows times one number each.
+
+    They hold the rooms of the visit, and give them back once they are made.
+    """
+
+    def __init__(self, sampler, model, resp, weights, workers):
+        self.table, self.unit, self.words = model.table, model.stats.word_unit, sampler._words
+        self.shape, self.dtype = self.table.shape, self.table.dtype
+        self._base, self._fixed, self._grouped = sampler._base, sampler._fixed, sampler._grouped
+        self._resp, self._weights, self._workers, self._give_back = resp, weights, workers, sampler.take_back
+
+    def add_to_table(self, factor, scale):
+        """A row is read and written once."""
+        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
+
+        def share(first, last, totals):
+            _split.add_rows(
+                *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base * scale,
+                fixed, self.words, first, last, factor, totals,
+            )  # fmt: skip
+
+        return self._make(share)
+
+    def rows(self):
+        """The sums alone."""
+        rows = np.empty((len(self.words), self.shape[1]), dtype=self.dtype)
+
+        def share(first, last, totals):
+            _split.sum_rows(
+                *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base,
+                self._fixed, self.words, first, last, aligned_empty(len(self._fixed), self.dtype), rows, totals,
+            )  # fmt: skip
+
+        totals = self._make(share)
+        return WordRows(self.words, rows, self.shape[0]), totals
+
+    def _make(self, share):
+        """Share out groups of words; their totals, added up in the order of groups."""
+        bounds, totals = bounds_of(self.words, *self._grouped), np.zeros((GROUPS, self.shape[1]))
+        self._workers.map(lambda g, _: share(bounds[g], bounds[g + 1], totals[g]), [(g, g + 1) for g in range(GROUPS)])
+        self._give_back(self._resp)
+        self._resp = None  # once only: the table is another now
+        return totals.sum(axis=0)
+
+
+def bounds_of(words, starts, entries):
+    """Where groups of words begin, each with about as many entries as the others."""
+    shares = np.linspace(0, len(entries), GROUPS + 1)[1:-1]
+    return [0, *(int(b) for b in np.searchsorted(starts[words], shares)), len(words)]
+
+
+def topic_type(n_components):
+    """The smaller type that holds samples."""
+    return np.int16 if n_components <= np.iinfo(np.int16).max else np.int32

@@ -70,6 +70,7 @@ class StochasticCollapsedModel:
         self.stats = None
         self.random_documents = False
         self.batch_size = None  # of a fit, for those who ask
+        self.tile = 1  # documents that are remembered together
         self.n_visited = self.n_steps = 0
         self._choose_sampler()
 
@@ -131,13 +132,17 @@ class StochasticCollapsedModel:
     # -- local step and sums
 
     def blocking(self, rows):
-        """Documents of a tile and of a chunk; both samplers have the same tiles, which memory knows documents by."""
+        """Documents of a tile and of a chunk; both samplers have the same tiles, which memory knows documents by.
+
+        A sampler that shares out documents among threads by itself visits a chunk at once, for memory still in tiles.
+        """
         tile, chunk = self.sampler.blocking(self, rows)
         if self.n_first > 0:
             others = (sampler.blocking(self, rows) for sampler in (self.first_sampler, self.later_sampler))
             (_, least), (tile, _) = others
             tile = min(tile, least)
-        return tile, max(1, chunk // tile) * tile
+        self.tile, chunk = tile, max(1, chunk // tile) * tile
+        return chunk if self.sampler.visits_chunks else tile, chunk
 
     def prepare(self, x, workers):
         """Make what the sampler reads of the words of a chunk."""
@@ -164,9 +169,9 @@ class StochasticCollapsedModel:
         stats["mass"] += weight @ x.lengths()
         stats["documents"] += weight.sum()
         self.n_visited += len(x)
-        self.sampler.accumulate(self, x, resp, weight, stats, workers)
         if self.learn_priors:
             self._sum_draws(x, weight, stats)
+        self.sampler.accumulate(self, x, resp, weight, stats, workers)
 
     def _sum_draws(self, x, weight, stats):
         """Add what the prior of documents is learned from; documents of the dense start tell nothing of it."""

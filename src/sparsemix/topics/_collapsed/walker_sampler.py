@@ -67,6 +67,7 @@ class WalkerSampler:
     """
 
     name = "mhw"
+    visits_chunks = False
 
     def __init__(self, n_samples, n_even, n_sweeps, exclude_own, local_rate, sparsity, max_age):
         self.n_samples = n_samples
