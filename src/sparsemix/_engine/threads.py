@@ -54,8 +54,8 @@ class Workers:
 
     A step of a minibatch takes some milliseconds and is several pieces of work, so what it costs to call threads
     matters: joblib's poll every 10 ms, futures and their conditions cost a tenth of a millisecond. Here a thread waits
-    at a queue of its own, and whoever is free takes the next piece. ``n_jobs`` has joblib's meaning, ``parallel_config``
-    included.
+    at a queue of its own, and whoever is free takes the next piece. ``n_jobs`` has joblib's meaning,
+    ``parallel_config`` included.
     """
 
     def __init__(self, n_jobs=None):
@@ -123,7 +123,7 @@ class Work:
             number, span = taken
             try:
                 self.function(*span)
-            except BaseException as error:  # noqa: BLE001, of a thread; the caller raises it
+            except BaseException as error:  # of a thread: the caller raises it
                 self.errors[number] = error
 
 
