@@ -11,6 +11,7 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._kernels.documents import _words
 from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors import _simd
+from sparsemix._stats.packed_counts import PackedCounts
 
 BLOCK = 128
 LANES = {"baseline": max(1, _simd.BASELINE_BYTES // 8), "x86-64-v3": 4, "x86-64-v4": 8}
@@ -77,29 +78,45 @@ class Problem:
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self.start)))])
         return indptr.astype(np.int64), topics.astype(np.int32), self.start[rows, topics].astype(self.table.dtype)
 
-    def run(self, n_sweeps, states, exclude=True, seed=5, visit=0, n_even=None):
-        """Sums by word (V, K), from sparse ones with ``n_even``; the states follow in place."""
+    def run(self, n_sweeps, states, exclude=True, seed=5, visit=0, n_even=None, packed=None, least=0.0):
+        """Sums by word (V, K), from sparse ones with ``n_even``; the states follow in place.
+
+        With ``packed`` counts these are what is read; with ``least`` too the sums are what they have gained.
+        """
         dtype = self.table.dtype
         n_components = self.table.shape[1]
         inverse, fixed = (_split.padded(x, dtype) for x in (self.inverse, self.inverse * self.alpha))
         blocks = np.empty((self.n_words, _split.n_blocks(n_components)), dtype=dtype)
         every = np.arange(self.n_words, dtype=np.int32)
-        _split.sum_blocks(self.table, self.base, fixed, every, 0, self.n_words, blocks)
+        whole = (self.table, None) if packed is None else (None, packed)
+        sum_blocks, table = (_split.sum_blocks, self.table) if packed is None else (_split.sum_packed_blocks, packed)
+        sum_blocks(table, self.base, fixed, every, 0, self.n_words, blocks)
         nnz, room = len(self.indices), _split.Room(n_components)
         records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
         _split.local_step(
-            self.indptr, self.indices, self.counts, self.table, self.base, inverse, fixed, blocks, n_sweeps,
+            self.indptr, self.indices, self.counts, *whole, self.base, inverse, fixed, blocks, n_sweeps,
             exclude, self.numbers, seed, visit, *self.sparse_start(), _split.sample_starts(self.indptr, self.counts),
             states, records, shares, np.zeros(1, dtype=np.int64), room,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
+        if least:
+            before, gains, lengths = packed.toarray(), np.zeros(n_components), np.zeros(self.n_words, dtype=np.int64)
+            packed.reserve(100_000)
+            topics, values = np.empty(n_components, dtype=np.int32), np.empty(n_components, dtype=dtype)
+            for first, last in ((0, 3), (3, self.n_words)):
+                _split.sum_sparse(
+                    starts, entries, records, shares, self.weights, *whole, self.base, fixed, blocks, every, first,
+                    last, n_even, seed, visit, lengths, topics, values, 2.0, least, gains,
+                )  # fmt: skip
+            np.testing.assert_allclose(gains, (packed.toarray() - before).sum(axis=0), rtol=1e-10, atol=1e-12)
+            return packed.toarray() - before
         if n_even is not None:
             lengths, topics = np.zeros(self.n_words, dtype=np.int64), np.empty(100_000, dtype=np.int32)
             values, parts = np.empty(100_000, dtype=dtype), []
             for first, last in ((0, 3), (3, self.n_words)):
                 n = _split.sum_sparse(
-                    starts, entries, records, shares, self.weights, self.table, self.base, fixed, blocks, every, first,
+                    starts, entries, records, shares, self.weights, *whole, self.base, fixed, blocks, every, first,
                     last, n_even, seed, visit, lengths, topics, values,
                 )  # fmt: skip
                 parts.append((values[:n].copy(), topics[:n].copy()))
@@ -216,6 +233,25 @@ def test_samples_are_the_twins(instruction_set, n_components, exclude, fractiona
         np.testing.assert_array_equal(states, after)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
         assert found.sum() == pytest.approx(problem.counts.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_components", [3, 33, 300])
+@pytest.mark.parametrize("start", [False, True])
+def test_packed_counts_give_the_same_samples(instruction_set, n_components, start):  # noqa: ARG001
+    problem = Problem(n_components, n_words=12, seed=n_components)
+    problem.table[np.random.default_rng(0).random(problem.table.shape) < 0.7] = 0.0
+    if start:
+        problem.with_start()
+    packed = PackedCounts.of(sparse.csr_array(problem.table))
+    states = problem.fresh()
+    for visit in range(3):
+        others, again = states.copy(), states.copy()
+        expected = problem.run(2, states, visit=visit, n_even=8).toarray()
+        found = problem.run(2, others, visit=visit, n_even=8, packed=packed).toarray()
+        np.testing.assert_array_equal(others, states)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+        gained = problem.run(2, again, visit=visit, n_even=8, packed=packed.copy(), least=1e-300)
+        np.testing.assert_allclose(gained, 2.0 * expected, rtol=1e-9, atol=1e-11)
 
 
 def test_documents_of_many_topics(instruction_set):

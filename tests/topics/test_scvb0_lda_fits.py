@@ -26,6 +26,7 @@ from sparsemix._engine.documents import Documents
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import learning_rates
 from sparsemix._engine.threads import Workers
+from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed import gibbs_sampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
@@ -114,7 +115,9 @@ def test_sums_of_very_many_topics_are_sparse(variant, chunk, monkeypatch):
     for est in fits:
         assert_same_bits(est, fits[0], X)
     stats = fits[0]._fitted.stats
-    assert stats["count"].sum() == pytest.approx(weight @ X.sum(axis=1), rel=1e-5)
+    packed = isinstance(stats["word_topic"], PackedCounts)  # whose small counts are rounded by chance
+    assert packed == (variant in ("gibbs online", "gibbs mini-epochs"))
+    assert stats["count"].sum() == pytest.approx(weight @ X.sum(axis=1), rel=1e-3 if packed else 1e-5)
     np.testing.assert_allclose(stats["word_topic"].sum(axis=0), stats["count"], rtol=1e-3)
     assert fits[0].score(X) == pytest.approx(whole.score(X), abs=0.15)
     stream = [lda(variant, n_jobs=n_jobs).partial_fit(X).partial_fit(X) for n_jobs in (1, 2)]
@@ -146,12 +149,12 @@ def test_default_minibatch_holds_so_many_tokens_a_topic():
 
 @pytest.mark.parametrize(
     ("n_components", "params", "n_first"),
-    [(10, {}, 150 * 40), (10_000, {"batch_size": 40}, 2000), (100_000, {"batch_size": 40}, 10 * 40),
+    [(10, {}, 150 * 40), (2000, {"batch_size": 80}, 10_000), (10_000, {"batch_size": 40}, 0),
      (10, {"init_params": "uniform"}, 150 * 40), (10, {"init_params": "em"}, 0), (10, {"n_start_samples": 7}, 7),
      (10, {"learning_method": "memoized"}, 0)],
 )  # fmt: skip
 def test_default_start_is_so_many_minibatches(n_components, params, n_first):
-    """Fewer where topics are very many, and none where topics differ from the beginning."""
+    """Fewer where topics are many, and none where they differ from the beginning, as very many do."""
     est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0, **params)
     documents = Documents(sparse.csr_array(documents_of(3200, 40)))
     documents.memory = est._make_memory()

@@ -176,6 +176,10 @@ class Documents:
             present[self.X[selection].indices] = True
         return np.flatnonzero(present).astype(np.int32)
 
+    def lengths(self):
+        """Tokens of each document, (N,) float64."""
+        return np.asarray(self.X.sum(axis=1, dtype=np.float64)).ravel()
+
     def word_totals(self):
         """Weighted tokens of each word, (V,) float64."""
         total = np.zeros(self.X.shape[1])

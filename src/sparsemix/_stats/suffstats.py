@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sparsemix._kernels.documents import _words
 from sparsemix._stats.deferred import DeferredRows
+from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._stats.word_rows import WordRows
 
@@ -31,7 +32,7 @@ class SufficientStatistics:
         are always among them.
     shift : ndarray of shape (D,) or None
         What was subtracted from the rows before they were summed. Statistics of different shifts do not add.
-    by_word : dict of str to ndarray, csr_array, WordRows, DeferredRows or WordClocks of shape (V, K)
+    by_word : dict of str to ndarray, PackedCounts, csr_array, WordRows, DeferredRows or WordClocks of shape (V, K)
         Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
         ones, in place; those with clocks are not scaled, and what is added makes steps of the words' own. Deferred
         ones are made when they are added or read, and ``count`` is without them until then.
@@ -159,7 +160,10 @@ class SufficientStatistics:
     @property
     def writeable(self):
         """Whether the arrays may be changed; those of a memory-mapped file may not."""
-        return all(value.flags.writeable for _, value in self._arrays() if isinstance(value, np.ndarray))
+        return all(
+            value.flags.writeable if isinstance(value, np.ndarray) else value.is_writeable
+            for _, value in self._arrays() if isinstance(value, (np.ndarray, PackedCounts))
+        )  # fmt: skip
 
     def _map(self, function, shared=None, by_word=None):
         self.settle()
@@ -356,7 +360,7 @@ def copied(value):
 
 def zeros(value):
     """Zeros in an array's shape; those of few entries have none."""
-    if isinstance(value, (WordRows, WordClocks)):
+    if isinstance(value, (WordRows, WordClocks, PackedCounts)):
         return value.zeros_like()
     return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
 
@@ -364,6 +368,10 @@ def zeros(value):
 def scaled(value, factor):
     """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
     if isinstance(value, WordClocks):  # moves by its own steps
+        return value
+    if isinstance(value, PackedCounts):
+        value = value.writeable()
+        value *= factor
         return value
     numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
     value = value if numbers.flags.writeable else copied(value)
@@ -375,6 +383,9 @@ def added(value, other, factor):
     """value + factor other, in place where the value is dense; words with clocks make their own steps."""
     if isinstance(value, WordClocks):
         return value.advance(other)
+    other = other.tocsr() if isinstance(other, PackedCounts) else other
+    if isinstance(value, PackedCounts):
+        return packed_added(value, other, factor)
     if isinstance(value, WordRows):
         return rows_added(value, other, factor)
     if sparse.issparse(value):
@@ -418,10 +429,24 @@ def rows_added(value, other, factor):
     return value
 
 
+def packed_added(value, other, factor):
+    """The sum where ``value`` is PackedCounts: these, or sparse after a subtraction."""
+    other = other.tocsr() if isinstance(other, WordRows) else sparse.csr_array(other)
+    if factor < 0.0:
+        return value.tocsr() + other * value.dtype.type(factor)
+    value = value.writeable()
+    other.sum_duplicates()
+    value.add(other, factor)
+    return value
+
+
 def kept_entries(value, other):
     """A function that puts back the entries of ``value`` that adding ``other`` changes in place."""
     if isinstance(value, WordClocks):
         return value.kept(np.flatnonzero(np.diff(other.indptr)))
+    if isinstance(value, PackedCounts):
+        words = np.flatnonzero(np.diff(other.indptr)) if sparse.issparse(other) else other.words
+        return value.kept(words.astype(np.int32))
     if not isinstance(value, np.ndarray):
         before = value.copy() if isinstance(value, WordRows) else None  # sparse sums are new arrays
 

@@ -4,7 +4,6 @@ from copy import copy
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 from scipy.special import psi
 
 
@@ -29,7 +28,11 @@ class FittedTopics:
     def word_topic(self):
         """Posterior Dirichlet parameters, (V, K): topic_word_prior + counts."""
         counts, factor = self.stats.unfolded("word_topic")
-        counts = counts.toarray() if sparse.issparse(counts) else counts
+        if not isinstance(counts, np.ndarray):
+            counts = counts.toarray()
+            counts *= counts.dtype.type(factor)
+            counts += counts.dtype.type(self.background)
+            return counts
         return counts * counts.dtype.type(factor) + counts.dtype.type(self.background)
 
     @property

@@ -9,6 +9,7 @@ from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Memoized
+from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.topics._variational.model import TopicModel
 from sparsemix.topics._word_prior import WORDS
 
@@ -16,6 +17,8 @@ from sparsemix.topics._word_prior import WORDS
 NOISE_SHAPE = 30.0
 # Documents that Bregman k-means++ chooses among.
 SEED_DOCUMENTS = 5_000
+# Documents of a topic where topics begin as documents.
+SEEDS_A_TOPIC = 3
 
 
 def stats_of(model, word_topic, documents, tokens):
@@ -25,6 +28,17 @@ def stats_of(model, word_topic, documents, tokens):
     stats = model.empty_stats()
     stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
     stats.replace("word_topic", word_topic)
+    for name, total in model.totals_of(documents.mass, tokens).items():
+        stats[name] += total
+    return stats
+
+
+def packed_stats_of(model, word_topic, documents, tokens):
+    """The same from sparse counts, which stay so."""
+    word_topic = word_topic.astype(model.dtype) * model.dtype.type(tokens / word_topic.sum(dtype=np.float64))
+    stats = model.empty_stats()
+    stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
+    stats.replace("word_topic", PackedCounts.of(word_topic))
     for name, total in model.totals_of(documents.mass, tokens).items():
         stats[name] += total
     return stats
@@ -45,6 +59,24 @@ def random_topics(model, word_totals, rng):
     noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
     noise *= word_totals[:, None].astype(np.float32)
     return noise
+
+
+def topics_of_documents(model, documents, rng):
+    """The words of a few documents for each topic, (V, K) sparse: topics that differ at once, at no cost.
+
+    Documents have equal shares of a topic, and topics of all tokens.
+    """
+    n_components = model.n_components
+    chosen = rng.permutation(np.flatnonzero(documents.lengths()))
+    each = int(np.clip(len(chosen) // n_components, 1, SEEDS_A_TOPIC))
+    chosen = np.resize(chosen, each * n_components)  # again from the first one where there are fewer than topics
+    X = sparse.csr_array(documents.X[chosen], dtype=np.float64)
+    X.sum_duplicates()
+    X = sparse.diags_array(1.0 / X.sum(axis=1)) @ X
+    topics = sparse.csr_array((np.ones(len(chosen)), (np.arange(len(chosen)) % n_components, np.arange(len(chosen)))))
+    word_topic = sparse.csr_array((topics @ X).T)
+    word_topic.sort_indices()
+    return word_topic
 
 
 def bregman_topics(model, documents, word_totals, rng):

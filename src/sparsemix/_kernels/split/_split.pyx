@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
+from sparsemix._kernels.split._packed_counts cimport point_to, sparsemix_counts_double, sparsemix_counts_float
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 from sparsemix._kernels.vectors._simd import aligned_empty
@@ -38,19 +39,30 @@ cdef extern from "split/split.h" nogil:
     void sparsemix_split_free(sparsemix_split_room*)
     int sparsemix_split_documents_float(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*,
-        const float*, const float*, const float*, const float*, const int64_t*, const int*, const float*,
+        const float*, const sparsemix_counts_float*, const float*, const float*, const float*, const int64_t*,
+        const int*,
+        const float*,
         sparsemix_split_room*, const int64_t*, int*, sparsemix_split_record*, float*, int64_t*)
     int sparsemix_split_documents_double(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*,
-        const double*, const double*, const double*, const double*, const int64_t*, const int*, const double*,
+        const double*, const sparsemix_counts_double*, const double*, const double*, const double*, const int64_t*,
+        const int*,
+        const double*,
         sparsemix_split_room*, const int64_t*, int*, sparsemix_split_record*, double*, int64_t*)
     void sparsemix_split_blocks_float(
         int, const float*, Py_ssize_t, Py_ssize_t, float, const float*, const int*, Py_ssize_t, Py_ssize_t, float*)
     void sparsemix_split_blocks_double(
         int, const double*, Py_ssize_t, Py_ssize_t, double, const double*, const int*, Py_ssize_t, Py_ssize_t, double*)
+    void sparsemix_split_packed_blocks_float(
+        int, const sparsemix_counts_float*, Py_ssize_t, Py_ssize_t, float, const float*, float*, const int*, Py_ssize_t,
+        Py_ssize_t, float*)
     void sparsemix_split_rows_float(
         int, const int64_t*, const int*, const sparsemix_split_record*, const float*, const float*, const float*,
         float, const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, float*, float*, double*)
+    void sparsemix_split_packed_blocks_double(
+        int, const sparsemix_counts_double*, Py_ssize_t, Py_ssize_t, double, const double*, double*, const int*,
+        Py_ssize_t,
+        Py_ssize_t, double*)
     void sparsemix_split_rows_double(
         int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, const double*,
         double, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double*, double*, double*)
@@ -59,15 +71,16 @@ cdef extern from "split/split.h" nogil:
         const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, float, float*, float*, double*)
     int64_t sparsemix_split_sparse_rows_float(
         int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, float*,
-        const float*, const float*, const float*, const float*, const int*, Py_ssize_t, Py_ssize_t, int, float*,
-        uint64_t*, int64_t*, int*, float*)
+        const float*, const float*, const sparsemix_counts_float*, const float*, const float*, const int*, Py_ssize_t,
+        Py_ssize_t, int, float*, uint64_t*, int64_t*, int*, float*, float, float, double*)
     void sparsemix_split_add_rows_double(
         int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, double*, double,
         const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, double*, double*, double*)
     int64_t sparsemix_split_sparse_rows_double(
         int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, double*,
-        const double*, const double*, const double*, const double*, const int*, Py_ssize_t, Py_ssize_t, int, double*,
-        uint64_t*, int64_t*, int*, double*)
+        const double*, const double*, const sparsemix_counts_double*, const double*, const double*, const int*,
+        Py_ssize_t,
+        Py_ssize_t, int, double*, uint64_t*, int64_t*, int*, double*, double, double, double*)
 
 
 cdef class Room:
@@ -161,11 +174,46 @@ def sum_blocks(
                                           &words[0], first, last, &blocks[0, 0])
 
 
+def sum_packed_blocks(
+    packed,                        # IN  PackedCounts (V, K)
+    double base,                   # IN  added to every count
+    const real[::1] fixed,         # IN  (K padded,)
+    const int[::1] words,          # IN  (n,)
+    Py_ssize_t first,              # IN  words first to last only
+    Py_ssize_t last,               # IN
+    real[:, ::1] blocks,           # OUT (V, blocks)
+):
+    """The same from packed counts, at the cost of those."""
+    cdef int level = instruction_level()
+    cdef Py_ssize_t n_components = packed.shape[1]
+    cdef real[::1] background = np.empty(blocks.shape[1], dtype=np.float32 if real is float else np.float64)
+    cdef sparsemix_counts_float packed_float
+    cdef sparsemix_counts_double packed_double
+    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+        raise ValueError(f"fixed must be padded, with room for {n_components} topics")
+    if blocks.shape[0] != packed.shape[0] or blocks.shape[1] != n_blocks(n_components):
+        raise ValueError(f"blocks must be ({packed.shape[0]}, {n_blocks(n_components)})")
+    if first >= last:
+        return
+    if real is float:
+        point_to(packed, &packed_float)
+    else:
+        point_to(packed, &packed_double)
+    with nogil:
+        if real is float:
+            sparsemix_split_packed_blocks_float(level, &packed_float, n_components, blocks.shape[1], <float> base,
+                                                &fixed[0], &background[0], &words[0], first, last, &blocks[0, 0])
+        else:
+            sparsemix_split_packed_blocks_double(level, &packed_double, n_components, blocks.shape[1], base,
+                                                 &fixed[0], &background[0], &words[0], first, last, &blocks[0, 0])
+
+
 def local_step(
     const int64_t[::1] indptr,       # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
     const int[::1] indices,          # IN  (nnz,) rows of the table
     const real[::1] counts,          # IN  (nnz,) positive
-    const real[:, ::1] table,        # IN  (V, K) counts by word and topic
+    const real[:, ::1] table,        # IN  (V, K) counts by word and topic, or None:
+    packed,                          # IN  the same as PackedCounts, or None
     double base,                     # IN  added to every count
     const real[::1] inverse,         # IN  (K padded,) 1 / (N_k + V beta), in units of the table
     const real[::1] fixed,           # IN  (K padded,) alpha_k times that
@@ -191,11 +239,23 @@ def local_step(
     cdef int status = 0, level = instruction_level()
     if n <= 0 or counts.shape[0] == 0:
         return
-    s.n_components, s.n_blocks = table.shape[1], blocks.shape[1]
+    cdef sparsemix_counts_float packed_float
+    cdef sparsemix_counts_double packed_double
+    cdef const real* whole = NULL
+    s.n_components, s.n_blocks = room.n_components, blocks.shape[1]
+    memset(&packed_float, 0, sizeof(packed_float))
+    memset(&packed_double, 0, sizeof(packed_double))
+    if packed is None:
+        whole = &table[0, 0]
+    elif real is float:
+        point_to(packed, &packed_float)
+    else:
+        point_to(packed, &packed_double)
+    shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
     s.n_sweeps, s.exclude, s.seed, s.visit, s.base = n_sweeps, exclude, seed, visit, base
-    if min(inverse.shape[0], fixed.shape[0]) < s.n_components or room.n_components != s.n_components:
+    if min(inverse.shape[0], fixed.shape[0]) < s.n_components or shape[1] != s.n_components:
         raise ValueError(f"inverse, fixed and room must be for {s.n_components} topics")
-    if blocks.shape[0] != table.shape[0] or s.n_blocks != n_blocks(s.n_components):
+    if blocks.shape[0] != shape[0] or s.n_blocks != n_blocks(s.n_components):
         raise ValueError("blocks must be those of the table")
     if min(indices.shape[0], counts.shape[0], records.shape[0], shares.shape[0]) < indptr[n] or records.shape[1] != 3:
         raise ValueError("indices, counts, records (nnz, 3) and shares must hold indptr[-1] entries")
@@ -217,13 +277,13 @@ def local_step(
     with nogil:
         if real is float:
             status = sparsemix_split_documents_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], &table[0, 0], &inverse[0], &fixed[0],
-                &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, &packed_float, &inverse[0],
+                &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
                 &states[0], <sparsemix_split_record*> &records[0, 0], &shares[0], &next[0])
         else:
             status = sparsemix_split_documents_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], &table[0, 0], &inverse[0], &fixed[0],
-                &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, &packed_double, &inverse[0],
+                &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
                 &states[0], <sparsemix_split_record*> &records[0, 0], &shares[0], &next[0])
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
@@ -323,7 +383,8 @@ def sum_sparse(
     const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
     real[::1] shares,              # IN  (nnz,)
     const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
-    const real[:, ::1] table,      # IN  (V, K)
+    const real[:, ::1] table,      # IN  (V, K) counts, or None:
+    packed,                        # IN  PackedCounts, or None
     double base,                   # IN
     const real[::1] fixed,         # IN  (K padded,)
     const real[:, ::1] blocks,     # IN  (V, blocks)
@@ -336,20 +397,43 @@ def sum_sparse(
     int64_t[::1] lengths,          # OUT (n,) topics of each word
     int[::1] topics,               # OUT increasing in a word, one word after the other; room for all
     real[::1] values,              # OUT
+    double factor=1.0,             # IN  with gains: of the sums
+    double smallest=0.0,           # IN  with gains: smaller counts on new topics are that or nothing, by chance
+    double[::1] gains=None,        # INOUT (K,) where the sums go to the packed counts: += what topics gained
 ):
-    """S_vk as ``sum_rows``, sparse, with a fixed part that is drawn; returns the number of entries."""
+    """S_vk as ``sum_rows``, sparse, with a fixed part that is drawn; returns the number of entries.
+
+    With ``gains`` they are added to the packed counts; topics and values then need room for one word.
+    """
     cdef int level = instruction_level()
     cdef sparsemix_split_settings s
     cdef const real* weight = NULL
     cdef real[::1] row = np.zeros(fixed.shape[0], dtype=np.float32 if real is float else np.float64)
-    cdef uint64_t[::1] touched = np.zeros((table.shape[1] + 63) // 64, dtype=np.uint64)
+    cdef uint64_t[::1] touched = np.zeros(fixed.shape[0] // 64 + 1, dtype=np.uint64)
     cdef int64_t n = 0
     if first >= last or entries.shape[0] == 0:
         return 0
-    s.n_components, s.n_blocks, s.base, s.seed, s.visit = table.shape[1], blocks.shape[1], base, seed, visit
+    cdef sparsemix_counts_float packed_float
+    cdef sparsemix_counts_double packed_double
+    cdef const real* whole = NULL
+    cdef double* gained = NULL
+    memset(&packed_float, 0, sizeof(packed_float))
+    memset(&packed_double, 0, sizeof(packed_double))
+    if packed is None:
+        whole = &table[0, 0]
+    elif real is float:
+        point_to(packed, &packed_float)
+    else:
+        point_to(packed, &packed_double)
+    shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
+    s.n_components, s.n_blocks, s.base, s.seed, s.visit = shape[1], blocks.shape[1], base, seed, visit
+    if gains is not None:
+        if packed is None or gains.shape[0] != s.n_components or topics.shape[0] < s.n_components:
+            raise ValueError("gains need packed counts, one for each topic, and room for the topics of a word")
+        gained = &gains[0]
     if fixed.shape[0] < s.n_components or fixed.shape[0] % SPARSEMIX_PADDING or s.n_blocks != n_blocks(s.n_components):
         raise ValueError("fixed and blocks must be those of the table")
-    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
+    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
     if lengths.shape[0] != words.shape[0] or topics.shape[0] != values.shape[0]:
         raise ValueError("lengths must be one for each word, and topics as many as values")
@@ -359,11 +443,11 @@ def sum_sparse(
         if real is float:
             n = sparsemix_split_sparse_rows_float(
                 level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0], &touched[0],
-                &lengths[0], &topics[0], &values[0])
+                whole, &packed_float, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0],
+                &touched[0], &lengths[0], &topics[0], &values[0], <float> factor, <float> smallest, gained)
         else:
             n = sparsemix_split_sparse_rows_double(
                 level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0], &touched[0],
-                &lengths[0], &topics[0], &values[0])
+                whole, &packed_double, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0],
+                &touched[0], &lengths[0], &topics[0], &values[0], factor, smallest, gained)
     return n

@@ -15,6 +15,7 @@
 #include "documents/packed.h"
 #include "collapsed/own_token.h"
 #include "random/random.h"
+#include "split/counts.h"
 #include "vectors/simd.h"
 
 #if defined(_MSC_VER)
@@ -113,7 +114,8 @@ static inline void sparsemix_split_free(sparsemix_split_room *room)
 #define SPARSEMIX_SPLIT_STRUCT(REAL)                                                                                   \
     typedef struct {                                                                                                   \
         const sparsemix_split_settings *s;                                                                             \
-        const REAL *table;    /* (V, K) counts by word and topic */                                                    \
+        const REAL *table;    /* (V, K) counts by word and topic, */                                                   \
+        sparsemix_counts_##REAL packed; /* or the same packed, where there are heads */                                \
         const REAL *inverse;  /* (K padded,) factor / (N_k + V topic_word_prior) */                                    \
         const REAL *fixed;    /* (K padded,) alpha_k times that */                                                     \
         const REAL *blocks;   /* (V, blocks) sums of the fixed part up to the end of each block */                     \
@@ -147,15 +149,23 @@ SPARSEMIX_SPLIT_STRUCT(double)
 #define SPARSEMIX_SPLIT(REAL)                                                                                          \
     static int sparsemix_split_documents_##REAL(                                                                       \
         int isa, const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr,                    \
-        const int *indices, const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse,        \
-        const REAL *fixed, const REAL *blocks, const int64_t *start_indptr, const int *start_topics,                   \
-        const REAL *start_values, sparsemix_split_room *room, const int64_t *state_indptr, int *states,                \
-        sparsemix_split_record *records, REAL *shares, int64_t *next)                                                  \
+        const int *indices, const REAL *counts, const int64_t *numbers, const REAL *table,                             \
+        const sparsemix_counts_##REAL *packed, const REAL *inverse, const REAL *fixed, const REAL *blocks,             \
+        const int64_t *start_indptr, const int *start_topics, const REAL *start_values, sparsemix_split_room *room,    \
+        const int64_t *state_indptr, int *states, sparsemix_split_record *records, REAL *shares, int64_t *next)        \
     {                                                                                                                  \
         int status = SPARSEMIX_SPLIT_OK;                                                                               \
-        SPARSEMIX_DISPATCH(isa, split_documents, REAL, settings, n_docs, indptr, indices, counts, numbers, table,      \
-                           inverse, fixed, blocks, start_indptr, start_topics, start_values, room, state_indptr,       \
-                           states, records, shares, next, &status);                                                    \
+        split_##REAL d;                                                                                                \
+        memset(&d, 0, sizeof d);                                                                                       \
+        d.s = settings;                                                                                                \
+        d.table = table;                                                                                               \
+        d.packed = *packed;                                                                                            \
+        d.inverse = inverse;                                                                                           \
+        d.fixed = fixed;                                                                                               \
+        d.blocks = blocks;                                                                                             \
+        d.room = room;                                                                                                 \
+        SPARSEMIX_DISPATCH(isa, split_documents, REAL, &d, n_docs, indptr, indices, counts, numbers, start_indptr,     \
+                           start_topics, start_values, state_indptr, states, records, shares, next, &status);          \
         return status;                                                                                                 \
     }                                                                                                                  \
     static void sparsemix_split_blocks_##REAL(int isa, const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,  \
@@ -165,23 +175,32 @@ SPARSEMIX_SPLIT_STRUCT(double)
         SPARSEMIX_DISPATCH(isa, split_blocks, REAL, table, n_components, n_blocks, base, fixed, words, first, last,    \
                            blocks);                                                                                    \
     }                                                                                                                  \
+    static void sparsemix_split_packed_blocks_##REAL(                                                                  \
+        int isa, const sparsemix_counts_##REAL *packed, ptrdiff_t n_components, ptrdiff_t n_blocks, REAL base,         \
+        const REAL *fixed, REAL *background, const int *words, ptrdiff_t first, ptrdiff_t last, REAL *blocks)          \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, split_packed_blocks, REAL, packed, n_components, n_blocks, base, fixed, background,    \
+                           words, first, last, blocks);                                                                \
+    }                                                                                                                  \
     static int64_t sparsemix_split_sparse_rows_##REAL(                                                                 \
         int isa, const sparsemix_split_settings *settings, const int64_t *starts, const int *entries,                  \
         const sparsemix_split_record *records, REAL *shares, const REAL *weights, const REAL *table,                   \
-        const REAL *fixed, const REAL *blocks, const int *words, ptrdiff_t first, ptrdiff_t last, int n_even,          \
-        REAL *row, uint64_t *touched, int64_t *lengths, int *topics, REAL *values)                                     \
+        const sparsemix_counts_##REAL *packed, const REAL *fixed, const REAL *blocks, const int *words,                \
+        ptrdiff_t first, ptrdiff_t last, int n_even, REAL *row, uint64_t *touched, int64_t *lengths, int *topics,      \
+        REAL *values, REAL factor, REAL smallest, double *gains)                                                       \
     {                                                                                                                  \
         int64_t n = 0;                                                                                                 \
         split_##REAL d;                                                                                                \
         memset(&d, 0, sizeof d);                                                                                       \
         d.s = settings;                                                                                                \
         d.table = table;                                                                                               \
+        d.packed = *packed;                                                                                            \
         d.fixed = fixed;                                                                                               \
         d.blocks = blocks;                                                                                             \
         d.shares = shares;                                                                                             \
         d.key = sparsemix_document_key(settings->seed, -1, settings->visit);                                           \
         SPARSEMIX_DISPATCH(isa, split_sparse_rows, REAL, &d, starts, entries, records, weights, words, first, last,    \
-                           n_even, row, touched, lengths, topics, values, &n);                                         \
+                           n_even, row, touched, lengths, topics, values, factor, smallest, gains, &n);                \
         return n;                                                                                                      \
     }                                                                                                                  \
     static void sparsemix_split_rows_##REAL(                                                                           \

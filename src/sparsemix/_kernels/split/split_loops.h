@@ -10,9 +10,21 @@
 
 #if defined(REAL_IS_DOUBLE)
 #define SPLIT split_double
+#define PACKED_COUNTS sparsemix_counts_double
+#define PACKED_COUNT sparsemix_count_double
 #else
 #define SPLIT split_float
+#define PACKED_COUNTS sparsemix_counts_float
+#define PACKED_COUNT sparsemix_count_float
 #endif
+
+#include "counts_loops.h"
+
+/* N_wk. */
+TARGET static inline REAL SPARSEMIX_NAME(count)(const SPLIT *d, ptrdiff_t word, ptrdiff_t topic)
+{
+    return d->packed.heads ? PACKED_COUNT(&d->packed, word, topic) : d->table[word * d->s->n_components + topic];
+}
 
 #include "split_words.h"
 
@@ -74,15 +86,40 @@ TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
     return 0;
 }
 
+/* Ask for the count of a type on a topic: for its head, or for what that points to. */
+TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(fetch_count)(const SPLIT *d, ptrdiff_t type,
+                                                                                     int topic, const int value)
+{
+#if SPARSEMIX_VECTORS
+    const uint64_t *head = d->packed.heads + type * d->packed.n_heads + topic / SPARSEMIX_GROUP;
+    if (value)
+        __builtin_prefetch(d->packed.values + d->packed.starts[type] + sparsemix_counts_before(*head, topic));
+    else
+        __builtin_prefetch(head);
+#else
+    (void)d;
+    (void)type;
+    (void)topic;
+    (void)value;
+#endif
+}
+
 /* phi of some types in one slot. */
 TARGET static void SPARSEMIX_NAME(fill_column)(SPLIT *d, ptrdiff_t slot, ptrdiff_t first, ptrdiff_t last)
 {
-    const ptrdiff_t n = d->s->n_components;
-    const REAL *column = d->table + d->topic[slot];
-    const REAL base = (REAL)d->s->base, inverse = d->inverse[d->topic[slot]];
+    const int topic = d->topic[slot];
+    const REAL base = (REAL)d->s->base, inverse = d->inverse[topic];
     ptrdiff_t u;
-    for (u = first; u < last; u++)
-        d->rows[u * d->stride + slot] = (column[d->types[u] * n] + base) * inverse;
+    if (d->packed.heads)
+        for (u = first; u < last && u < first + 8; u++)
+            SPARSEMIX_NAME(fetch_count)(d, d->types[u], topic, 0);
+    for (u = first; u < last; u++) {
+        if (d->packed.heads && u + 8 < last)
+            SPARSEMIX_NAME(fetch_count)(d, d->types[u + 8], topic, 0);
+        if (d->packed.heads && u + 4 < last)
+            SPARSEMIX_NAME(fetch_count)(d, d->types[u + 4], topic, 1);
+        d->rows[u * d->stride + slot] = (SPARSEMIX_NAME(count)(d, d->types[u], topic) + base) * inverse;
+    }
 }
 
 /* A new slot behind the others; -1 without memory. */
@@ -119,6 +156,24 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(place)(SPLIT *d, int topic, ptrdiff_t u)
     return slot;
 }
 
+/* phi of all types in all slots, from packed counts. */
+TARGET static void SPARSEMIX_NAME(fill_from_packed)(SPLIT *d)
+{
+    const REAL base = (REAL)d->s->base;
+    ptrdiff_t u, j;
+    for (u = 0; u < d->n_types; u++) {
+        REAL *out = d->rows + u * d->stride;
+        if (u + 8 < d->n_types)
+            for (j = 0; j < d->n_slots; j++)
+                SPARSEMIX_NAME(fetch_count)(d, d->types[u + 8], d->topic[j], 0);
+        if (u + 4 < d->n_types)
+            for (j = 0; j < d->n_slots; j++)
+                SPARSEMIX_NAME(fetch_count)(d, d->types[u + 4], d->topic[j], 1);
+        for (j = 0; j < d->n_slots; j++)
+            out[j] = (PACKED_COUNT(&d->packed, d->types[u], d->topic[j]) + base) * d->sums[j];
+    }
+}
+
 /* phi of all types in all slots: loads that do not wait for each other. */
 TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
 {
@@ -130,6 +185,10 @@ TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
         return -1;
     for (j = 0; j < n; j++)
         d->sums[j] = d->inverse[d->topic[j]];
+    if (d->packed.heads) {
+        SPARSEMIX_NAME(fill_from_packed)(d);
+        return 0;
+    }
     for (u = 0; u < d->n_types; u++) {
         const REAL *row = d->table + d->types[u] * d->s->n_components;
         REAL *out = d->rows + u * d->stride;
@@ -359,38 +418,29 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, int *states, ptrdiff_
 
 /* Documents as they are taken, one by one, by the threads that share ``next``. */
 TARGET static void SPARSEMIX_NAME(split_documents)(
-    const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
-    const REAL *counts, const int64_t *numbers, const REAL *table, const REAL *inverse, const REAL *fixed,
-    const REAL *blocks, const int64_t *start_indptr, const int *start_topics, const REAL *start_values,
-    sparsemix_split_room *room, const int64_t *state_indptr, int *states, sparsemix_split_record *records,
-    REAL *shares, int64_t *next, int *status)
+    SPLIT *d, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts, const int64_t *numbers,
+    const int64_t *start_indptr, const int *start_topics, const REAL *start_values, const int64_t *state_indptr,
+    int *states, sparsemix_split_record *records, REAL *shares, int64_t *next, int *status)
 {
+    sparsemix_split_room *room = d->room;
     sparsemix_array *visited = room->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
-    SPLIT d;
     ptrdiff_t i, j, n_visited = 0;
     int64_t e;
-    memset(&d, 0, sizeof d);
-    d.s = settings;
-    d.table = table;
-    d.inverse = inverse;
-    d.fixed = fixed;
-    d.blocks = blocks;
-    d.room = room;
     room->values = room->lists = 0;
     *status = sparsemix_grow(visited, 0, n_docs * sizeof(int)) ? SPARSEMIX_SPLIT_NO_MEMORY : SPARSEMIX_SPLIT_OK;
     while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_take(next)) < n_docs) {
         const int64_t first = indptr[i], known = start_indptr ? start_indptr[i] : 0;
-        d.n_types = indptr[i + 1] - first;
-        d.types = indices + first;
-        d.counts = counts + first;
-        d.shares = shares + first;
-        d.records = records + first;
-        d.length = 0.0;
-        for (j = 0; j < d.n_types; j++)
-            d.length += d.counts[j];
-        d.key = sparsemix_document_key(settings->seed, numbers[i], settings->visit);
+        d->n_types = indptr[i + 1] - first;
+        d->types = indices + first;
+        d->counts = counts + first;
+        d->shares = shares + first;
+        d->records = records + first;
+        d->length = 0.0;
+        for (j = 0; j < d->n_types; j++)
+            d->length += d->counts[j];
+        d->key = sparsemix_document_key(d->s->seed, numbers[i], d->s->visit);
         *status = SPARSEMIX_NAME(split_document)(
-            &d, states + state_indptr[i], state_indptr[i + 1] - state_indptr[i], start_topics + known,
+            d, states + state_indptr[i], state_indptr[i + 1] - state_indptr[i], start_topics + known,
             start_values + known, start_indptr ? start_indptr[i + 1] - known : 0);
         ((int *)visited->start)[n_visited++] = (int)i;
     }
@@ -405,4 +455,6 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
 
 #undef PADDED
 #undef SPLIT
+#undef PACKED_COUNTS
+#undef PACKED_COUNT
 #include "vectors/vector_math_end.h"

@@ -35,37 +35,134 @@ TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_c
     }
 }
 
+/* Ask for a row of packed counts: for its heads, or for its values, of which there may be many. */
+TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, ptrdiff_t word, const int values)
+{
+#if SPARSEMIX_VECTORS
+    const char *from = values ? (const char *)(t->values + t->starts[word]) : (const char *)(t->heads + word * t->n_heads);
+    const ptrdiff_t size = values ? t->room[word] * sizeof(REAL) : t->n_heads * sizeof(uint64_t);
+    ptrdiff_t i;
+    for (i = 0; i < (size < 4096 ? size : 4096); i += 64)
+        __builtin_prefetch(from + i);
+#else
+    (void)t;
+    (void)word;
+    (void)values;
+#endif
+}
+
+/* Sums of packed counts times fixed over a block of topics. */
+TARGET static inline REAL SPARSEMIX_NAME(packed_block)(const uint64_t *heads, const REAL *values, const REAL *fixed,
+                                                       ptrdiff_t n_groups)
+{
+    VECTOR sums = FILL(0);
+    REAL sum = 0;
+    ptrdiff_t g;
+    for (g = 0; g < n_groups; g++) {
+        const REAL *value = values + SPARSEMIX_BEFORE(heads[g]), *of = fixed + g * SPARSEMIX_GROUP;
+        uint32_t bits = SPARSEMIX_GROUP_BITS(heads[g]);
+#if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
+        if (bits & 0xffff)
+            sums += (VECTOR)_mm512_maskz_expandloadu_ps((__mmask16)bits, value) * *(const VECTOR *)of;
+        if (bits >> 16)
+            sums += (VECTOR)_mm512_maskz_expandloadu_ps((__mmask16)(bits >> 16),
+                                                        value + sparsemix_count_bits(bits & 0xffff))
+                    * *(const VECTOR *)(of + 16);
+#else
+        for (; bits; bits &= bits - 1)
+            sum += *value++ * of[sparsemix_lowest_bit(bits)];
+#endif
+    }
+    return sum + SPARSEMIX_NAME(lane_sum)(sums);
+}
+
+/* The same as split_blocks from packed counts; ``background`` is room for the sums of fixed by block. */
+TARGET static void SPARSEMIX_NAME(split_packed_blocks)(
+    const PACKED_COUNTS *packed, ptrdiff_t n_components, ptrdiff_t n_blocks, REAL base, const REAL *fixed,
+    REAL *background, const int *words, ptrdiff_t first, ptrdiff_t last, REAL *blocks)
+{
+    const ptrdiff_t groups = SPARSEMIX_SPLIT_BLOCK / SPARSEMIX_GROUP;
+    ptrdiff_t i, b, k;
+    for (b = 0; b < n_blocks; b++) {
+        const ptrdiff_t end = (b + 1) * SPARSEMIX_SPLIT_BLOCK;
+        background[b] = 0;
+        for (k = b * SPARSEMIX_SPLIT_BLOCK; k < (end < n_components ? end : n_components); k++)
+            background[b] += base * fixed[k];
+    }
+    for (i = first; i < last; i++) {
+        const uint64_t *heads = packed->heads + words[i] * packed->n_heads;
+        const REAL *values = packed->values + packed->starts[words[i]];
+        REAL *out = blocks + words[i] * n_blocks, total = 0;
+        if (i + 1 < last) {
+            SPARSEMIX_NAME(fetch_packed)(packed, words[i + 1], 0);
+            SPARSEMIX_NAME(fetch_packed)(packed, words[i + 1], 1);
+        }
+        for (b = 0; b < n_blocks; b++) {
+            const ptrdiff_t left = packed->n_heads - b * groups;
+            total += background[b]
+                     + SPARSEMIX_NAME(packed_block)(heads + b * groups, values, fixed + b * SPARSEMIX_SPLIT_BLOCK,
+                                                    left < groups ? left : groups);
+            out[b] = total;
+        }
+    }
+}
+
+/* (N_wk + base) fixed_k of a block of topics, in whole vectors; how many topics it has. */
+TARGET static ptrdiff_t SPARSEMIX_NAME(fixed_block)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block, REAL *weights)
+{
+    const ptrdiff_t begin = block * SPARSEMIX_SPLIT_BLOCK, left = d->s->n_components - begin;
+    const ptrdiff_t n = left < SPARSEMIX_SPLIT_BLOCK ? left : SPARSEMIX_SPLIT_BLOCK;
+    const REAL *fixed = d->fixed + begin, base = (REAL)d->s->base;
+    ptrdiff_t k, g;
+    if (!d->packed.heads) {
+        const REAL *row = d->table + word * d->s->n_components + begin;
+        for (k = 0; k < n; k += LANES) {
+            const VECTOR w = SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, n - k);
+            memcpy(weights + k, &w, sizeof w);
+        }
+        return n;
+    }
+    for (k = 0; k < n; k += LANES) {
+        const VECTOR w = *(const VECTOR *)(fixed + k) * base;
+        memcpy(weights + k, &w, sizeof w);
+    }
+    for (g = 0; g * SPARSEMIX_GROUP < n; g++) {
+        const uint64_t head = d->packed.heads[word * d->packed.n_heads + begin / SPARSEMIX_GROUP + g];
+        const REAL *value = d->packed.values + d->packed.starts[word] + SPARSEMIX_BEFORE(head);
+        uint32_t bits = SPARSEMIX_GROUP_BITS(head);
+        for (; bits; bits &= bits - 1) {
+            k = g * SPARSEMIX_GROUP + sparsemix_lowest_bit(bits);
+            weights[k] += *value++ * fixed[k];
+        }
+    }
+    return n;
+}
+
 /* The topic at ``rest`` of a word's fixed part: its block, its lane there, its place in the lane. */
 TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
 {
-    const REAL *row = d->table + word * d->s->n_components, *blocks = d->blocks + word * d->s->n_blocks;
-    const REAL base = (REAL)d->s->base;
+    const REAL *blocks = d->blocks + word * d->s->n_blocks;
     REAL weights[SPARSEMIX_SPLIT_BLOCK], lanes[SPARSEMIX_PADDING];
-    ptrdiff_t block = 0, lane = 0, begin, n, k;
+    ptrdiff_t block = 0, lane = 0, n, k;
     VECTOR sum = FILL(0);
     while (block < d->s->n_blocks - 1 && rest >= blocks[block])
         block++;
     if (block > 0)
         rest -= blocks[block - 1];
-    begin = block * SPARSEMIX_SPLIT_BLOCK;
-    n = d->s->n_components - begin;
-    n = n < SPARSEMIX_SPLIT_BLOCK ? n : SPARSEMIX_SPLIT_BLOCK;
-    for (k = 0; k < n; k += LANES) {
-        const VECTOR w = SPARSEMIX_NAME(fixed_vector)(row + begin + k, d->fixed + begin + k, base, n - k);
-        memcpy(weights + k, &w, sizeof w);
-        sum += w;
-    }
+    n = SPARSEMIX_NAME(fixed_block)(d, word, block, weights);
+    for (k = 0; k < n; k += LANES)
+        sum += *(const SPARSEMIX_NAME(unaligned) *)(weights + k);
     memcpy(lanes, &sum, sizeof sum);
     while (lane < LANES - 1 && rest >= lanes[lane])
         rest -= lanes[lane++];
     for (k = lane; k < n; k += LANES) {
         if (rest < weights[k])
-            return (int)(begin + k);
+            return (int)(block * SPARSEMIX_SPLIT_BLOCK + k);
         rest -= weights[k];
     }
     for (k = n - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
         ;
-    return (int)(begin + k);
+    return (int)(block * SPARSEMIX_SPLIT_BLOCK + k);
 }
 
 /* -- sums by word */
@@ -170,13 +267,14 @@ TARGET static void SPARSEMIX_NAME(split_add_rows)(
 /* Draws of the fixed part for each topic, beyond which more say nothing new; counts may be as large as 1e25. */
 #define MOST_DRAWS 64.0
 
-/* The same for very many topics, sparse: lengths[i] topics and values of each word, one word after the other; returns
- * how many there are. The fixed part is drawn and not spread over all topics: at even distances of one random number,
- * ``n_even`` topics for each token that it holds. ``row`` is zero and stays so; a bit of ``touched`` is 64 topics. */
+/* The same for very many topics, sparse. The fixed part is drawn and not spread over all topics: at even distances of
+ * one random number, ``n_even`` topics for each token that it holds. With ``gains`` the sums of a word, times ``factor``,
+ * go to its packed counts, and what topics gained to the gains; without, lengths[i] topics and values of each word stay,
+ * one word after the other, as many as are returned. ``row`` is zero and stays so; a bit of ``touched`` is 64 topics. */
 TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
     const SPLIT *d, const int64_t *starts, const int *entries, const sparsemix_split_record *records,
     const REAL *weights, const int *words, ptrdiff_t first, ptrdiff_t last, int n_even, REAL *row, uint64_t *touched,
-    int64_t *lengths, int *topics, REAL *values, int64_t *n_values)
+    int64_t *lengths, int *topics, REAL *values, REAL factor, REAL smallest, double *gains, int64_t *n_values)
 {
     const ptrdiff_t n_groups = (d->s->n_components + 63) / 64;
     const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
@@ -189,6 +287,10 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
         const double draws = (double)mass * n_even, most = MOST_DRAWS * (double)d->s->n_components;
         const int64_t n_draws = 1 + (int64_t)(draws < most ? draws : most);
         const double offset = sparsemix_uniform(sparsemix_bits(d->key, (uint64_t)words[i]));
+        if (d->packed.heads && i + 1 < last) {
+            SPARSEMIX_NAME(fetch_packed)(&d->packed, words[i + 1], 0);
+            SPARSEMIX_NAME(fetch_packed)(&d->packed, words[i + 1], 1);
+        }
         SPARSEMIX_NAME(add_records)(entries, begin, end, behind, records, weights, row);
         for (at = begin; at < end; at++) {
             const sparsemix_split_record *record = records + entries[at];
@@ -215,6 +317,11 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
             }
         }
         lengths[i] = n - before;
+        if (gains) {
+            SPARSEMIX_NAME(add_counts)(&d->packed, words[i], topics, values, n, factor, smallest,
+                                       sparsemix_key(d->key, (uint64_t)words[i]), gains);
+            n = 0;
+        }
     }
     *n_values = n;
 }

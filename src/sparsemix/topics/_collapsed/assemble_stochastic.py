@@ -12,7 +12,7 @@ from sparsemix.topics._collapsed.dense_sampler import DenseSampler
 from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
-from sparsemix.topics._start import stats_of, trim
+from sparsemix.topics._start import packed_stats_of, stats_of, topics_of_documents, trim
 from sparsemix.topics._sums import SMALLEST_COUNT
 
 # Documents of a memoized batch by default: at least so many, and a 32nd of the corpus.
@@ -65,6 +65,8 @@ def make_start(params, model, documents, rng, workers):
     """Statistics that learning starts from, in the shape of those of all documents."""
     model.seed = int(rng.integers(2**63))
     totals = documents.word_totals()
+    if starts_packed(params, model):
+        return packed_stats_of(model, topics_of_documents(model, documents, rng), documents, totals.sum())
     alike = isinstance(params.init_params, str) and params.init_params in ("random", "uniform")
     if params.n_start_samples is None and alike and params.learning_method == "online":
         least, most = START_BATCHES
@@ -74,6 +76,13 @@ def make_start(params, model, documents, rng, workers):
         return model.same_topics(documents.mass, totals.sum())
     topics = start_topics(params, model, documents, totals, rng, workers)
     return stats_of(model, topics, documents, totals.sum())
+
+
+def starts_packed(params, model):
+    """Whether counts are packed from the beginning, for very many topics: then topics begin as documents."""
+    online = params.learning_method == "online" and not params.n_start_samples
+    random = isinstance(params.init_params, str) and params.init_params == "random"
+    return model.later_sampler.name == "gibbs" and model.later_sampler.is_sparse(model) and online and random
 
 
 def batch_size(params, documents, n_tokens):

@@ -8,6 +8,7 @@ from scipy import sparse
 from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats.deferred import DeferredRows
+from sparsemix._stats.packed_counts import PackedCounts, room_for
 from sparsemix._stats.suffstats import rows_added
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
@@ -19,10 +20,12 @@ CHUNK_ENTRIES = 1 << 16
 TILE_ENTRIES = 1 << 13
 # Groups of words that threads share out; totals are summed by group, so that threads change no bit.
 GROUPS = 16
-# Up to so many topics sums by word are whole rows. Beyond, they are sparse, and what the fixed part of a word holds
-# goes to a few topics that are drawn, so many for each token of it.
+# Up to so many topics counts by word are whole rows, and so are sums. Beyond, counts are packed, sums are sparse, and
+# what the fixed part of a word holds goes to a few topics that are drawn, so many for each token of it.
 DENSE_SUMS = 2000
 N_EVEN = 8
+# Tokens: smaller packed counts become that or zero by chance, else online learning would never leave a topic.
+LEAST_COUNT = 0.05
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,13 @@ class GibbsSampler:
     def __getstate__(self):
         return vars(GibbsSampler(self.n_sweeps, self.exclude_own))
 
+    def is_sparse(self, model):
+        """Whether sums have few of the topics, for very many."""
+        return model.n_components > DENSE_SUMS
+
     def sums(self, model, rows, selection):  # noqa: ARG002
         """No sums yet: rows of words, which come with the chunks; sparse for very many topics."""
-        if model.n_components > DENSE_SUMS:
+        if self.is_sparse(model):
             return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
         return WordRows(np.empty(0, np.int32), np.empty((0, model.n_components), dtype=model.dtype), model.n_words)
 
@@ -111,10 +118,10 @@ class GibbsSampler:
             self._blocks = np.zeros(shape, dtype=model.dtype)
         self._grouped = starts, _ = group(x, model.n_words)
         self._words = words = np.flatnonzero(np.diff(starts)).astype(np.int32)
+        table = model.table
+        sum_blocks = _split.sum_packed_blocks if isinstance(table, PackedCounts) else _split.sum_blocks
         workers.split(
-            lambda first, last: _split.sum_blocks(
-                model.table, self._base, self._fixed, words, first, last, self._blocks
-            ),
+            lambda first, last: sum_blocks(table, self._base, self._fixed, words, first, last, self._blocks),
             len(words),
         )
 
@@ -141,11 +148,12 @@ class GibbsSampler:
             *start, states = memory.recall_states(numbers, starts, model.tile)
         workers = self._workers
         rooms = [self._room(model) for _ in range(workers.n_jobs)]
+        counts = counts_of(model.table)
         following = np.zeros(1, dtype=np.int64)
 
         def share(first, last):  # noqa: ARG001
             _split.local_step(
-                x.indptr, x.indices, x.counts, model.table, self._base, self._inverse, self._fixed, self._blocks,
+                x.indptr, x.indices, x.counts, *counts, self._base, self._inverse, self._fixed, self._blocks,
                 self.n_sweeps, self.exclude_own != "none", numbers, model.seed, model.n_steps, *start, starts,
                 states, resp.records, resp.shares, following, rooms[first],
             )  # fmt: skip
@@ -164,52 +172,19 @@ class GibbsSampler:
         weights = None
         if (weight != 1.0).any():
             weights = np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
-        if model.n_components > DENSE_SUMS:
-            sums = self._sum_sparse(model, x, resp, weights, workers)
-            stats["count"] += np.bincount(sums.indices, sums.data, minlength=model.n_components)
-            stats.replace("word_topic", stats["word_topic"] + sums)
-            self.take_back(resp)
-            return
-        sums = SplitSums(self, model, resp, weights, workers)
-        old = stats["word_topic"]
-        if not len(old.words):
+        kind = SparseSplitSums if self.is_sparse(model) else SplitSums
+        sums, old = kind(self, model, x, resp, weights, workers), stats["word_topic"]
+        if sums.at_once and not (old.nnz if sparse.issparse(old) else len(old.words)):
             stats.defer("word_topic", sums)
             return
-        rows, totals = sums.rows()
+        sums, totals = sums.rows()
         stats["count"] += totals
-        stats.replace("word_topic", rows_added(old, rows, 1.0))
+        stats.replace("word_topic", old + sums if sparse.issparse(old) else rows_added(old, sums, 1.0))
 
     def take_back(self, resp):
         """Room for other chunks: fresh pages cost as much as what is written to them."""
         self._rooms += resp.rooms
         self._lists.append((resp.records, resp.shares))
-
-    def _sum_sparse(self, model, x, resp, weights, workers):
-        """Sums of a chunk on the topics that its entries have, and some that are drawn for the rest."""
-        words, bounds, (starts, entries) = self._words, bounds_of(self._words, *self._grouped), self._grouped
-        tokens = x.counts if weights is None else x.counts * weights
-        drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
-        room = resp.records[entries, 2] + drawn + 2
-        ends = np.concatenate([[0], np.cumsum(room)])[np.append(starts[words], starts[-1])]
-        lengths, parts = np.zeros(len(words), dtype=np.int64), [None] * GROUPS
-
-        def share(first, last):
-            for g in range(first, last):
-                size = ends[bounds[g + 1]] - ends[bounds[g]]
-                topics, values = np.empty(size, dtype=np.int32), np.empty(size, dtype=model.dtype)
-                n = _split.sum_sparse(
-                    starts, entries, resp.records, resp.shares, weights, model.table, self._base, self._fixed,
-                    self._blocks, words, bounds[g], bounds[g + 1], N_EVEN, model.seed, model.n_steps, lengths, topics,
-                    values,
-                )  # fmt: skip
-                parts[g] = topics[:n].copy(), values[:n].copy()
-
-        workers.split(share, GROUPS)
-        topics, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        indptr = np.zeros(model.n_words + 1, dtype=np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)
-        indptr[words + 1] = lengths
-        shape = model.n_words, model.n_components
-        return sparse.csr_array((values, topics, np.cumsum(indptr, dtype=indptr.dtype)), shape=shape)
 
 
 class SplitSums(DeferredRows):
@@ -218,7 +193,9 @@ class SplitSums(DeferredRows):
     They hold the rooms of the visit, and give them back once they are made.
     """
 
-    def __init__(self, sampler, model, resp, weights, workers):
+    at_once = True  # whether they can be added without being made before
+
+    def __init__(self, sampler, model, x, resp, weights, workers):  # noqa: ARG002
         self.table, self.unit, self.words = model.table, model.stats.word_unit, sampler._words
         self.shape, self.dtype = self.table.shape, self.table.dtype
         self._base, self._fixed, self._grouped = sampler._base, sampler._fixed, sampler._grouped
@@ -256,6 +233,66 @@ class SplitSums(DeferredRows):
         self._give_back(self._resp)
         self._resp = None  # once only: the table is another now
         return totals.sum(axis=0)
+
+
+class SparseSplitSums(SplitSums):
+    """The same on the topics that entries have, and on some that are drawn for the rest: for packed counts."""
+
+    def __init__(self, sampler, model, x, resp, weights, workers):
+        super().__init__(sampler, model, x, resp, weights, workers)
+        self.at_once = isinstance(self.table, PackedCounts)
+        self._blocks, self._keys = sampler._blocks, (model.seed, model.n_steps)
+        self._least = LEAST_COUNT / model.factor
+        tokens = x.counts if weights is None else x.counts * weights
+        starts, entries = self._grouped
+        drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
+        room = resp.records[entries, 2] + drawn + 2
+        self._ends = np.concatenate([[0], np.cumsum(room)])[np.append(starts[self.words], starts[-1])]
+
+    def add_to_table(self, factor, scale):
+        """Rows that have the topics already change in place."""
+        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
+        table, n_components = self.table, self.shape[1]
+        table.reserve(room_for(table.lengths(self.words), np.minimum(np.diff(self._ends), n_components)))
+        least, base = self._least * scale, self._base * scale
+
+        def share(first, last, totals):
+            topics, values = np.empty(n_components, dtype=np.int32), np.empty(n_components, dtype=self.dtype)
+            self._sum(base, fixed, first, last, topics, values, factor, least, totals)
+
+        return self._make(share) / factor
+
+    def rows(self):
+        """The sums alone, as a sparse table."""
+        parts = {}
+        lengths = np.zeros(len(self.words), dtype=np.int64)
+
+        def share(first, last, totals):
+            size = self._ends[last] - self._ends[first]
+            topics, values = np.empty(size, dtype=np.int32), np.empty(size, dtype=self.dtype)
+            n = self._sum(self._base, self._fixed, first, last, topics, values, lengths=lengths)
+            parts[first] = topics[:n].copy(), values[:n].copy()
+            totals += np.bincount(topics[:n], values[:n], minlength=len(totals))
+
+        totals = self._make(share)
+        topics, values = (
+            np.concatenate(arrays) for arrays in zip(*(parts[first] for first in sorted(parts)), strict=True)
+        )
+        indptr = np.zeros(self.shape[0] + 1, dtype=np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)
+        indptr[self.words + 1] = lengths
+        return sparse.csr_array((values, topics, np.cumsum(indptr, dtype=indptr.dtype)), shape=self.shape), totals
+
+    def _sum(self, base, fixed, first, last, topics, values, factor=1.0, least=0.0, gains=None, lengths=None):
+        lengths = np.empty(len(self.words), dtype=np.int64) if lengths is None else lengths
+        return _split.sum_sparse(
+            *self._grouped, self._resp.records, self._resp.shares, self._weights, *counts_of(self.table), base, fixed,
+            self._blocks, self.words, first, last, N_EVEN, *self._keys, lengths, topics, values, factor, least, gains,
+        )  # fmt: skip
+
+
+def counts_of(table):
+    """Whole rows of counts, or packed ones, as kernels take them."""
+    return (None, table) if isinstance(table, PackedCounts) else (table, None)
 
 
 def bounds_of(words, starts, entries):

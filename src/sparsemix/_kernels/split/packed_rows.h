@@ -1,0 +1,24 @@
+/* Sums added to packed counts: the loop lives in packed_rows_loops.h. */
+#ifndef SPARSEMIX_PACKED_ROWS_H
+#define SPARSEMIX_PACKED_ROWS_H
+
+#include "split/counts.h"
+#include "vectors/simd.h"
+
+#define LOOPS "split/packed_rows_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_PACKED_ROWS(REAL)                                                                                    \
+    static void sparsemix_add_packed_rows_##REAL(                                                                      \
+        int isa, const sparsemix_counts_##REAL *packed, const int *words, ptrdiff_t n_words, const int64_t *indptr,    \
+        int *topics, REAL *sums, REAL factor, REAL smallest, uint64_t key, double *gains)                              \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, add_packed_rows, REAL, packed, words, n_words, indptr, topics, sums, factor, smallest, \
+                           key, gains);                                                                                \
+    }
+
+SPARSEMIX_PACKED_ROWS(float)
+SPARSEMIX_PACKED_ROWS(double)
+
+#endif

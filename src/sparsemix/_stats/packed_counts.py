@@ -1,0 +1,159 @@
+"""Counts by word and topic of which most are zero, in rows that grow where documents are."""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._kernels.split import _packed_counts
+
+# Of a fresh array of values, the share that is left free for rows to come.
+SPARE = 0.25
+
+
+class PackedCounts:
+    """A table (V, K) that keeps what is not zero and can be looked up, added to and scaled in place.
+
+    A row has a head for every 32 topics, which says which of them have a count and where these are; so a look-up is two
+    loads, and the whole table takes a fraction of V x K numbers. Rows that outgrow their room go to the end of the
+    array, and now and then all move together.
+
+    Parameters
+    ----------
+    shape : tuple
+        (V, K).
+    dtype : dtype
+        float32 or float64.
+    """
+
+    def __init__(self, shape, dtype):
+        n_words, n_components = shape
+        self.shape = int(n_words), int(n_components)
+        self.heads = np.zeros((n_words, -(-n_components // _packed_counts.GROUP)), dtype=np.uint64)
+        self.starts = np.zeros(n_words, dtype=np.int64)
+        self.room = np.zeros(n_words, dtype=np.int32)
+        self.values = np.zeros(1, dtype=dtype)
+        self.end = np.zeros(1, dtype=np.int64)
+
+    @classmethod
+    def of(cls, table):
+        """The same counts, from a sparse table (V, K)."""
+        out = cls(table.shape, table.dtype)
+        out.add(table)
+        return out
+
+    @property
+    def dtype(self):
+        """Of the counts."""
+        return self.values.dtype
+
+    @property
+    def nbytes(self):
+        """Memory of all arrays."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    def __repr__(self):
+        return f"PackedCounts{self.shape}, {self.lengths().sum()} counts"
+
+    def lengths(self, words=None):
+        """How many counts each word has."""
+        words = np.arange(self.shape[0], dtype=np.int32) if words is None else words
+        out = np.empty(len(words), dtype=np.int64)
+        _packed_counts.lengths(self.heads, words, out)
+        return out
+
+    def copy(self):
+        """Independent copy."""
+        out = object.__new__(type(self))
+        vars(out).update({name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(self).items()})
+        return out
+
+    def zeros_like(self):
+        """A table of that shape without any count."""
+        return PackedCounts(self.shape, self.dtype)
+
+    @property
+    def is_writeable(self):
+        """Whether the arrays may be changed; those of a file that was loaded as a read-only map may not."""
+        return all(value.flags.writeable for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    def writeable(self):
+        """The same where it may be changed."""
+        return self if self.is_writeable else self.copy()
+
+    def __imul__(self, factor):
+        self.values *= self.dtype.type(factor)
+        return self
+
+    def __getitem__(self, key):
+        """``table[:, components]``: some components, in that order."""
+        every, components = key
+        if every != slice(None):
+            raise IndexError("packed counts are taken apart by components only: table[:, components]")
+        return PackedCounts.of(self.tocsr()[:, components].sorted_indices())
+
+    def reserve(self, n):
+        """Room for so many values at the end."""
+        if self.end[0] + n <= len(self.values):
+            return
+        lengths = self.lengths()
+        room = np.where(lengths > 0, np.minimum(self.room, lengths + lengths // 4 + 16), 0)
+        size = int((1.0 + SPARE) * (room.sum() + 2 * n)) + 1
+        old, self.room = self.values, room.astype(np.int32)
+        self.values = np.zeros(size, dtype=old.dtype)
+        self.end[0] = _packed_counts.move_rows(lengths, self.starts, self.room, old, self.values)
+
+    def add(self, table, factor=1.0, smallest=0.0, key=0):
+        """Add ``factor`` times a sparse table with increasing topics; what topics gained (K,)."""
+        gains = np.zeros(self.shape[1])
+        words = np.flatnonzero(np.diff(table.indptr)).astype(np.int32)
+        indptr = np.append(table.indptr[words], table.indptr[-1]).astype(np.int64)
+        self.reserve(room_for(self.lengths(words), np.diff(indptr)))
+        _packed_counts.add(
+            self, words, indptr, table.indices.astype(np.int32), table.data.astype(self.dtype), factor, smallest, key,
+            gains,
+        )  # fmt: skip
+        return gains
+
+    def rows(self, words):
+        """Whole rows of some words."""
+        out = np.empty((len(words), self.shape[1]), dtype=self.dtype)
+        words = np.ascontiguousarray(words, dtype=np.int32)
+        _packed_counts.fill_rows(self.heads, self.starts, self.values, words, out)
+        return out
+
+    def toarray(self):
+        """The whole table."""
+        return self.rows(np.arange(self.shape[0]))
+
+    def tocsr(self, words=None):
+        """The same as a sparse table, or the rows of some words one after the other."""
+        words = np.arange(self.shape[0], dtype=np.int32) if words is None else words
+        indptr = np.concatenate([[0], np.cumsum(self.lengths(words))])
+        topics, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.dtype)
+        _packed_counts.fill_sparse(self.heads, self.starts, self.values, words, indptr, topics, values)
+        return sparse.csr_array((values, topics, indptr), shape=(len(words), self.shape[1]))
+
+    def sum(self, axis=0, dtype=None):
+        """Sums over words, (K,)."""
+        if axis != 0:
+            raise ValueError("packed counts are summed over words: axis=0")
+        counts = self.tocsr()
+        return np.bincount(counts.indices, counts.data, minlength=self.shape[1]).astype(dtype or self.dtype)
+
+    def kept(self, words):
+        """A function that puts back the rows of some words."""
+        before = self.tocsr(words)
+        indptr = np.zeros(self.shape[0] + 1, dtype=np.int64)
+        indptr[words + 1] = np.diff(before.indptr)
+        before = sparse.csr_array((before.data, before.indices, np.cumsum(indptr)), shape=self.shape)
+
+        def put_back():
+            self.heads[words] = 0
+            self.add(before)
+
+        return put_back
+
+
+def room_for(lengths, n_new):
+    """Values that rows may take at the end when so many are added to each."""
+    longest = lengths + n_new
+    return int((longest + longest // 4 + 16).sum())
