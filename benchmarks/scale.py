@@ -1,0 +1,111 @@
+"""Fits over blocks: workers, bytes a round, checkpoints, a death, memory, and a model of what clusters would gain.
+
+python benchmarks/scale.py                       20,000 documents that are drawn, K = 100, SparseLDA; two cores
+python benchmarks/scale.py --documents 100000 --K 200 --estimator SparseSCVB0LDA --steps 4
+
+Every fit runs in a process of its own, the client on the first core and workers on all. README.md has the rest.
+"""
+
+import argparse
+import math
+import tempfile
+from pathlib import Path
+
+from _measure import CORES, MeasurementError, run
+from _report import number, print_table
+
+# Of the model of a cluster: bytes a second between two workers, and seconds a message takes.
+BANDWIDTH, LATENCY = 0.6e9, 5e-3
+# The work that the model is printed for: documents, and rounds that a pass has.
+MODEL_DOCUMENTS, MODEL_WORKERS = 10_000_000, (1, 16, 256)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--words", type=int, default=5_000)
+    parser.add_argument("--K", type=int, default=100)
+    parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=2, help="global steps a pass")
+    parser.add_argument("--blocks", type=int, default=16)
+    parser.add_argument("--estimator", default="SparseLDA", choices=["SparseLDA", "SparseSCVB0LDA"])
+    parser.add_argument("--workers", default="1,2")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report(options, folder)
+
+
+def report(options, folder):
+    """Measure and print."""
+    shape = {"n_samples": options.documents, "n_features": options.words}
+    corpus = run("_scale_tasks:prepare", CORES[:1], folder=folder, blocks=options.blocks, **shape)
+    print(f"{options.documents:,} documents, {corpus['tokens']:,} tokens, {corpus['bytes'] / 1e6:.0f} MB in "
+          f"{options.blocks} blocks")
+    print(f"{options.estimator}, K={options.K}, {options.passes} passes of {options.steps} steps", flush=True)
+    fit = {"folder": folder, "name": options.estimator, "K": options.K, "passes": options.passes}
+    blocks = fit | {"steps": options.steps}
+    records = [("fit, rows in memory", try_run("_scale_tasks:plain", CORES[:1], **fit)),
+               ("blocks, no client", try_run("_scale_tasks:here", CORES[:1], **blocks)),
+               ("the same with checkpoints",
+                try_run("_scale_tasks:here", CORES[:1], checkpoint=str(Path(folder, "run")), **blocks))]  # fmt: skip
+    for n in map(int, options.workers.split(",")):
+        records.append((f"workers: {n}", try_run("_scale_tasks:cluster", CORES, n_workers=n, **blocks)))
+    records.append(("two workers, one dies", try_run("_scale_tasks:cluster", CORES, n_workers=2, kill=True, **blocks)))
+    print_records(records)
+    measured = dict(records)["blocks, no client"]
+    if measured is not None:
+        print_model(options, measured)
+
+
+def try_run(task, cores, **arguments):
+    """A record, or None where the child failed, which has said why."""
+    try:
+        return run(task, cores, **arguments)
+    except MeasurementError as error:
+        print(error)
+        return None
+
+
+def print_records(records):
+    """One line a fit."""
+    alone = next((record["seconds"] for name, record in records if name == "workers: 1" and record), None)
+    rows = []
+    for name, record in records:
+        if record is None:
+            rows.append([name] + ["-"] * 8)
+            continue
+        n = record.get("n_workers")
+        efficiency = None if n is None or alone is None or "dies" in name else alone / record["seconds"] / n
+        rows.append([
+            name, f"{record['seconds']:.1f}", f"{record['cpu_seconds']:.1f}", number(efficiency, ".0%"),
+            number(record.get("round_bytes"), ",.0f"), f"{record['score']:.4f}", record["checksum"],
+            f"{record['anonymous'] / 1e6:.0f}", number(record.get("checkpoint_bytes"), ",.0f"),
+        ])  # fmt: skip
+    header = ["", "seconds", "CPU here", "efficiency", "bytes a round", "score", "bits", "MB here", "checkpoint bytes"]
+    print_table(
+        "Seconds of learning, starts included", header, rows,
+        notes=["bits: checksum of the topics, the same in all lines over blocks",
+               "MB here: anonymous memory that the fit added to this process"],
+    )  # fmt: skip
+
+
+def print_model(options, measured):
+    """T = n c / W + 2 log2(W) (B / bandwidth + latency + add) + step, for one step a pass; c, B, add, step measured."""
+    c, size = measured["visit_seconds"] / options.documents, measured["sum_bytes"]
+    rows = []
+    for workers in MODEL_WORKERS:
+        levels = 2 * math.log2(workers)
+        seconds = MODEL_DOCUMENTS * c / workers + measured["step_seconds"]
+        seconds += levels * (size / BANDWIDTH + LATENCY + measured["add_seconds"])
+        rows.append([str(workers), f"{seconds:.1f}", f"{MODEL_DOCUMENTS * c / workers / seconds:.0%}"])
+    title = f"A MODEL, not a measurement: a pass over {MODEL_DOCUMENTS:,} documents with one step"
+    print_table(
+        title, ["workers", "seconds", "efficiency"], rows,
+        notes=[f"measured: {1e6 * c:.1f} us a document, {size:,} bytes a sum, {1e3 * measured['add_seconds']:.1f} ms to "
+               f"add two, {1e3 * measured['step_seconds']:.1f} ms a step",
+               f"assumed: {BANDWIDTH / 1e9} GB/s and {1e3 * LATENCY:.0f} ms between two workers"],
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
