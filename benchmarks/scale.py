@@ -101,8 +101,8 @@ def print_model(options, measured):
     title = f"A MODEL, not a measurement: a pass over {MODEL_DOCUMENTS:,} documents with one step"
     print_table(
         title, ["workers", "seconds", "efficiency"], rows,
-        notes=[f"measured: {1e6 * c:.1f} us a document, {size:,} bytes a sum, {1e3 * measured['add_seconds']:.1f} ms to "
-               f"add two, {1e3 * measured['step_seconds']:.1f} ms a step",
+        notes=[f"measured: {1e6 * c:.1f} us a document, {size:,} bytes a sum, {1e3 * measured['add_seconds']:.1f} ms "
+               f"to add two, {1e3 * measured['step_seconds']:.1f} ms a step",
                f"assumed: {BANDWIDTH / 1e9} GB/s and {1e3 * LATENCY:.0f} ms between two workers"],
     )  # fmt: skip
 
