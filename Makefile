@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds lint dist doc examples clean
+.PHONY: demo test test-quick bounds mutants compare lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -34,6 +34,14 @@ bounds: $(VENV)/.test
 	find $(BOUNDS)/src -name '*.so' -delete
 	cd $(BOUNDS) && SPARSEMIX_BOUNDSCHECK=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 	PYTHONPATH=$(BOUNDS)/src SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels tests/stats/test_nggp.py
+
+# Edits one formula at a time, in copies, and runs the tests that must fail; ONLY=text takes those that hold it.
+mutants: $(VENV)/.test
+	$(BIN)/python tests/mutants/run.py --only "$(ONLY)"
+
+# Seconds, memory and scores of this folder beside those of another revision: make compare BASE=main
+compare: $(VENV)/.test
+	$(BIN)/python benchmarks/compare.py $(BASE)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -6,7 +6,11 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 # What the converter of docutils does not know, and what it knows in its place.
-OTHER = {r"\\dots\b": r"\\ldots", r"\\[bB]ig(?![a-z])": "", r"\\textstyle\b": ""}
+OTHER = {
+    r"\\dots\b": r"\\ldots",
+    r"\\[bB]ig(?![a-z])|\\textstyle\b": "",
+    r"\\(hat|tilde|bar) ?(\\[a-z]+|[A-Za-z])": r"{\\\1{\2}{}}",  # or an index stands below its letter
+}
 
 
 def mathml(formula, block):
