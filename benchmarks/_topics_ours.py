@@ -20,16 +20,19 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # fits here end by the cloc
 
 @dataclass(frozen=True)
 class Setting:
-    """What all contestants share; the priors are those of the score and of the peers."""
+    """What a contestant is told; priors that are None are the package's own."""
 
     n_components: int
-    doc_topic_prior: float
-    topic_word_prior: float
+    doc_topic_prior: float | None
+    topic_word_prior: float | None
     n_jobs: int = 1
 
 
 class Estimator:
-    """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks."""
+    """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks.
+
+    Fits end by the clock, but for those whose last passes differ from the ones before: they have their own number.
+    """
 
     def __init__(self, X, setting, path, **parameters):
         wishes = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0}
@@ -58,6 +61,8 @@ def estimator(path, wishes, parameters):
     module, name = path.split(":")
     kind = getattr(importlib.import_module(module), name)
     known = kind().get_params()
+    if "n_averaged_iter" in known:
+        wishes = {key: value for key, value in wishes.items() if key != "max_iter"}
     return kind(**({key: value for key, value in wishes.items() if key in known} | parameters))
 
 

@@ -1,6 +1,6 @@
 """Topic models of other packages as contestants; ``_topics_ours`` says what a contestant is.
 
-Where nothing else is said, parameters besides the priors are the package's defaults.
+Where nothing else is said, parameters are the package's defaults; so are priors that the setting does not give.
 """
 
 import os
@@ -82,10 +82,12 @@ class Gensim:
         n, setting = self.X.shape[0], self.setting
         names = {word: str(word) for word in range(self.X.shape[1])}
         clock.begin()
+        alpha = "symmetric"
+        if setting.doc_topic_prior is not None:
+            alpha = np.full(setting.n_components, setting.doc_topic_prior, dtype=np.float32)
         self.model = LdaModel(
             num_topics=setting.n_components, id2word=names, eta=setting.topic_word_prior, eval_every=None,
-            alpha=np.full(setting.n_components, setting.doc_topic_prior, dtype=np.float32), random_state=0,
-            **self.parameters,
+            alpha=alpha, random_state=0, **self.parameters,
         )  # fmt: skip
         clock.lap(0)
         size, n_passes = min(n, self.model.chunksize), 0
@@ -136,9 +138,9 @@ class Tomotopy:
         self.n_jobs, self.window, self.n_words = setting.n_jobs, window, X.shape[1]
         scheme = tomotopy.ParallelScheme
         self.workers = {"workers": setting.n_jobs, "parallel": scheme.NONE if setting.n_jobs == 1 else scheme.DEFAULT}
-        self.model = tomotopy.LDAModel(
-            k=setting.n_components, alpha=setting.doc_topic_prior, eta=setting.topic_word_prior, seed=1
-        )
+        priors = {"alpha": setting.doc_topic_prior, "eta": setting.topic_word_prior}
+        priors = {name: prior for name, prior in priors.items() if prior is not None}
+        self.model = tomotopy.LDAModel(k=setting.n_components, seed=1, **priors)
         self.model.optim_interval = 0
         self.names = np.array([str(word) for word in range(self.n_words)], dtype=object)
         for words in self.tokens(X):
@@ -203,7 +205,7 @@ class BigArtm:
         self.model = artm.ARTM(
             num_topics=setting.n_components, dictionary=self.batches.dictionary, num_processors=setting.n_jobs,
             cache_theta=False, show_progress_bars=False, seed=1,
-            regularizers=[
+            regularizers=[] if setting.doc_topic_prior is None else [
                 artm.SmoothSparsePhiRegularizer(name="topics", tau=setting.topic_word_prior),
                 artm.SmoothSparseThetaRegularizer(name="proportions", tau=setting.doc_topic_prior),
             ],

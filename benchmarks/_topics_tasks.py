@@ -3,6 +3,7 @@
 ``folder`` holds the corpus: training and held-out documents as arrays of CSR matrices.
 """
 
+import dataclasses
 import importlib
 import sys
 import time
@@ -70,7 +71,7 @@ def load(folder, name):
 # -- learning
 
 
-def curve(folder, contestant, setting, seconds):
+def curve(folder, contestant, setting, seconds, of_processor):
     """Score and coherence against passes and seconds of one contestant."""
     setting = Setting(**setting)
     train, test = load(folder, "train"), load(folder, "test")
@@ -83,7 +84,7 @@ def curve(folder, contestant, setting, seconds):
         print(f" {value:.3f} ({coherence:.3f})", end="", file=sys.stderr, flush=True)
         return value, coherence
 
-    clock = Clock(seconds, score)
+    clock = Clock(seconds, score, of_processor)
     _, n_bytes = learn(train, contestant, setting, clock)
     rate = clock.passes_per_second()
     return {
@@ -98,6 +99,7 @@ def curve(folder, contestant, setting, seconds):
 def learn(train, contestant, setting, clock):
     """The contestant when its time is over, and growth of resident memory beyond data and imports."""
     contestant = dict(contestant)
+    setting = dataclasses.replace(setting, **contestant.pop("priors", {}))
     importlib.import_module(contestant.pop("package"))
     module, name = contestant.pop("adapter").split(":")
     adapter = getattr(importlib.import_module(module), name)
@@ -116,12 +118,12 @@ def npmi(topics, train):
 # -- new documents
 
 
-def transform(folder, contestant, setting, seconds):
+def transform(folder, contestant, setting, seconds, of_processor):
     """Speed of the proportions of new documents, and how well they foretell hidden words."""
     setting = Setting(**setting)
     A, B = split_by_type(load(folder, "test"), test_fraction=0.2, random_state=0)
     A, B = (sparse.csr_matrix(part[np.diff(B.indptr) > 0]) for part in (A, B))
-    clock = Clock(seconds)
+    clock = Clock(seconds, None, of_processor)
     learner, _ = learn(load(folder, "train"), contestant, setting, clock)
     spent = []
     for _ in range(REPEATS):

@@ -21,7 +21,11 @@ from itertools import product
 from _measure import CORES, MeasurementError, run
 from _report import number, plot_curves, print_table, seconds_until, write_line
 
-TOPIC_WORD_PRIOR = 0.01
+# Of the peers: those of the package, or 5 / K and 0.01, which ours have by default.
+PRIORS = {
+    "own": lambda n_components: {"doc_topic_prior": None, "topic_word_prior": None},  # noqa: ARG005
+    "5/K": lambda n_components: {"doc_topic_prior": 5.0 / n_components, "topic_word_prior": 0.01},
+}
 GAPS = (0.1, 0.05, 0.02, 0.01)
 
 # Ours: the parameter whose values are contestants of their own, each named after its value.
@@ -43,7 +47,7 @@ NOTES = {
 }
 
 
-def contestants(options):
+def contestants(options, n_components):
     """Labels, and what a child needs to make each contestant."""
     out = {}
     for name in options.estimators:
@@ -53,9 +57,12 @@ def contestants(options):
                 "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": f"sparsemix:{name}",
                 **shared_parameters(options.params), **parameters,
             }  # fmt: skip
-    for name in options.peers:
+    for name, prior in product(options.peers, options.priors):
         package, adapter, arguments = PEERS[name]
-        out[name] = {"package": package, "adapter": f"_topics_peers:{adapter}", **arguments}
+        out[f"{name}, {prior} prior"] = {
+            "package": package, "adapter": f"_topics_peers:{adapter}", "priors": PRIORS[prior](n_components),
+            **arguments,
+        }  # fmt: skip
     return out
 
 
@@ -104,16 +111,16 @@ class Contest:
         """Records of all contestants, told on stderr as they come and written where --json says."""
         options = self.options
         setting = {
-            "n_components": n_components, "doc_topic_prior": doc_topic_prior(n_components),
-            "topic_word_prior": TOPIC_WORD_PRIOR, "n_jobs": options.n_jobs,
+            "n_components": n_components, "doc_topic_prior": doc_topic_prior(n_components), "topic_word_prior": None,
+            "n_jobs": options.n_jobs,
         }  # fmt: skip
-        for label, contestant in contestants(options).items():
+        for label, contestant in contestants(options, n_components).items():
             begun = time.perf_counter()
             print(f"{mode}: K={n_components}, {label} ...", end="", file=sys.stderr, flush=True)
             try:
                 result = self.run(
                     f"_topics_tasks:{mode}", folder=self.folder, contestant=contestant, setting=setting,
-                    seconds=options.seconds,
+                    seconds=options.seconds, of_processor=options.cpu,
                 )  # fmt: skip
             except MeasurementError as error:
                 self.failed.append(label)
@@ -127,7 +134,7 @@ class Contest:
 
 
 def doc_topic_prior(n_components):
-    """The same for all contestants, in learning and in scoring."""
+    """Of the score, for all contestants."""
     return 0.1 if n_components <= 200 else 20.0 / n_components
 
 
@@ -160,6 +167,10 @@ def compare_learning(contest, n_components):
     contest.records += records
 
 
+def peer_of(record):
+    return record["label"].partition(",")[0]
+
+
 def amount(passes):
     return f"{passes:.0f}" if passes == round(passes) else f"{passes:.3f}"
 
@@ -171,15 +182,19 @@ def print_summary(contest, n_components, records):
     targets = contest.options.targets or [best - gap for gap in GAPS]
     corpus, seconds = contest.corpus, contest.options.seconds
     print_table(
-        f"{corpus['corpus']}, K={n_components}, alpha={doc_topic_prior(n_components):g}, eta={TOPIC_WORD_PRIOR:g}, "
-        f"{seconds:g} seconds, n_jobs={contest.options.n_jobs}",
-        ["", "best", "NPMI", "at s", "passes", "end", "NPMI", *(f"s to {x:.3f}" for x in targets), "Mtok/s", "MB"],
+        f"{corpus['corpus']}, K={n_components}, scored with alpha={doc_topic_prior(n_components):g}, "
+        f"{seconds:g} seconds{' of the processor' * contest.options.cpu}, n_jobs={contest.options.n_jobs}",
+        [
+            "", "end", "NPMI", "at s", "best of curve", "NPMI", "at s", "passes",
+            *(f"s to {x:.3f}" for x in targets), "Mtok/s", "MB",
+        ],
         [summary_row(record, targets) for record in records],
         notes=[
-            "best: held-out log-likelihood of a token, nats; s to x: seconds of the first checkpoint as good as x",
-            "NPMI: mean over topics, 10 words, training documents, beside the best score and at the end of the time",
+            "end: held-out log-likelihood of a token when time is up, nats; NPMI: 10 words, training documents",
+            "best of curve: of all checkpoints, chosen by the held-out documents themselves; passes until then",
+            "s to x: seconds of the first checkpoint as good as x",
             "Mtok/s: tokens a second, second half of the time; MB: peak of memory beyond the data",
-            *(NOTES[record["label"]] for record in records if record["label"] in NOTES),
+            *dict.fromkeys(NOTES[name] for name in map(peer_of, records) if name in NOTES),
             *busy_notes(records),
         ],
     )  # fmt: skip
@@ -187,7 +202,7 @@ def print_summary(contest, n_components, records):
 
 def busy_notes(records):
     """Who had to share the core."""
-    shares = {record["label"]: record["cpu_share"] for record in records if record["n_jobs"] == 1}
+    shares = {record["label"]: record["cpu_share"] for record in records if record["n_jobs"] == 1}  # 1 with --cpu
     return [
         f"BUSY MACHINE: {label} had the core for {100 * share:.0f} % of its seconds only"
         for label, share in shares.items() if share < 0.97
@@ -197,10 +212,10 @@ def busy_notes(records):
 def summary_row(record, targets):
     points, rate = record["checkpoints"], record["tokens_per_second"]
     passes, at, best, npmi = max(points, key=lambda point: point[2]) if points else [None] * 4
-    *_, end, end_npmi = points[-1] if points else [None] * 4
+    _, end_at, end, end_npmi = points[-1] if points else [None] * 4
     return [
-        record["label"], number(best, ".4f"), number(npmi), number(at, ".1f"),
-        "-" if passes is None else amount(passes), number(end, ".4f"), number(end_npmi),
+        record["label"], number(end, ".4f"), number(end_npmi), number(end_at, ".1f"), number(best, ".4f"),
+        number(npmi), number(at, ".1f"), "-" if passes is None else amount(passes),
         *(number(seconds_until(points, target), ".2f") for target in targets),
         number(rate and 1e-6 * rate, ".3f"), number(record["bytes"] / 1e6, ".0f"),
     ]  # fmt: skip
@@ -248,6 +263,8 @@ def parse(arguments=None):
     add("--method", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all of ours; under a name, of that one")
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
+    add("--priors", type=names(PRIORS), default=list(PRIORS), help=listed("priors of the others", PRIORS))
+    add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
     add("--targets", type=numbers(float), help="scores to reach, as --targets=-7.7,-7.6 (default: below the best)")
     add("--transform", action="store_true", help="time new documents instead")
     add("--n-jobs", type=int, default=1, help="threads, and cores (default: 1)")

@@ -27,7 +27,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import learning_rates
 from sparsemix._engine.threads import Workers
 from sparsemix._stats.packed_counts import PackedCounts
-from sparsemix.datasets import make_sparse_lda
+from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.topics._collapsed import gibbs_sampler
 from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
@@ -368,3 +368,16 @@ def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
 
 
 # -- copies
+
+
+def test_first_block_of_a_stream_is_learned_as_a_fit():
+    """In minibatches, at first densely; it is counted, and later blocks are visited, as in the rest of a fit."""
+    rows, _, _ = make_bars(5, n_samples=600, doc_length=60, random_state=0)
+    est = SparseSCVB0LDA(10, random_state=0).partial_fit(rows)
+    model = est._fitted.model
+    assert model.n_first == 0
+    assert model.renewed(0).sampler.name == "gibbs"
+    assert model.n_steps > 5 * 10
+    assert float(est._fitted.stats["mass"]) == pytest.approx(rows.sum(), rel=1e-6)
+    fitted = SparseSCVB0LDA(10, max_iter=5, random_state=0).fit(rows)
+    assert est.score(rows) > fitted.score(rows) - 0.05

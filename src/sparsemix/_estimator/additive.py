@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._compat import FitObserver
 from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._engine.interrupts import interrupts_wait
-from sparsemix._engine.loop import collect, run
+from sparsemix._engine.loop import advance, collect, run
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
@@ -32,7 +32,7 @@ class Beginning:
     rows: object
     model: object
     stats: object
-    schedule: object = None  # a stream has none
+    schedule: object = None  # of a stream: for the passes over its first block, which are batch steps without
     moves: tuple = ()  # what may change the statistics between steps
     about: dict = field(default_factory=dict)  # attributes of the estimator that tell of the start
 
@@ -170,10 +170,21 @@ class AdditiveEstimator(SparsemixEstimator):
         model.global_step(stats)
         if self.total_samples is None:
             for _ in range(self._stream_first_passes):
-                new = collect(model, begin.rows, slice(0, len(rows)), workers)
-                new.settle()
-                model.global_step(stats.clear().add(new))
-        vars(self).update(_fitted=self._fitted_class(model, stats), n_samples_seen_=0, n_steps_=0, **begin.about)
+                self._learn_first(begin, workers)
+        fitted = self._fitted_class(model, begin.stats)
+        vars(self).update(_fitted=fitted, n_samples_seen_=0, n_steps_=0, **begin.about)
+
+    def _learn_first(self, begin, workers):
+        """A pass over the first block of a stream, before it is counted."""
+        model, stats, rows = begin.model, begin.stats, begin.rows
+        if begin.schedule is None:
+            new = collect(model, rows, slice(0, len(rows)), workers)
+            new.settle()
+            model.global_step(stats.clear().add(new))
+            return
+        for selection in begin.schedule.batches():
+            new = collect(model, rows, selection, workers)
+            begin.stats = advance(model, begin.schedule, begin.stats, new, (), workers.split)
 
     def _collect(self, rows, workers, first_row=None, memory=None):
         """Statistics of rows under the fitted model; those of a stream are numbered on where that is asked for."""

@@ -107,6 +107,15 @@ def n_averaged_iter(params):
     return int(AVERAGED_SHARE * params.max_iter)
 
 
+def prepare_first_passes(params, begin, rng, n_passes):
+    """The first block of a stream is learned in minibatches, as in a fit: densely in the first half of the passes."""
+    begin.rows.memory = make_memory()
+    begin.schedule = make_schedule(params, begin.rows, rng, begin.stats)
+    begin.schedule.last_warm = np.inf
+    if params.n_start_samples is None:
+        begin.model.n_first = min(begin.model.n_first, n_passes * len(begin.rows) / 2)
+
+
 def make_memory():
     """Where documents are remembered."""
     return DocumentMemory(REMEMBERED_SHARE)

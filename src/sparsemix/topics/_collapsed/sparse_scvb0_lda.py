@@ -343,6 +343,17 @@ class SparseSCVB0LDA(EvaluatedTopics):
     def _documents_of_step(self, documents):
         return assemble_stochastic.batch_size(self, documents, documents.word_totals().sum())
 
+    def _begin_stream(self, documents, rng, workers):
+        begin = super()._begin_stream(documents, rng, workers)
+        if self.total_samples is None and self.learning_method == "online":
+            assemble_stochastic.prepare_first_passes(self, begin, rng, self._stream_first_passes)
+        return begin
+
+    def _start_stream(self, rows, workers):
+        super()._start_stream(rows, workers)
+        if self.total_samples is None and self.n_start_samples is None:
+            self._fitted.model.n_first = 0  # the start is made, and its documents are counted by what follows it
+
     def _begin_fit(self, documents, rng, workers, warm):
         begin = super()._begin_fit(documents, rng, workers, warm)
         begin.model.batch_size = assemble_stochastic.batch_size(self, documents, begin.model.size(begin.stats))

@@ -16,7 +16,9 @@ from sparsemix.topics._variational.model import TopicModel
 class SparseLDA(AdditiveTopics):
     """Latent Dirichlet allocation with at most L topics for each word of a document.
 
-    Use it for topics of a large corpus, hundreds or thousands of them. A word of a document keeps responsibilities for
+    Use it for topics of a large corpus, hundreds of them, where a bound or sparse responsibilities are wanted. With a
+    thousand topics and more of short documents, and for streams that begin with few documents, take SparseSCVB0LDA:
+    its topics are better and far more coherent there. A word of a document keeps responsibilities for
     only ``n_nonzero`` topics, topics without mass leave a document early, and what is left fits the registers of the
     processor, so the time of a pass hardly follows the number of topics. With ``n_nonzero=None`` it is ordinary
     variational LDA, with the bound of scikit-learn's LatentDirichletAllocation and its fixed points.
