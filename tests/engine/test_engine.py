@@ -35,7 +35,7 @@ class Visits:
     def before_step(self):
         pass
 
-    def step(self, stats, model):  # noqa: ARG002
+    def step(self, stats):
         self.bounds.append(self.model.lower_bound(stats))
 
     def lap(self, lap, model, stats, undone=False):  # noqa: ARG002

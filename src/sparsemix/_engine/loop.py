@@ -75,13 +75,14 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
             with interrupts_wait():
                 monitor.before_step()
                 stats = advance(model, schedule, stats, new, moves, workers.split)
-                monitor.step(stats, model)
+                monitor.model = model
+                monitor.step(stats)
         model.forget()
         undone = False
         if births is not None:
             with interrupts_wait():
                 stats, undone = births.settle(model, stats, workers)
-                monitor.step(stats, model)
+                monitor.step(stats)
         ended = monitor.lap(lap, model, stats, undone)
         if keep is not None:
             keep(stats)

@@ -41,8 +41,8 @@ class AdditiveEstimator(SparsemixEstimator):
     """Learns by steps from statistics; ``_fitted`` holds a model and its statistics.
 
     An estimator has the parameters ``max_iter``, ``total_samples``, ``learning_decay``, ``learning_offset``,
-    ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol``, ``n_init`` and
-    ``half_life``, and defines
+    ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol`` and ``half_life``, and
+    defines
 
     - ``_fitted_class``: of model and statistics, what is published;
     - ``_read(X, sample_weight, reset, may_be_empty)``: X as it was checked, and its rows of positive weight;
@@ -55,7 +55,7 @@ class AdditiveEstimator(SparsemixEstimator):
     """
 
     # Of estimators that have no such parameters.
-    tol, n_init, half_life = 0.0, 1, None
+    tol, half_life = 0.0, None
     # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
     _rows_statistic = "mass"
     # Passes over the first block of a stream before it is counted: it does not come again.
@@ -85,11 +85,10 @@ class AdditiveEstimator(SparsemixEstimator):
         return [fingerprint(rows.X, rows.sample_weight)]
 
     def _learn(self, trials, rows, workers, warm, X, seeds, started, folder=None):
-        """Every trial that is not over, and the best of all published."""
-        n_trials = 1 if warm else self.n_init
-        progress = Progress(folder, [seeds.randint(2**31 - 1) for _ in range(n_trials)])
+        """Every trial that is not over; there is one, whatever it began with."""
+        progress = Progress(folder, [seeds.randint(2**31 - 1)])
         trials += progress.finished(lambda rule: make_monitor(self, rule))
-        observer = FitObserver(self, n_trials * self.max_iter, self._attributes, X)
+        observer = FitObserver(self, self.max_iter, self._attributes, X)
         for seed in progress.seeds:
             self._trial(trials, rows, np.random.default_rng(seed), workers, warm, observer, started, progress)
             if observer.stopped:
@@ -264,14 +263,13 @@ class AdditiveEstimator(SparsemixEstimator):
         return attributes
 
     def _publish(self, trials):
-        """Publish the best trial that has completed a step; whether there is one."""
+        """Publish the last trial that has completed a step; whether there is one."""
         trials = [monitor for monitor in trials if monitor.stats is not None]
         if not trials:
             return False
-        best = max(trials, key=lambda monitor: monitor.lower_bounds[-1] if monitor.lower_bounds else -np.inf)
         for name in OF_FIT:
             vars(self).pop(name, None)
-        vars(self).update(self._attributes(best))
+        vars(self).update(self._attributes(trials[-1]))
         return True
 
     def _warn_unless_converged(self, could_have):

@@ -70,10 +70,6 @@ def begin_fit(params, rows, rng, workers, fitted=None):
     model.search = make_search(params, rng, schedule.step_rows)
     if model.search is not None and rows.source is None:
         rows.memory = CandidateLists(len(rows), model.search.size)
-    if params.n_init > 1 and not schedule.has_bound:
-        raise ValueError(
-            "n_init > 1 needs a lower bound to choose by; use learning_method='batch' or 'memoized', or n_init=1"
-        )
     sticks = params.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
     moves = (sort_by_size,) if sticks else ()
     return Beginning(rows, model, initial, schedule, moves, {"init_params_": method})
@@ -200,7 +196,7 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
     if not isinstance(init_params, str):
         init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
     n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
-    return Start(model, learner, init_params, n_init_iter, size, weights, means, covariances)
+    return Start(model, learner, init_params, n_init_iter, size, weights, means, covariances, params.n_init)
 
 
 def check_responsibilities(resp, n_rows, n_components, kept):

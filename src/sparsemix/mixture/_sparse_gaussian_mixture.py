@@ -87,7 +87,8 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         Hard assignments of the subset under the seeds' Gaussians before learning begins. None means none in ``fit``,
         whose passes mend a start, and 3 for ``partial_fit``, whose first block does not come again.
     n_init : int, default=1
-        Number of starts; the one with the highest lower bound is kept.
+        Number of starts. Rows that are held out choose among them, after a few steps on a subset of the others; the
+        fit goes on from that one, in ``partial_fit`` too.
     weights_init, means_init, precisions_init : array-like, default=None
         Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes; precisions that all
         components share without n_components.

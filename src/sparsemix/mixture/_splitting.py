@@ -226,7 +226,7 @@ def learn(model, rows, labels, steps, workers):
         model, rows = copy(model), copy(rows)
         rows.memory = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
         rows.memory.lists[:, 0] = labels
-        rows.memory.visits[:] = PERIOD - steps  # the last visits of a period, with few random components
+        rows.memory.visits[:] = max(1, PERIOD - steps)  # the last visits of a period, with few random components
         model.search = CandidateSearch(rows.memory.lists.shape[1], seed=0, every=PERIOD)
     for _ in range(steps):
         model.global_step(stats, workers.split)

@@ -14,6 +14,8 @@ from sparsemix.mixture._splitting import learn
 # "auto" looks at the components of each start after so many steps, through the eyes of a share of the subset's rows
 # (at most so many) that these steps have not seen.
 JUDGE_STEPS = 2
+# Several starts of one kind differ less: so many steps show more of where they end.
+JUDGE_STEPS_OF_MANY = 10
 HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
 # Standard errors that a start has to be ahead of those before it; one row alone makes a difference of one.
 SURE = 1.1
@@ -52,6 +54,8 @@ class Start:
         What the start learns with: the model itself in VB but for the prior of the weights, and in EM a mixture with
         default priors, since maximum likelihood of a few rows is no start. Its ``wide_prior`` has the data's scale.
     init_params : str or (N, K) matrix
+    n_init : int
+        Times that clusters are seeded, in each way that is tried.
     n_init_iter : int
         Hard assignments under the clusters' Gaussians before the statistics are taken.
     init_size : int
@@ -65,12 +69,15 @@ class Start:
         How the clusters were seeded.
     """
 
-    def __init__(self, model, learner, init_params, n_init_iter, init_size, weights=None, means=None, covariances=None):
+    def __init__(
+        self, model, learner, init_params, n_init_iter, init_size, weights=None, means=None, covariances=None, n_init=1
+    ):
         self.model = model
         self.learner = learner
         self.family = model.family
         self.init_params = init_params
         self.n_init_iter = n_init_iter
+        self.n_init = n_init
         self.init_size = init_size
         self.weights = weights
         self.means = means
@@ -93,10 +100,10 @@ class Start:
         return self._seeded(rows, selection, rng, workers)
 
     def _seeded(self, rows, selection, rng, workers):
-        """From seeds of the chosen kind; "auto" takes those that serve rows best which were not used for them."""
+        """From seeds of the chosen kind; of several, those that serve rows best which were not used for them."""
         some = Rows(rows.read(selection), rows.weight(selection))
         everything = slice(0, len(some))
-        methods = self._methods(some)
+        methods = self._methods(some) * (self.n_init if self.model.n_components > 1 else 1)
         tried = [labels(method, self.learner, some, self.model.n_components, rng, workers) for method in methods]
         best = self._best(tried, some, rng, workers) if len(tried) > 1 else 0
         self.method = methods[best]
@@ -146,7 +153,7 @@ class Start:
     def _short_run(self, labels, rows, held, workers):
         """Log densities of held-out rows after a few steps on others."""
         learner = self.learner
-        stats, _ = learn(learner, rows, labels, JUDGE_STEPS, workers)
+        stats, _ = learn(learner, rows, labels, JUDGE_STEPS if self.n_init == 1 else JUDGE_STEPS_OF_MANY, workers)
         log_weights = np.log(learner.weights.mean(stats["count"]))
         table = learner.point_estimate(stats).table(log_weights, held.dtype)
         return logsumexp(table.weights(held, np.empty((len(held), len(log_weights)), held.dtype)), axis=1)
