@@ -77,7 +77,7 @@ class AdditiveEstimator(SparsemixEstimator):
             if checkpoint is not None:
                 folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
             self._learn(trials, rows, workers, warm, X, check_random_state(self.random_state), started, folder)
-        self._warn_unless_converged(trials[0].schedule.has_bound and bool(self.tol))  # 0 asks for max_iter passes
+        self._warn_unless_converged(trials)
         return self
 
     def _fingerprints(self, rows):
@@ -272,7 +272,8 @@ class AdditiveEstimator(SparsemixEstimator):
         vars(self).update(self._attributes(trials[-1]))
         return True
 
-    def _warn_unless_converged(self, could_have):
+    def _warn_unless_converged(self, trials):
+        could_have = trials[0].schedule.has_bound and bool(self.tol)  # 0 asks for max_iter passes
         if could_have and not self.converged_ and 0 < self.max_iter == self.n_iter_:
             warnings.warn(
                 f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",

@@ -143,7 +143,9 @@ class Job:
         view, rows = self.estimator._view(model, rows, n_visited)
         rows.first_row, rows.memory = int(first), memory
         try:
-            return collect(view, rows, slice(0, len(rows)), workers).packed()
+            stats = collect(view, rows, slice(0, len(rows)), workers)
+            stats.settle()
+            return stats.packed()
         except ValueError as error:
             raise ValueError(f"block {number}: {error}") from error
 
@@ -236,7 +238,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
             prints = identity(estimator, survey.blocks.values()) | {"steps": repr(steps)}
             folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
         estimator._learn(trials, rows, workers, warm, None, seeds, started, folder)
-    estimator._warn_unless_converged(trials[0].schedule.has_bound and estimator._expects_convergence)
+    estimator._warn_unless_converged(trials)
     return estimator
 
 

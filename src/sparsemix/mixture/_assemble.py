@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.moves import sort_by_size
+from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.additive import Beginning
 from sparsemix._estimator.checks import check_columns, check_structure, check_weights
@@ -18,7 +19,7 @@ from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._priors import covariance_share, make_floor, make_prior
-from sparsemix.mixture._start import Start, data_gaussian
+from sparsemix.mixture._start import Start, data_gaussian, one_component
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
@@ -236,3 +237,34 @@ def step_size(params, n_rows, n_features):
         per_component = max(per_component, n_features)
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
+
+
+class MixtureOfBlocks:
+    """What a fit over blocks asks of a mixture: a first look at blocks, the rows of a start, the rows of a step."""
+
+    def _refuse_blocks(self):
+        if not isinstance(self.init_params, str):
+            raise ValueError(
+                "init_params is a matrix with a row for every row of the data, which a fit over blocks does not hold; "
+                "give means_init and precisions_init, or the name of a start"
+            )
+
+    def _survey(self, rows):
+        return {"first": rows.total()}
+
+    def _start_size(self, survey):
+        if self.init_size is not None:
+            return self.init_size
+        return default_init_size(GAUSSIANS[self.covariance_type](len(survey.sums["first"])), self.n_components)
+
+    def _whole(self, survey, X, weight, source):
+        rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
+        if len(rows) == survey.n_rows:  # to the last bit, where these are all rows
+            rows._mass = Rows(X, weight).mass
+        return rows
+
+    def _step_size(self, rows, survey):
+        return step_size(self, survey.n_rows, rows.X.shape[1])
+
+    def _moments(self, one, rows, workers):
+        return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)

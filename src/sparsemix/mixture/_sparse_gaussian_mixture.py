@@ -7,9 +7,8 @@ from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.mixture._assemble import begin_fit, begin_stream, weighted_rows
+from sparsemix.mixture._assemble import MixtureOfBlocks, begin_fit, begin_stream, weighted_rows
 from sparsemix.mixture._births import Births
-from sparsemix.mixture._blockwise import MixtureOfBlocks
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._late_births import late_births
