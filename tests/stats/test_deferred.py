@@ -98,3 +98,13 @@ def test_a_step_is_undone_to_the_bit():
     undo()
     np.testing.assert_array_equal(stats.unfolded("word_topic")[0], before[0])
     np.testing.assert_array_equal(stats["count"], before[1])
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.3])
+def test_they_follow_to_a_copy(factor):
+    stats = statistics(factor=factor)
+    deferred, made = batch(stats)
+    before, other = stats.unfolded("word_topic")[0].copy(), stats.copy()
+    deferred.follow(stats, other)
+    assert_equal(blend(other, deferred, 0.2, 30.0, 40.0), blend(stats.copy(), made, 0.2, 30.0, 40.0))
+    np.testing.assert_array_equal(stats.unfolded("word_topic")[0], before)

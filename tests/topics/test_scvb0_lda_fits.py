@@ -1,6 +1,7 @@
 """Fits and streams of SparseSCVB0LDA, dense and sampled: its defaults, steps and rates, warm starts, readings."""
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -122,6 +123,12 @@ def test_sums_of_very_many_topics_are_sparse(variant, chunk, monkeypatch):
     assert fits[0].score(X) == pytest.approx(whole.score(X), abs=0.15)
     stream = [lda(variant, n_jobs=n_jobs).partial_fit(X).partial_fit(X) for n_jobs in (1, 2)]
     assert_same_bits(*stream, X)
+    before = stream[0].components_.copy()
+    resumed, copied = pickle.loads(pickle.dumps(stream[0])), copy.deepcopy(stream[0])
+    for est in (resumed, copied, stream[0]):  # the last one shares its counts by now
+        est.partial_fit(X)
+        assert_same_bits(est, resumed, X)
+    assert not np.array_equal(resumed.components_, before)
 
 
 def documents_of(n_documents, n_tokens):

@@ -340,7 +340,8 @@ class AdditiveEstimator(SparsemixEstimator):
         if rho == 1.0 or (first and total is None):  # nothing stays
             stats = stats.zeros_like()
         elif self._fitted.shared or not stats.writeable:
-            stats = stats.copy()
+            before, stats = stats, stats.copy()
+            new.follow(before, stats)
         with interrupts_wait():
             undo = stats.undoing(new)
             try:

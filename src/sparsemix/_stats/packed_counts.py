@@ -40,6 +40,17 @@ class PackedCounts:
         out.add(table)
         return out
 
+    def __getstate__(self):
+        """The counts as a sparse table; where rows have their places is made anew."""
+        return {"table": self.tocsr()}
+
+    def __setstate__(self, state):
+        table = sparse.csr_array(state["table"])
+        table.check_format(full_check=True)  # of a damaged file: loops take it on trust
+        table.sum_duplicates()
+        self.__init__(table.shape, table.dtype)
+        self.add(table)
+
     @property
     def dtype(self):
         """Of the counts."""

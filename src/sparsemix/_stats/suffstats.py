@@ -94,6 +94,12 @@ class SufficientStatistics:
                 self._by_word[name], totals = value.rows()
                 self._by_component["count"] += totals
 
+    def follow(self, old, copied):
+        """Let deferred sums that follow from tables of ``old`` follow from those of its copy."""
+        for name, value in self._by_word.items():
+            if isinstance(value, DeferredRows) and value.table is old._by_word[name]:
+                value.table, value.unit = copied._by_word[name], copied.word_unit
+
     @property
     def word_unit(self):
         """Logarithm of what sums by word were multiplied by when pending factors reached them."""

@@ -8,6 +8,7 @@ from scipy.special import gammaln, psi
 
 from sparsemix._kernels.documents import _special
 from sparsemix._stats.dirichlet import maximize_symmetric_prior
+from sparsemix._stats.packed_counts import PackedCounts
 
 # Words of one piece of a sum over the table: pieces are added in order, so threads do not change the sum.
 WORDS = 1024
@@ -18,8 +19,10 @@ FIXED_POINT_STEPS = 10
 def over_words(function, stats, prior):
     """Sum of a function over the table of counts by word and topic, piece by piece in order."""
     counts, factor = stats.unfolded("word_topic")
+    bounds = [*range(0, counts.shape[0], WORDS), counts.shape[0]]
+    if isinstance(counts, PackedCounts):
+        return sum(function(counts.rows(range(a, b)), factor, prior, 0, b - a) for a, b in pairwise(bounds))
     counts = counts.toarray() if sparse.issparse(counts) else counts
-    bounds = [*range(0, len(counts), WORDS), len(counts)]
     return sum(function(counts, factor, prior, a, b) for a, b in pairwise(bounds))
 
 
