@@ -503,6 +503,15 @@ def test_saved_vectorizer_composes_characters(tmp_path, writer):
     assert counted.transform(texts).sum() == 12 * 60
 
 
+def test_saved_sequences_compose_characters(tmp_path):
+    texts = [unicodedata.normalize("NFD", "café naïve ärger café naïve")] * 30
+    options = ["--estimator", "SkipGramTopicModel", "--max-df", "1.0", "--held-out", "0.2"]
+    output = run([*write_lines(tmp_path / "corpus", texts, None), *options], tmp_path)
+    sequences = joblib.load(output / "model.joblib")["sequences"]
+    assert sorted(sequences.get_feature_names_out()) == ["café", "naïve", "ärger"]
+    assert sequences.transform([texts[0], unicodedata.normalize("NFC", texts[0]).upper()]).nnz == 10
+
+
 def test_a_score_that_cannot_be_computed_loses_nothing(tmp_path, capsys):
     """Every document has one distinct word, so that none of them can be hidden."""
     words = " ".join(THEMES).split()

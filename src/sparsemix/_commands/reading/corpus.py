@@ -17,6 +17,7 @@ from sparsemix._commands.reading.words import (
     ComposedVectorizer,
     checked_words,
     composed,
+    composed_lower,
     needs_segmenter,
     token_pattern,
     vectorizer_of,
@@ -175,7 +176,7 @@ def make_vectorizer(words, encoding):
         return ComposedVectorizer(ngram_range=words.ngram_range, dtype=np.float32, **options)
     if tuple(words.ngram_range) != (1, 1):
         raise ValueError("--ngram-range is for counts; a model of words in their order has its --window.")
-    return TokenSequences(gaps=words.gaps, **options)
+    return TokenSequences(gaps=words.gaps, preprocessor=composed_lower, **options)
 
 
 def load_vectorizer(path, in_order=False):

@@ -53,6 +53,11 @@ class ComposedVectorizer(CountVectorizer):
         return unicodedata.normalize("NFC", super().decode(doc))
 
 
+def composed_lower(text):
+    """The same of a text, in small letters: a preprocessor."""
+    return unicodedata.normalize("NFC", text).lower()
+
+
 def composed(words):
     """The words in composed characters."""
     return [unicodedata.normalize("NFC", word) for word in words]
