@@ -24,11 +24,14 @@ from sparsemix import (
     SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
+    SparseMultinomialMixture,
     SparseSCVB0LDA,
+    SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
 )
 from sparsemix.clusters._model import GibbsModel, StreamingModel
 from sparsemix.datasets import make_sparse_lda
+from sparsemix.mixture._linear._model import LinearMixture
 from sparsemix.mixture._model import MixtureModel
 from sparsemix.skipgram._stochastic_model import StochasticSkipGramModel
 from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
@@ -96,6 +99,13 @@ SEQUENCES = Data(
 )
 UNWEIGHED = replace(SEQUENCES, bad=sequence_cases.BAD, later=sequence_cases.BAD | sequence_cases.UNKNOWN)
 AROUND_ZERO = replace(ROWS, rows=SCALES)
+DIRECTIONS = replace(
+    ROWS,
+    bad={k: v for k, v in ROWS.bad.items() if not k.startswith(("cs", "coo"))}
+    | {"a row of zeros": (row_cases.spoilt_row(0.0), None, "row 41 of X is zero and has no direction.*remove")},
+    later={k: v for k, v in ROWS.later.items() if not k.startswith(("cs", "coo"))},
+    sizes={k: v for k, v in ROWS.sizes.items() if k != "rows of zeros"},
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +182,16 @@ def mixture(name, n_components=3, data=ROWS, **params):
     return Case(name, SparseGaussianMixture(n_components, **(defaults | params)), data, MixtureModel, start)
 
 
+def directions(name, n_components=3, **params):
+    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 50, "random_state": 0}
+    return Case(name, SparseVonMisesFisherMixture(n_components, **(defaults | params)), DIRECTIONS, LinearMixture)
+
+
+def multinomial(name, **params):
+    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1, "random_state": 0}
+    return Case(name, SparseMultinomialMixture(K, **(defaults | params)), COUNTS, LinearMixture)
+
+
 def lda(name, **params):
     defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1, "random_state": 0}
     start = {"init_params": GIVEN, "learning_method": "batch", "n_restarts": 0}
@@ -241,6 +261,15 @@ CASES = [
     mixture("mixture zero mean", data=AROUND_ZERO, covariance_type="zero_mean", learning_method="batch"),
     mixture("mixture zero mean em", data=AROUND_ZERO, covariance_type="zero_mean", inference="em"),
     mixture("mixture candidates", n_components=5, candidates=3),
+    directions("directions"),
+    directions("directions em", inference="em", learning_method="online"),
+    directions("directions own", concentration_type="own", learning_method="batch", n_nonzero=None),
+    directions("directions own em", concentration_type="own", inference="em", init_params="random"),
+    directions("directions candidates", n_components=5, candidates=3, init_params="random_from_data"),
+    multinomial("words"),
+    multinomial("words em", inference="em", learning_method="batch", init_params="random"),
+    multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),
+    multinomial("words plain", n_nonzero=3, n_init_iter=0, word_prior=1.0),
     lda("lda"),
     lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, optimize_priors=True,
         doc_topic_prior=PRIOR),

@@ -20,28 +20,41 @@ def assert_same_bits(first, second):
 
 
 def assert_valid(est, X):
-    """Everything finite, weights a distribution, covariances positive, responsibilities rows of distributions."""
+    """Everything finite, weights a distribution, parameters in their ranges, responsibilities distributions."""
     n_components, d = est.n_components, np.shape(X)[1]
     assert est.weights_.shape == (n_components,)
     assert (est.weights_ >= 0).all()
     assert abs(est.weights_.sum() - 1.0) < 1e-6
-    assert est.means_.shape == (n_components, d)
-    assert np.isfinite(est.means_).all()
+    parameters = {"means_", "components_"} & set(dir(type(est)))
+    for name in parameters:
+        assert getattr(est, name).shape == (n_components, d)
+        assert np.isfinite(getattr(est, name)).all()
+    if hasattr(est, "concentration_type"):
+        np.testing.assert_allclose(np.linalg.norm(est.means_, axis=1), 1.0, rtol=1e-9)
+        assert (est.concentrations_ >= 0).all()
+    elif hasattr(est, "covariance_type"):
+        assert_valid_covariances(est, d)
+    else:
+        assert (est.components_ > 0).all()
+    assert np.isfinite(est.score_samples(X)).all()
+    dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
+    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them
+    np.testing.assert_allclose(kept.sum(axis=1), 1.0, rtol=1e-6)
+    labels = est.predict(X)
+    assert ((labels >= 0) & (labels < n_components)).all()
+    if hasattr(est, "lower_bound_"):
+        assert np.isfinite(est.lower_bounds_).all()
+    assert sum(record["lower_bound"] for record in est.history_) < np.inf
+
+
+def assert_valid_covariances(est, d):
+    """Positive, with inverses, and rows can be drawn."""
     covariances = est.covariances_
     if reference.shape_of(est.covariance_type) != "full":
         assert np.all(covariances > 0)
     else:
         assert (np.linalg.eigvalsh(covariances) > 0).all()
     assert np.isfinite(est.precisions_).all()
-    assert np.isfinite(est.score_samples(X)).all()
-    dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
-    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them
-    np.testing.assert_allclose(kept.sum(axis=1), 1.0, rtol=1e-9)
-    labels = est.predict(X)
-    assert ((labels >= 0) & (labels < n_components)).all()
     drawn, _ = est.sample(5)
     assert drawn.shape == (5, d)
     assert np.isfinite(drawn).all()
-    if hasattr(est, "lower_bound_"):
-        assert np.isfinite(est.lower_bounds_).all()
-    assert sum(record["lower_bound"] for record in est.history_) < np.inf

@@ -18,6 +18,12 @@ def spoilt(value, row=41, column=1):
     return out
 
 
+def spoilt_row(value, row=41):
+    out = CLOUDS.copy()
+    out[row] = value
+    return out
+
+
 def weights_with(value, row=17, n=N):
     out = np.ones(n)
     out[row] = value

@@ -27,6 +27,7 @@ FLOORS = {
     "sparsemix.clusters._multinomial_slots": 2,
     "sparsemix.clusters._state": 2,
     "sparsemix.mixture._candidates": 2,
+    "sparsemix.mixture._linear._model": 2,
     "sparsemix.mixture._model": 2,
     "sparsemix.skipgram._samplers": 2,
     "sparsemix.skipgram._sequences": 3,

@@ -3,7 +3,7 @@
 from sparsemix._report import Report, report, representative_documents
 from sparsemix._version import __version__
 from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix.mixture import SparseGaussianMixture
+from sparsemix.mixture import SparseGaussianMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
 from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
 from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
@@ -14,7 +14,9 @@ __all__ = [
     "SkipGramTopicModel",
     "SparseGaussianMixture",
     "SparseLDA",
+    "SparseMultinomialMixture",
     "SparseSCVB0LDA",
+    "SparseVonMisesFisherMixture",
     "StreamingNGGPMixture",
     "TokenSequences",
     "__version__",

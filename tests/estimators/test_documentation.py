@@ -13,7 +13,9 @@ from sparsemix import (
     SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
+    SparseMultinomialMixture,
     SparseSCVB0LDA,
+    SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
 )
 
@@ -21,10 +23,11 @@ FAMILIES = {
     "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
+    "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture],
     "words in order": [SkipGramTopicModel],
 }
 # Those that prior + statistics make, whose words for the same rule are the same.
-STEPS = [SparseGaussianMixture, SparseLDA, SparseSCVB0LDA]
+STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
     "learning_decay": STEPS,

@@ -76,7 +76,8 @@ def test_fit_leaves_parameters_alone(case):
 def test_tags(case):
     tags = get_tags(case.estimator)
     assert tags.estimator_type == KINDS[type(case.estimator).__module__.split(".")[1]]
-    assert tags.input_tags.sparse == tags.input_tags.positive_only == case.data.sparse
+    assert tags.input_tags.sparse == (case.data.sparse or case.has("concentration_type"))
+    assert tags.input_tags.positive_only == case.data.sparse
     assert not tags.input_tags.allow_nan
     assert not tags.target_tags.required
     assert tags.requires_fit

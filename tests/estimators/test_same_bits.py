@@ -173,7 +173,7 @@ def assert_weighs(case, est, rows, weight):
         tokens = sum(w * case.data.units(rows[[i]]) for i, w in enumerate(weight))
         if isinstance(est, SparseLDA) and est.learning_method == "online":
             tokens = est._fitted.stats["tokens"]  # of minibatches that stand for the whole
-        counts = est.components_ - est.topic_word_prior_
+        counts = est.components_ - getattr(est, "topic_word_prior_", getattr(est, "word_prior", None))
         np.testing.assert_allclose(counts.sum(dtype=float), tokens, rtol=1e-3)
     elif hasattr(est, "counts_"):
         if not est.get_params().get("prune_threshold"):

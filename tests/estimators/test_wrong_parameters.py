@@ -26,6 +26,7 @@ WRONG = {
     "candidates_init": ["some", 3],
     "compute_labels": ["yes", 2],
     "concentration": [0, -1.0, np.nan, "auto"],
+    "concentration_type": ["tied", None],
     "concentration_prior": [1.0, [1.0, 1.0], "gamma"],
     "cooling": [-0.1, 1.1, np.nan, None],
     "covariance_prior": [0, -1.0, "auto"],
@@ -103,6 +104,7 @@ WRONG = {
     "warm_start": ["yes", 2],
     "weight_concentration_prior": [0, -1.0, np.nan, "auto"],
     "weight_concentration_prior_type": ["process", None],
+    "word_prior": [0, -1.0, np.nan, np.inf, "auto"],
     "weights_init": [1.0, "even"],
     "window": [0, -1, 2.5, None],
 }

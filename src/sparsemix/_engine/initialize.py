@@ -3,12 +3,13 @@
 import numpy as np
 
 
-def plus_plus(from_row, n_rows, n_clusters, rng, weight=None):
+def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
     """Bregman k-means++ ([HS16] Section 6; Ackermann & Blomer 2009): labels of the rows.
 
     The first centre is drawn in proportion to ``weight``, each further one in proportion to weight times the
-    divergence from the nearest centre so far; ``from_row(n)`` gives the divergences of all rows from row n. With
-    fewer than ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
+    divergence from the nearest centre so far; ``from_row(n)`` gives the divergences of all rows from row n. Of
+    ``n_trials`` that are drawn the one that leaves least becomes the centre. With fewer than
+    ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
     """
     weight = np.ones(n_rows) if weight is None else weight
     labels = np.zeros(n_rows, dtype=np.int32)
@@ -23,6 +24,9 @@ def plus_plus(from_row, n_rows, n_clusters, rng, weight=None):
         if not odds.sum() > 0.0:
             break
         centre = draw(odds, rng)
+        if n_trials > 1:
+            drawn = [centre, *(draw(odds, rng) for _ in range(n_trials - 1))]
+            centre = min(drawn, key=lambda row: (weight * np.minimum(nearest, from_row(row))).sum())
     return labels
 
 

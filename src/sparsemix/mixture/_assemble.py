@@ -233,7 +233,7 @@ def step_size(params, n_rows, n_features):
     if params.batch_size is not None:
         return params.batch_size
     per_component = BATCH_ROWS_PER_COMPONENT
-    if params.learning_method == "online" and params.covariance_type in ("full", "zero_mean"):
+    if params.learning_method == "online" and getattr(params, "covariance_type", None) in ("full", "zero_mean"):
         per_component = max(per_component, n_features)
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size

@@ -63,17 +63,16 @@ class FittedMixture:
             self._tables[key] = gaussians.table(log_weights, dtype)
         return self._tables[key]
 
-    def each_tile(self, kind, X, workers, function):
+    def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
-        rows = blocks.Rows(X, shift=self.model.shift)
-        table = self.table(kind, X.dtype)
+        table = self.table(kind, rows.dtype)
         n_components = self.model.n_components
         tile = blocks.tile_size(n_components)
 
         def share(start, stop):
-            scratch = np.empty((tile, n_components), dtype=X.dtype)
+            scratch = np.empty((tile, n_components), dtype=rows.dtype)
             for a, b in blocks.spans(stop - start, tile):
                 part = slice(start + a, start + b)
                 function(part.start, part.stop, table.weights(rows.read(part), scratch[: b - a]))
 
-        workers.map(share, blocks.shares(len(X), tile, workers.n_jobs))
+        workers.map(share, blocks.shares(len(rows), tile, workers.n_jobs))

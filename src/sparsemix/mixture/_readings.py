@@ -15,8 +15,12 @@ from sparsemix._estimator.checks import check_explained, check_rows, check_weigh
 from sparsemix.mixture._model import VariationalMixture
 
 
-class MixtureReadings(DensityMixin):
-    """Methods and attributes that follow from ``_fitted``, a FittedMixture; the class that inherits them makes it."""
+class RowReadings(DensityMixin):
+    """What any fitted mixture tells of rows; ``_fitted`` is its FittedMixture.
+
+    A class that inherits these makes ``_fitted``, and may read rows in its own way: ``_checked(X)`` checks them, and
+    ``_exact_rows(X)`` has them as predictions read them, ``_rows(X)`` as training does.
+    """
 
     def predict(self, X):
         """Component of largest responsibility for each row, over all K; the lower one of two equals.
@@ -30,15 +34,15 @@ class MixtureReadings(DensityMixin):
         -------
         labels : ndarray of shape (n_samples,), int64
         """
-        X, workers = self._ready(X)
-        labels = np.empty(len(X), dtype=np.int64)
+        rows, workers = self._ready(X)
+        labels = np.empty(len(rows), dtype=np.int64)
 
         def best(start, stop, weights):
             labels[start:stop] = weights.argmax(axis=1)
             check_explained(weights.max(axis=1), start)
 
         with workers:
-            self._fitted.each_tile("responsibility", X, workers, best)
+            self._fitted.each_tile("responsibility", rows, workers, best)
         return labels
 
     def predict_proba(self, X):
@@ -54,8 +58,8 @@ class MixtureReadings(DensityMixin):
         resp : ndarray of shape (n_samples, n_components)
             In the dtype of ``X``; each row sums to one.
         """
-        X, workers = self._ready(X)
-        resp = np.empty((len(X), self._fitted.model.n_components), dtype=X.dtype)
+        rows, workers = self._ready(X)
+        resp = np.empty((len(rows), self._fitted.model.n_components), dtype=rows.dtype)
 
         def softmax(start, stop, weights):
             largest = weights.max(axis=1, keepdims=True)
@@ -65,7 +69,7 @@ class MixtureReadings(DensityMixin):
             resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
 
         with workers:
-            self._fitted.each_tile("responsibility", X, workers, softmax)
+            self._fitted.each_tile("responsibility", rows, workers, softmax)
         return resp
 
     def predict_sparse_proba(self, X):
@@ -82,12 +86,13 @@ class MixtureReadings(DensityMixin):
             ``n_nonzero`` entries in each row, which sum to one.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = self._checked(X)
         model = copy(self._fitted.model)
         model.search = None  # exact
+        rows = self._rows(X)
         with Workers(self.n_jobs) as workers:
-            resp, _ = respond(model, self._rows(X), slice(0, len(X)), workers)
-        return resp.to_csr(model.n_components).astype(X.dtype, copy=False)
+            resp, _ = respond(model, rows, slice(0, len(rows)), workers)
+        return resp.to_csr(model.n_components).astype(self._exact_rows(X).dtype, copy=False)
 
     def score_samples(self, X):
         """Log density of each row under the mixture of the point estimates, over all K.
@@ -107,14 +112,14 @@ class MixtureReadings(DensityMixin):
         Hughes and Sudderth 2016, Section 4: weights and means are posterior means, covariances the posterior means
         B / (nu - n_features - 1); in EM they are the estimates.
         """
-        X, workers = self._ready(X)
-        out = np.empty(len(X))
+        rows, workers = self._ready(X)
+        out = np.empty(len(rows))
 
         def log_density(start, stop, weights):
             out[start:stop] = logsumexp(weights, axis=1)
 
         with workers:
-            self._fitted.each_tile("density", X, workers, log_density)
+            self._fitted.each_tile("density", rows, workers, log_density)
         return out
 
     def score(self, X, y=None, sample_weight=None):  # noqa: ARG002
@@ -135,6 +140,41 @@ class MixtureReadings(DensityMixin):
         """
         log_density = self.score_samples(X)
         return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
+
+    @property
+    def weights_(self):
+        """Mixture weights of shape (n_components,); posterior means in VB."""
+        return self._attribute("weights_").weights
+
+    def __sklearn_is_fitted__(self):
+        """Whether there is a fitted mixture."""
+        return hasattr(self, "_fitted")
+
+    def _attribute(self, name):
+        """The fitted mixture, or what Python says of an attribute that is not there."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
+        return self._fitted
+
+    def _ready(self, X):
+        check_is_fitted(self)
+        return self._exact_rows(self._checked(X)), Workers(self.n_jobs)
+
+    def _checked(self, X):
+        return check_rows(self, X, reset=False)
+
+    def _exact_rows(self, X):
+        """Rows in their own dtype."""
+        return Rows(X, shift=self._fitted.model.shift)
+
+    def _rows(self, X, sample_weight=None, model=None):
+        """Rows as a model reads them, by default the fitted one."""
+        model = self._fitted.model if model is None else model
+        return Rows(X, sample_weight, model.shift, model.dtype)
+
+
+class MixtureReadings(RowReadings):
+    """What a fitted mixture of Gaussians tells besides."""
 
     def sample(self, n_samples=1):
         """Draw rows from the mixture.
@@ -193,11 +233,6 @@ class MixtureReadings(DensityMixin):
         return -2.0 * self.score(X) * len(X) + np.log(len(X)) * self._n_parameters()
 
     # -- fitted attributes that follow from the statistics
-
-    @property
-    def weights_(self):
-        """Mixture weights of shape (n_components,); posterior means in VB."""
-        return self._attribute("weights_").weights
 
     @property
     def means_(self):
@@ -278,17 +313,11 @@ class MixtureReadings(DensityMixin):
         """nu of each component (VB), (n_components,); one number when tied."""
         return self._posterior("degrees_of_freedom_").dof
 
-    def __sklearn_is_fitted__(self):
-        """Whether there is a fitted mixture."""
-        return hasattr(self, "_fitted")
-
     def _attribute(self, name, variational=False):
-        """The fitted mixture, or what Python says of an attribute that is not there."""
-        if not hasattr(self, "_fitted"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
-        if variational and not isinstance(self._fitted.model, VariationalMixture):
+        fitted = super()._attribute(name)
+        if variational and not isinstance(fitted.model, VariationalMixture):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
-        return self._fitted
+        return fitted
 
     def _prior(self, name, has_means=True):
         model = self._attribute(name, variational=True).model
@@ -299,15 +328,6 @@ class MixtureReadings(DensityMixin):
     def _posterior(self, name):
         fitted = self._attribute(name, variational=True)
         return fitted.model.posterior(fitted.stats)
-
-    def _ready(self, X):
-        check_is_fitted(self)
-        return check_rows(self, X, reset=False), Workers(self.n_jobs)
-
-    def _rows(self, X, sample_weight=None, model=None):
-        """Rows as a model reads them, by default the fitted one."""
-        model = self._fitted.model if model is None else model
-        return Rows(X, sample_weight, model.shift, model.dtype)
 
     def _square_root(self, k):
         """A matrix whose product with its transpose is the covariance of component k."""

@@ -1,0 +1,105 @@
+"""Multinomial distributions over words with a symmetric Dirichlet prior; the multinomial coefficient is left out.
+
+[HS16] Appendix B.2. In EM word proportions are the mode of the posterior under Dirichlet(1 + prior): relative counts
+with ``prior`` added to each, since a word that a component has not seen would otherwise be impossible in it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from sparsemix._stats.linear._base import Linear, LinearFamily, csr
+
+# A document that stands for a cluster counts as if so many more words had been drawn from the corpus.
+SEED_TOKENS = 1.0
+# Sums below this are round-off of what was added and taken away.
+NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """Expected counts (K, V) and the prior of each. Most counts are zero, and all functions of them are one number."""
+
+    sums: np.ndarray
+    prior: float
+
+    @cached_property
+    def entries(self):
+        """Components, words and counts above zero."""
+        k, v = np.nonzero(self.sums > NOTHING)
+        return k, v, self.sums[k, v]
+
+    @cached_property
+    def totals(self):
+        """Sums of the Dirichlet parameters, (K,)."""
+        k, _, counts = self.entries
+        return self.prior * self.sums.shape[1] + np.bincount(k, weights=counts, minlength=len(self.sums))
+
+    def table(self, function):
+        """``function`` of each Dirichlet parameter less that of their sum, (K, V), words together in memory."""
+        k, v, counts = self.entries
+        totals = function(self.totals)
+        out = np.empty(self.sums.shape[::-1])
+        out[...] = function(self.prior) - totals
+        out[v, k] = function(self.prior + counts) - totals[k]
+        return out.T
+
+    @property
+    def means(self):
+        """Word proportions (K, V)."""
+        return np.exp(self.table(np.log))
+
+    def permuted(self, order):  # noqa: ARG002
+        """The next step makes them anew."""
+        return self
+
+
+class Multinomial(LinearFamily):
+    """Words V with a prior of ``prior`` each; ``corpus`` (V,) are proportions that smooth documents as seeds."""
+
+    def __init__(self, n_features, prior, corpus=None):
+        super().__init__(n_features)
+        self.prior = prior
+        self.corpus = corpus
+
+    def fit(self, stats, variational, previous=None):  # noqa: ARG002
+        """Prior + statistics."""
+        return WordCounts(stats["first"], self.prior)
+
+    def objective(self, parameters, stats, variational):
+        """See LinearFamily; in EM with the logarithm of the prior, up to its constant."""
+        n, v = parameters.sums.shape
+        k, _, counts = parameters.entries
+        n_zeros = n * v - len(counts)
+        if not variational:
+            post = self.prior + counts
+            seen = post @ (np.log(post) - np.log(parameters.totals)[k])
+            rest = n_zeros * np.log(self.prior) - (v - np.bincount(k, minlength=n)) @ np.log(parameters.totals)
+            return float(seen + self.prior * rest)
+        prior = gammaln(v * self.prior) - v * gammaln(self.prior)
+        post = gammaln(self.prior + counts).sum() + n_zeros * gammaln(self.prior) - gammaln(parameters.totals).sum()
+        return float(stats.n_components * prior + post)
+
+    def expected(self, parameters, variational):
+        """E[log phi_kv]."""
+        return Linear(parameters.table(digamma if variational else np.log), np.zeros(len(parameters.sums)))
+
+    def plug_in(self, parameters):
+        """Logarithms of the posterior means."""
+        return self.expected(parameters, variational=False)
+
+    def seed_weights(self, x, i):
+        """Log likelihoods under the document's smoothed proportions."""
+        rows = csr(x, self.n_features)
+        smoothed = rows[[i]].toarray()[0] + SEED_TOKENS * self.corpus
+        return rows @ np.log(smoothed / smoothed.sum())
+
+    def own_weights(self, x):
+        """Log likelihood of a document under itself, smoothed likewise."""
+        rows = csr(x, self.n_features)
+        lengths = rows.sum(axis=1)
+        owner = np.repeat(np.arange(len(x)), np.diff(x.indptr))
+        smoothed = (x.counts + SEED_TOKENS * self.corpus[x.indices]) / (lengths[owner] + SEED_TOKENS)
+        return np.bincount(owner, weights=x.counts * np.log(smoothed), minlength=len(x))

@@ -1,0 +1,187 @@
+"""von Mises-Fisher distributions on the unit sphere: q(mean direction) is of the same kind, concentrations are points.
+
+f(x | mu, kappa) = C(kappa) exp(kappa mu . x), C(kappa) = kappa^v / ((2 pi)^(v + 1) I_v(kappa)), v = D / 2 - 1
+(Banerjee et al. 2005, Section 2). With a uniform prior of mu the posterior is q(mu_k) = vMF(S_k / |S_k|, kappa |S_k|),
+and the evidence of a component is C(kappa)^N_k C(0) / C(kappa |S_k|).
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sparsemix._kernels.gaussians import _quadratic
+from sparsemix._stats.bessel import log_bessel
+from sparsemix._stats.families import Gaussians, serial
+from sparsemix._stats.families._tables import KernelTable
+from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr
+
+# Counts below this are those of an empty component.
+EMPTY = 1e-10
+# No concentration is larger: single precision tells cosines apart by 1e-7.
+MOST = 1e6
+# Steps towards a concentration; both iterations gain a digit or more each.
+NEWTON_STEPS, EM_STEPS = 60, 200
+# Relative steps that end the second: the objective is flat there, so that its own error is the square of this.
+CLOSE = 1e-7
+
+
+def log_constant(n_features, kappa):
+    """log C(kappa), and the mean resultant length A(kappa) = -d log C / d kappa = E[mu . x]."""
+    order = 0.5 * n_features - 1.0
+    g, mean_length = log_bessel(order, kappa)
+    return -g - (order + 1.0) * np.log(2.0 * np.pi), mean_length
+
+
+def concentration_of(n_features, mean_length):
+    """kappa with A(kappa) = ``mean_length``, elementwise, at most MOST; log C + kappa A is concave, so this is best."""
+    most = log_constant(n_features, MOST)[1]
+    r = np.clip(mean_length, 0.0, most)
+    kappa = np.minimum(r * (n_features - r**2) / np.maximum(1.0 - r**2, 1e-300), MOST)  # Banerjee et al. Eq. 4.4
+    low, high = np.zeros_like(kappa), np.full_like(kappa, MOST)
+    for _ in range(NEWTON_STEPS):
+        a = log_constant(n_features, kappa)[1]
+        low, high = np.where(a <= r, kappa, low), np.where(a >= r, kappa, high)
+        safe = np.maximum(kappa, 1e-12)
+        slope = np.where(kappa > 1e-6, 1.0 - a**2 - (n_features - 1) * a / safe, 1.0 / n_features)
+        step = kappa - (a - r) / np.maximum(slope, 1e-300)
+        new = np.where((step > low) & (step < high), step, 0.5 * (low + high))
+        if np.all(np.abs(new - kappa) <= 1e-13 * kappa):
+            break
+        kappa = new
+    return kappa
+
+
+@dataclass(frozen=True)
+class Cones:
+    """Log densities scale_k means_k . x + constants_k at unit vectors."""
+
+    means: np.ndarray  # (K, D), unit vectors
+    scale: np.ndarray  # (K,)
+    constants: np.ndarray  # (K,)
+
+    def table(self, log_weights, dtype, split=serial):  # noqa: ARG002
+        """Table of ``log_weights[k] + `` log densities."""
+        return ConeTable(self.means, self.scale, log_weights + self.constants, np.dtype(dtype))
+
+
+class ConeTable:
+    """Weights as spheres around the mean directions have them: mu . x = 1 - |x - mu|^2 / 2.
+
+    Cosines near one lose no digits this way, a row's weights do not depend on the rows beside it, and pairs are weighed
+    as those of Gaussians. Sparse rows take products with scale * mean, (D, K), which is made when the first come.
+    """
+
+    def __init__(self, means, scale, constants, dtype):
+        self.dtype = dtype
+        self.kernel = KernelTable(_quadratic.SPHERICAL, np.sqrt(scale), means, constants + scale, dtype)
+        self.means, self.scale, self.constants = means, scale, constants
+
+    def rows(self, x):
+        """Rows as the kernel's table knows them."""
+        return x
+
+    @cached_property
+    def linear(self):
+        """The table that sparse rows read."""
+        return LinearTable(self.scale[:, None] * self.means, self.constants, self.dtype)
+
+    def weights(self, x, out):
+        """Log densities of rows, dense or in compressed rows, in ``out`` (n, K)."""
+        return (self.kernel if isinstance(x, np.ndarray) else self.linear).weights(x, out)
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Mean directions (K, D), concentrations (K,), and those of the posteriors of the directions, (K,) or None."""
+
+    means: np.ndarray
+    kappa: np.ndarray
+    certainty: np.ndarray | None
+
+    def permuted(self, order):
+        """In another order."""
+        certainty = None if self.certainty is None else self.certainty[order]
+        return replace(self, means=self.means[order], kappa=self.kappa[order], certainty=certainty)
+
+
+class VonMisesFisher(LinearFamily):
+    """Parameters: mean directions with their posteriors, and one concentration or one each.
+
+    Own concentrations have a prior that counts as ``weight`` rows of mean resultant length ``mean_length``, in EM too:
+    a component of one row, or of equal rows, has no largest concentration.
+    """
+
+    def __init__(self, n_features, shared=True, weight=0.0, mean_length=0.0):
+        super().__init__(n_features)
+        self.shared = shared
+        self.weight = weight
+        self.mean_length = mean_length
+
+    def fit(self, stats, variational, previous=None):
+        """Mean directions in closed form, concentrations by one equation each."""
+        count, first = np.maximum(stats["count"], 0.0), stats["first"]
+        length = np.minimum(np.linalg.norm(first, axis=1), count)
+        live = (count > EMPTY) & (length > EMPTY)
+        means = np.zeros_like(first)
+        means[live] = first[live] / np.linalg.norm(first[live], axis=1, keepdims=True)
+        kappa = self._concentrations(count, length, variational)
+        if not live.all():
+            means[~live] = np.eye(1, self.n_features) if previous is None else previous.means[~live]
+        return Directions(means, kappa, kappa * np.where(live, length, 0.0) if variational else None)
+
+    def _concentrations(self, count, length, variational):
+        """Zeros of the objective's slope, by EM over the mean directions where these are uncertain (VB)."""
+        n, pull = (count.sum(), 0.0) if self.shared else (count + self.weight, self.weight * self.mean_length)
+
+        def from_certainties(certain):
+            total = (length * certain).sum() if self.shared else length * certain + pull
+            return concentration_of(self.n_features, np.asarray(total / n))
+
+        kappa = from_certainties(np.ones_like(length))
+        for _ in range(EM_STEPS if variational else 0):
+            new = from_certainties(log_constant(self.n_features, kappa * length)[1])
+            done = np.all(np.abs(new - kappa) <= CLOSE * kappa)
+            kappa = new
+            if done:
+                break
+        return np.broadcast_to(kappa, count.shape).copy()
+
+    def objective(self, parameters, stats, variational):
+        """See LinearFamily; own concentrations with the logarithm of their prior."""
+        kappa, count = parameters.kappa, np.maximum(stats["count"], 0.0)
+        log_c = log_constant(self.n_features, kappa)[0]
+        out = (count * log_c).sum()
+        if not self.shared:
+            out += (self.weight * (log_c + kappa * self.mean_length)).sum()
+        if variational:
+            uniform = log_constant(self.n_features, 0.0)[0]
+            return float(out + (uniform - log_constant(self.n_features, parameters.certainty)[0]).sum())
+        return float(out + (kappa * (parameters.means * stats["first"]).sum(axis=1)).sum())
+
+    def expected(self, parameters, variational):
+        """E[log f] = log C(kappa) + kappa E[mu] . x, E[mu] = A(kappa |S|) S / |S|."""
+        scale = parameters.kappa
+        if variational:
+            scale = scale * log_constant(self.n_features, parameters.certainty)[1]
+        return Cones(parameters.means, scale, log_constant(self.n_features, parameters.kappa)[0])
+
+    def moments(self, parameters):
+        """Rows of each component have the mean A(kappa) mu and the length one: Gaussians with these moments."""
+        length = log_constant(self.n_features, parameters.kappa)[1]
+        return Gaussians("spherical", length[:, None] * parameters.means, (1.0 - length**2) / self.n_features)
+
+    def plug_in(self, parameters):
+        """See LinearFamily."""
+        return self.expected(parameters, variational=False)
+
+    def seed_weights(self, x, i):
+        """Cosines."""
+        if isinstance(x, np.ndarray):
+            return x @ x[i]
+        rows = csr(x, self.n_features)
+        return rows @ rows[[i]].toarray()[0]
+
+    def own_weights(self, x):
+        """The cosine of a row with itself."""
+        return np.ones(len(x))

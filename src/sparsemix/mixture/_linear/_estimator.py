@@ -1,0 +1,242 @@
+"""What the estimators of linear likelihoods share: fits, streams, what they tell of rows."""
+
+import numbers
+from copy import copy
+
+import numpy as np
+
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._estimator.additive import AdditiveEstimator, Beginning
+from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
+from sparsemix.mixture._assemble import kept_entries, make_schedule, make_search
+from sparsemix.mixture._candidates import CandidateLists
+from sparsemix.mixture._linear._fitted import FittedLinear
+from sparsemix.mixture._linear._model import LinearMixture
+from sparsemix.mixture._linear._rows import weighted
+from sparsemix.mixture._linear._start import SEEDINGS, start
+from sparsemix.mixture._readings import RowReadings
+
+CONSTRAINTS = {
+    "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+    "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "inference": [StrOptions({"vb", "em"})],
+    "learning_method": [StrOptions({"batch", "memoized", "online"})],
+    "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "init_params": [StrOptions(set(SEEDINGS)), "array-like", "sparse matrix"],
+    "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+    "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
+    "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "warm_start": ["boolean"],
+    "n_jobs": [numbers.Integral, None],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+
+
+class LinearEstimator(RowReadings, AdditiveEstimator):
+    """Mixtures over a ``LinearFamily``. An estimator defines
+
+    - ``_make_family(rows)``: the likelihood, with whatever of its prior depends on the data;
+    - ``_make_rows(X, sample_weight)``: checked rows as the model reads them;
+    - ``_check(X, reset)``: X, checked; ``_refuse(X, kept)`` for what a weight of zero excuses.
+    """
+
+    _fitted_class = FittedLinear
+    # Of estimators that have no such parameters.
+    candidates_init, candidates, n_init_iter = None, "all", 0
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
+        """Learn the mixture from all rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; CSR is read as it is, and nothing is copied or cast as a whole.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a row of weight 2 counts as two rows.
+        checkpoint : path-like, default=None
+            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
+            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
+            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            For values that are not numbers or make no sense here, with the row; negative weights; fewer rows than
+            components. A model that was fitted before stays as it was.
+        """
+        return self._fit(X, sample_weight, checkpoint)
+
+    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn the mixture and return the component of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in learning.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+            As ``fit(X).predict(X)``.
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn from one more block of a stream.
+
+        With ``total_samples=None`` every row counts the same whenever it came: the statistics are the sum over
+        all blocks. With ``total_samples`` given the blocks are minibatches of a data set of that size, and step t
+        moves the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets,
+        and only this makes sense when rows come again.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The block. The first one starts the mixture: at least ``n_components`` rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            As ``fit``; a failed call leaves the model as it was.
+        """
+        return self._partial_fit(X, sample_weight)
+
+    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
+        """Expected sufficient statistics of rows under the fitted model; nothing is changed.
+
+        Statistics of several blocks may be added, in any order and on any machine, and given to
+        ``update_from_stats``: ``partial_fit`` is one of each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        first_row : int, default=None
+            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
+            means 0.
+        memory : object, default=None
+            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
+
+        Returns
+        -------
+        stats : SufficientStatistics
+            Sums by component: ``stats["count"]`` (K,), and ``stats["first"]`` (K, n_features) of the rows.
+        """
+        return self._expected_stats(X, sample_weight, first_row, memory)
+
+    @property
+    def weight_concentration_prior_(self):
+        """Concentration of the Dirichlet prior of the weights (VB), as given or by default."""
+        fitted = self._attribute("weight_concentration_prior_")
+        if not fitted.model.variational:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'weight_concentration_prior_' after inference='em'"
+            )
+        return fitted.model.weights.concentration
+
+    # -- inside a fit or a stream
+
+    def _read(self, X, sample_weight, reset, may_be_empty=False):  # noqa: ARG002
+        X = self._check(X, reset)
+        rows = weighted(X, sample_weight, self._make_rows)
+        self._refuse(rows.X, rows.kept)
+        return X, rows
+
+    def _begin_fit(self, rows, rng, workers, warm):
+        self._check_enough(rows, "give more rows or lower n_components")
+        model, stats = self._resumed(rows) if warm else self._started(rows, rng, workers)
+        schedule = make_schedule(self, rows, rng)
+        if not rows.sparse:
+            model.search = make_search(self, rng, schedule.step_rows)
+            rows.memory = None if model.search is None else CandidateLists(len(rows), model.search.size)
+        return Beginning(rows, model, stats, schedule)
+
+    def _begin_stream(self, rows, rng, workers):
+        self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
+        model, stats = self._started(rows, rng, workers)
+        if not rows.sparse:
+            model.search = make_search(self, rng, len(rows), stored=False)
+        return Beginning(rows, model, stats)
+
+    def _started(self, rows, rng, workers):
+        k, variational = self.n_components, self.inference == "vb"
+        concentration = 1.0 / k if self.weight_concentration_prior is None else self.weight_concentration_prior
+        weights = DirichletWeights(concentration) if variational else MaximumLikelihoodWeights()
+        model = LinearMixture(self._make_family(rows), weights, k, kept_entries(self), rows.dtype, variational)
+        return model, start(self, model, rows, rng, workers)
+
+    def _resumed(self, rows):
+        model = copy(self._fitted.model)
+        model.search = None
+        if (model.n_components, model.variational) != (self.n_components, self.inference == "vb"):
+            raise ValueError(
+                f"warm_start goes on with n_components={model.n_components}, as fitted; keep n_components and "
+                "inference, or set warm_start=False"
+            )
+        model.n_nonzero, model.dtype = kept_entries(self), np.dtype(rows.dtype)
+        stats = self._fitted.stats.copy()
+        stats.scale(rows.mass / float(stats["mass"]))
+        return model, stats
+
+    def _check_enough(self, rows, remedy):
+        if not rows.informative:
+            raise ValueError("no document of X has a token of positive weight; give at least one")
+        if len(rows) < self.n_components:
+            raise ValueError(
+                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
+                + remedy
+            )
+
+    def _checked(self, X):
+        X = self._check(X, reset=False)
+        self._refuse(X, None)
+        return X
+
+    def _exact_rows(self, X):
+        return self._make_rows(X, None)
+
+    def _rows(self, X, sample_weight=None, model=None):
+        rows = self._make_rows(X, sample_weight)
+        rows.dtype = (self._fitted.model if model is None else model).dtype
+        return rows
+
+    def _attributes(self, monitor):
+        attributes = super()._attributes(monitor)
+        if self.candidates == "auto":
+            attributes["_fitted"].model.search = None  # rows of a stream have no lists
+        return attributes
+
+    def _view(self, model, rows, n_seen):  # noqa: ARG002
+        rows.dtype = model.dtype
+        return model, rows
+
+    def _row_memory(self, model, n_rows, first_row):
+        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)

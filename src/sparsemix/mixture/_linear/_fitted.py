@@ -1,0 +1,31 @@
+"""A fitted mixture of a linear likelihood."""
+
+from functools import cached_property
+
+import numpy as np
+
+from sparsemix.mixture._fitted import FittedMixture
+
+
+class FittedLinear(FittedMixture):
+    """As of Gaussians, with other parameters."""
+
+    @cached_property
+    def parameters(self):
+        """Those that the last step gave."""
+        return self.model.fitted(self.stats)
+
+    def table(self, kind, dtype):
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows to come."""
+        key = kind, np.dtype(dtype)
+        if key not in self._tables:
+            model = self.model
+            if kind == "responsibility":
+                log_weights = model.weights.expected_log(self.stats["count"])
+                linear = model.family.expected(self.parameters, model.variational)
+            else:
+                with np.errstate(divide="ignore"):
+                    log_weights = np.log(self.weights)
+                linear = model.family.plug_in(self.parameters)
+            self._tables[key] = linear.table(log_weights, dtype)
+        return self._tables[key]

@@ -1,0 +1,87 @@
+"""Rows of linear likelihoods: directions, dense or sparse, and documents; checks that name the first bad row."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from sparsemix._engine.blocks import Rows, spans
+from sparsemix._engine.documents import DocumentBlock, Documents
+from sparsemix._estimator.checks import bad_row, check_rows, check_structure, check_weights
+
+
+class UnitRows(Rows):
+    """Dense rows, each scaled to length one as it is read."""
+
+    sparse = False
+
+    def load(self, selection, start, stop, buffer):
+        """See Rows."""
+        out = super().load(selection, start, stop, buffer)
+        out /= np.abs(out).max(axis=1, keepdims=True)  # squares of very large and very small numbers
+        out /= np.sqrt(np.einsum("nd,nd->n", out, out))[:, None]
+        return out
+
+    def _is_view(self, selection):  # noqa: ARG002
+        return False
+
+
+class SparseDocuments(Documents):
+    """Documents of which a mixture knows that they are sparse."""
+
+    sparse = True
+
+
+class UnitDocuments(SparseDocuments):
+    """Sparse rows, each scaled to length one as it is read; none is made dense."""
+
+    def buffer(self, selection):
+        """See Documents."""
+        block = super().buffer(selection)
+        lengths = np.diff(block.indptr)
+        values = block.counts / np.repeat(np.maximum.reduceat(np.abs(block.counts), block.indptr[:-1]), lengths)
+        norms = np.sqrt(np.add.reduceat(values**2, block.indptr[:-1]))
+        return DocumentBlock(block.indptr, block.indices, values / np.repeat(norms, lengths))
+
+
+def check_directions(estimator, X, reset):
+    """Rows that have a direction, dense or CSR of float32 or float64."""
+    if sparse.issparse(X):
+        check_structure(X)
+        X = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse="csr", accept_large_sparse=True,
+            ensure_all_finite=False,
+        )  # fmt: skip
+        if not np.isfinite(X.data).all():
+            row = bad_row(abs(X))
+            raise ValueError(f"Input X contains NaN or infinity in row {row}; remove or mend that row")
+        return sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    return check_rows(estimator, X, reset)
+
+
+def check_zeros(X, kept, name):
+    """Refuse a row of zeros, which has no direction; X are the rows ``kept`` of those given (None: all)."""
+    for start, stop in spans(X.shape[0], 1 << 14):
+        largest = abs(X[start:stop]).max(axis=1)
+        zero = np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel() == 0.0
+        if zero.any():
+            row = start + np.flatnonzero(zero)[0]
+            row = row if kept is None else np.flatnonzero(kept)[row]
+            raise ValueError(
+                f"row {row} of X is zero and has no direction, which {name} needs; remove "
+                "such rows, or give them sample_weight 0"
+            )
+
+
+def weighted(X, sample_weight, make):
+    """Rows of positive weight, as ``make(X, sample_weight)`` has them; ``kept`` says which of the given ones."""
+    sample_weight = check_weights(sample_weight, X.shape[0])
+    if sample_weight is not None and (sample_weight == 1.0).all():
+        sample_weight = None
+    if sample_weight is None or sample_weight.all():
+        rows = make(X, sample_weight)
+        rows.kept = None
+        return rows
+    kept = sample_weight > 0
+    rows = make(X[kept], sample_weight[kept])
+    rows.kept = kept
+    return rows

@@ -1,0 +1,76 @@
+"""Where a mixture of linear likelihoods starts: rows that are far apart in its own divergence."""
+
+from copy import copy
+
+import numpy as np
+
+from sparsemix._engine import initialize
+from sparsemix._engine.loop import collect, collect_given
+from sparsemix._engine.schedules import Stochastic
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix._stats.weights import MaximumLikelihoodWeights
+from sparsemix.mixture._assemble import check_responsibilities
+from sparsemix.mixture._start import subset
+
+SEEDINGS = "k-means++", "random_from_data", "random"
+# Seeds are chosen from so many rows a component, and from so many at least.
+ROWS_PER_COMPONENT, LEAST_ROWS = 4, 2_000
+# Up to so many pairs of a row and a seed each seed is the best of several that are drawn.
+GREEDY_PAIRS = 1_000_000
+# Steps before learning, where there are any, see so many rows at least.
+FIRST_ROWS_PER_COMPONENT, FIRST_ROWS = 50, 20_000
+FIRST_STEPS, DECAY, OFFSET = 10, 0.6, 10.0
+
+
+def start(params, model, rows, rng, workers):
+    """Statistics of mass N."""
+    n, k = len(rows), params.n_components
+    if not isinstance(params.init_params, str):
+        n_given = n if rows.kept is None else len(rows.kept)
+        resp = SparseResponsibilities.from_matrix(check_responsibilities(params.init_params, n_given, k, rows.kept))
+        return collect_given(model, rows, slice(0, n), resp, workers)
+    size = max(LEAST_ROWS, ROWS_PER_COMPONENT * k) if params.init_size is None else max(params.init_size, k)
+    selection = subset(rows, size, rng)
+    labels = seeded(params.init_params, model.family, rows, selection, k, rng)
+    stats = collect_given(model, rows, selection, SparseResponsibilities.from_labels(labels), workers)
+    stats["count"] += 1.0  # as for Gaussians: one row more in each cluster keeps those that are empty alive
+    stats["first"] += stats["first"].sum(axis=0) / float(stats["mass"])
+    stats["mass"] += k
+    stats.scale(rows.mass / float(stats["mass"]))
+    if params.n_init_iter:
+        n_rows = min(n, max(size, FIRST_ROWS, FIRST_ROWS_PER_COMPONENT * k))
+        stats = smoothed(model, rows, rng.permutation(n)[:n_rows], stats, params.n_init_iter, rng, workers)
+    return stats
+
+
+def smoothed(model, rows, numbers, stats, n_laps, rng, workers):
+    """Statistics after online steps of EM over some rows, in which clusters form before they compete.
+
+    Where few words meet many clusters exp E[log phi] lets the cluster that is ahead by chance take all; means do not.
+    """
+    learner = copy(model)
+    learner.variational, learner.weights = False, MaximumLikelihoodWeights()
+    step_rows = max(1, -(-len(numbers) // FIRST_STEPS))
+    steps = Stochastic(len(numbers), step_rows, rng, DECAY, OFFSET, rows.mass)
+    for _ in range(n_laps):
+        for selection in steps.batches():
+            learner.global_step(stats, workers.split)
+            stats = steps.absorb(stats, collect(learner, rows, np.sort(numbers[selection]), workers))
+    return stats
+
+
+def seeded(method, family, rows, selection, n_components, rng):
+    """Labels of the chosen rows: k-means++ in the family's divergence, which is what a row loses in a seed's place."""
+    x, weight = rows.read(selection), rows.weight(selection)
+    n = len(x)
+    if method == "random":
+        return initialize.random_labels(n, n_components, rng)
+    own = family.own_weights(x)
+
+    def from_row(i):
+        return np.maximum(own - family.seed_weights(x, i), 0.0)
+
+    if method == "random_from_data":
+        return initialize.random_centres(from_row, n, n_components, rng, weight)
+    trials = 2 + int(np.log(n_components)) if n * n_components <= GREEDY_PAIRS else 1
+    return initialize.plus_plus(from_row, n, n_components, rng, weight, trials)

@@ -1,0 +1,225 @@
+"""SparseVonMisesFisherMixture: clusters of directions."""
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._compat import Interval, StrOptions
+from sparsemix._stats.linear import VonMisesFisher
+from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
+
+# Own concentrations have a prior that counts as one row whose mean resultant length is that of all rows.
+PRIOR_ROWS = 1.0
+
+
+# The docstring is half of this file: it is the manual of the class.
+class SparseVonMisesFisherMixture(LinearEstimator):
+    """Mixture of von Mises-Fisher distributions on the unit sphere: clusters of directions, dense or sparse.
+
+    Use it for embeddings and for TF-IDF, wherever cosines say how alike rows are: it is spherical k-means with
+    probabilities, densities and outliers. Rows are scaled to unit length as they are read; sparse rows stay sparse.
+    Every row touches the statistics of only ``n_nonzero`` components.
+
+    Component k has the density C(kappa_k) exp(kappa_k mu_k . x) with respect to the surface of the sphere.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K.
+    n_nonzero : int or None, default=4
+        Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
+    concentration_type : {"shared", "own"}, default="shared"
+        One concentration for all components, or one each. Widths of their own let broad components grow at the
+        others' expense, which describes densities better and labels worse. They have a prior that counts as one row
+        with the mean resultant length of all rows.
+    inference : {"vb", "em"}, default="vb"
+        Variational Bayes: mean directions are uncertain, with a uniform prior, and concentrations are point estimates
+        that maximise the bound. Or maximum likelihood by expectation maximisation [1]_.
+    learning_method : {"memoized", "batch", "online"}, default="memoized"
+        How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
+        remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
+        size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+    candidates : {"auto", "all"} or int, default="auto"
+        Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
+        max(4, n_nonzero) in ``fit`` with 100 components and more, else all. Sparse rows look at all components.
+        Predictions and scores are exact always.
+    weight_concentration_prior : float, default=None
+        Dirichlet parameter of each component's weight (VB); None means 1 / K.
+    init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
+        Start of the fit: "k-means++", rows that are far apart in cosine; "random_from_data", rows drawn at random;
+        "random" labels. A matrix, dense or sparse, gives the responsibilities themselves.
+    init_size : int, default=None
+        Rows of the random subset that seeds are chosen from. None means 2,000 or, if that is more, 4 a component.
+    max_iter : int, default=100
+        Most passes over the data.
+    tol : float, default=1e-3
+        Convergence: a pass gains less than this per row, in nats.
+    batch_size : int, default=None
+        Rows of a batch. None means for "memoized" a tenth of the data, for "online" 10 a component; at least 1,000
+        and 10 a component.
+    total_samples : float, default=None
+        Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+    learning_decay : float, default=0.6
+        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
+    learning_offset : float, default=10.0
+        Offset of the online step size; larger makes early minibatches count less.
+    warm_start : bool, default=False
+        Start ``fit`` from the last fitted mixture.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        For seeds and batches.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixture weights.
+    means_ : ndarray of shape (n_components, n_features)
+        Mean directions, of unit length.
+    concentrations_ : ndarray of shape (n_components,)
+        Concentrations kappa, at most 1e6.
+    weight_concentration_prior_ : float
+        Prior of the weights, as given or by default (VB).
+    lower_bound_ : float
+        Evidence lower bound (VB) or expected log likelihood plus entropy (EM) of all rows, in nats. Not for "online".
+    lower_bounds_ : list of float
+        The bound after each pass, for "memoized" from the second one on.
+    converged_ : bool
+        Whether the last pass gained less than ``tol`` per row.
+    n_iter_ : int
+        Passes over the data.
+    history_ : list of dict
+        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+    n_samples_seen_ : int
+        Rows of positive weight seen by ``fit`` and since by ``partial_fit``; ``update_from_stats`` adds the mass.
+    n_steps_ : int
+        Calls of ``partial_fit`` since the start or the last ``fit``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features, when the rows came with names.
+
+    See Also
+    --------
+    SparseGaussianMixture : Clusters with a size; its "tied_spherical" covariance is the nearest relative.
+    SparseMultinomialMixture : Clusters of short documents from their word counts.
+
+    Notes
+    -----
+    Statistics take K D float64 numbers, tables as many in the dtype of the rows (sparse rows: twice that): K D has to
+    fit into memory, N D has not. Memoized learning keeps the statistics once more for each batch. Bessel functions of
+    any order and size come from uniform asymptotic expansions (DLMF 10.41), exact to about 13 digits.
+
+    References
+    ----------
+    .. [1] Banerjee, A., Dhillon, I. S., Ghosh, J. and Sra, S., "Clustering on the Unit Hypersphere using von
+       Mises-Fisher Distributions", JMLR 2005, Sections 2 to 4.
+    .. [2] Gopal, S. and Yang, Y., "Von Mises-Fisher Clustering Models", ICML 2014, Section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseVonMisesFisherMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 8)) + 6.0 * np.eye(8)[np.arange(300) % 3]
+    >>> mixture = SparseVonMisesFisherMixture(3, random_state=0).fit(X)
+    >>> np.bincount(mixture.predict(X)).tolist()
+    [100, 100, 100]
+    """
+
+    _parameter_constraints: dict = CONSTRAINTS | {
+        "concentration_type": [StrOptions({"shared", "own"})],
+        "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        n_nonzero=4,
+        concentration_type="shared",
+        inference="vb",
+        learning_method="memoized",
+        candidates="auto",
+        weight_concentration_prior=None,
+        init_params="k-means++",
+        init_size=None,
+        max_iter=100,
+        tol=1e-3,
+        batch_size=None,
+        total_samples=None,
+        learning_decay=0.6,
+        learning_offset=10.0,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.concentration_type = concentration_type
+        self.inference = inference
+        self.learning_method = learning_method
+        self.candidates = candidates
+        self.weight_concentration_prior = weight_concentration_prior
+        self.init_params = init_params
+        self.init_size = init_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        """Sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def means_(self):
+        """Mean directions of shape (n_components, n_features), of unit length."""
+        return self._attribute("means_").parameters.means
+
+    @property
+    def concentrations_(self):
+        """Concentrations of shape (n_components,)."""
+        return self._attribute("concentrations_").parameters.kappa
+
+    def _make_family(self, rows):
+        n_features = rows.X.shape[1]
+        if self.concentration_type == "shared":
+            return VonMisesFisher(n_features)
+        return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length(rows))
+
+    def _make_rows(self, X, sample_weight):
+        return UnitDocuments(X, sample_weight, X.dtype) if sparse.issparse(X) else UnitRows(X, sample_weight)
+
+    def _check(self, X, reset):
+        return check_directions(self, X, reset)
+
+    def _refuse(self, X, kept):
+        check_zeros(X, kept, type(self).__name__)
+
+
+def mean_length(rows, size=4096):
+    """Mean resultant length of all rows."""
+    total = np.zeros(rows.X.shape[1])
+    for first in range(0, len(rows), size):
+        part = slice(first, min(first + size, len(rows)))
+        x, weight = rows.read(part), rows.weight(part)
+        weight = np.ones(len(x)) if weight is None else weight
+        if isinstance(x, np.ndarray):
+            total += weight @ x
+        else:
+            total += np.bincount(x.indices, weights=x.counts * weight[x.documents()], minlength=len(total))
+    return float(min(np.linalg.norm(total) / rows.mass, 1.0))

@@ -1,0 +1,292 @@
+"""Mixtures of directions and of word counts: slow twins, closed forms, sums over all assignments, bounds."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import reference
+from scipy import sparse
+from scipy.special import digamma, gammaln, logsumexp
+from scipy.stats import vonmises_fisher
+from sklearn.metrics import adjusted_rand_score
+
+from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
+from sparsemix._stats.linear import Multinomial, VonMisesFisher
+from sparsemix._stats.linear.von_mises_fisher import log_constant
+from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
+from sparsemix.mixture._linear._model import LinearMixture
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+K, D = 4, 6
+METHODS = ["batch", "memoized"]
+
+
+def directions(n=200, d=D, seed=0):
+    """Four clusters of directions that overlap a little, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % K
+    x = rng.normal(size=(n, d)) + 4.0 * np.eye(d)[labels]
+    return x, labels
+
+
+def documents(n=200, v=30, seed=0):
+    """Four clusters of documents, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % K
+    proportions = rng.dirichlet(np.full(v, 0.1), K)
+    return np.array([rng.multinomial(8, proportions[k]) for k in labels]).astype(float), labels
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+class ExactMultinomialMixture(SparseMultinomialMixture):
+    """Tables in double precision."""
+
+    _table_dtype = np.float64
+
+
+def vmf(**params):
+    params = {"n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0, "random_state": 0} | params
+    return SparseVonMisesFisherMixture(K, **params)
+
+
+def words(**params):
+    params = {"n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0, "random_state": 0} | params
+    return ExactMultinomialMixture(K, **params)
+
+
+MAKERS = {"directions": (vmf, directions), "words": (words, documents)}
+both = pytest.mark.parametrize("kind", MAKERS)
+
+
+# -- slow twins
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("n_nonzero", [1, 2, K])
+def test_words_equal_a_twin_in_numpy(n_nonzero, inference):
+    x, _ = documents()
+    resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
+    params = {"n_nonzero": n_nonzero, "inference": inference, "word_prior": 0.3, "weight_concentration_prior": 0.7}
+    est = words(init_params=resp, max_iter=6, **params).fit(x)
+    weights = reference_weights(inference)
+    for _ in range(6):
+        counts, sums = resp.sum(axis=0), resp.T @ x
+        w = weights.expected_log(counts) + x @ word_table(sums, inference).T
+        resp = softmax_of_largest(w, n_nonzero)
+    np.testing.assert_allclose(est._fitted.stats["first"], resp.T @ x, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(est._fitted.stats["count"], resp.sum(axis=0), rtol=1e-9)
+
+
+def reference_weights(inference):
+    return DirichletWeights(0.7) if inference == "vb" else MaximumLikelihoodWeights()
+
+
+def word_table(sums, inference):
+    f = digamma if inference == "vb" else np.log
+    return f(0.3 + sums) - f((0.3 + sums).sum(axis=1, keepdims=True))
+
+
+def softmax_of_largest(w, n_nonzero):
+    out = np.zeros_like(w)
+    for n, row in enumerate(w):
+        best = np.argsort(-row, kind="stable")[:n_nonzero]
+        out[n, best] = np.exp(row[best] - logsumexp(row[best]))
+    return out
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_directions_equal_a_twin_in_numpy(shared):
+    """EM by Banerjee et al. 2005, Table 1, concentrations by bisection."""
+    x, _ = directions()
+    resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
+    kind = "shared" if shared else "own"
+    est = vmf(init_params=resp, max_iter=5, inference="em", concentration_type=kind, n_nonzero=None).fit(x)
+    x = unit(x)
+    prior = np.linalg.norm(x.mean(axis=0))
+    for _ in range(5):
+        counts, sums = resp.sum(axis=0), resp.T @ x
+        length = np.linalg.norm(sums, axis=1)
+        r = np.full(K, length.sum() / counts.sum()) if shared else (length + prior) / (counts + 1.0)
+        kappa = np.array([bisected(value) for value in r])
+        w = np.log(counts / counts.sum()) + log_constant(D, kappa)[0] + x @ (kappa * (sums / length[:, None]).T)
+        resp = np.exp(w - logsumexp(w, axis=1, keepdims=True))
+    np.testing.assert_allclose(est._fitted.stats["first"], resp.T @ x, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(est.predict_proba(x).sum(axis=0), est.predict_proba(5 * x).sum(axis=0), rtol=1e-9)
+
+
+def bisected(r):
+    low, high = 0.0, 1e5
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if log_constant(D, middle)[1] < r else (low, middle)
+    return low
+
+
+# -- closed forms and densities
+
+
+def test_one_component_has_the_direction_of_the_mean():
+    x, _ = directions()
+    for inference in ("vb", "em"):
+        est = SparseVonMisesFisherMixture(1, inference=inference).fit(x)
+        mean = unit(x).mean(axis=0)
+        np.testing.assert_allclose(est.means_[0], mean / np.linalg.norm(mean), rtol=1e-10)
+        if inference == "em":
+            np.testing.assert_allclose(log_constant(D, est.concentrations_)[1], np.linalg.norm(mean), rtol=1e-9)
+
+
+def test_density_is_that_of_scipy():
+    x, _ = directions()
+    est = vmf(concentration_type="own").fit(x)
+    parts = [
+        np.log(w) + vonmises_fisher(mu, kappa).logpdf(unit(x))
+        for w, mu, kappa in zip(est.weights_, est.means_, est.concentrations_, strict=True)
+    ]
+    np.testing.assert_allclose(est.score_samples(x), logsumexp(parts, axis=0), rtol=1e-9)
+
+
+def test_bound_of_one_component_of_words_is_the_evidence():
+    x, _ = documents(40)
+    est = ExactMultinomialMixture(1, word_prior=0.3, learning_method="batch").fit(x)
+    post, v = 0.3 + x.sum(axis=0), x.shape[1]
+    evidence = gammaln(v * 0.3) - v * gammaln(0.3) + gammaln(post).sum() - gammaln(post.sum())
+    assert est.lower_bound_ == pytest.approx(evidence, rel=1e-10)
+
+
+def family_of(kind, n_features):
+    return Multinomial(n_features, 0.4) if kind == "words" else VonMisesFisher(n_features)
+
+
+@both
+def test_bound_is_below_the_log_evidence(kind):
+    """The sum over all 2^6 assignments; concentrations are held at the value that the bound has chosen."""
+    rng = np.random.default_rng(3)
+    x = rng.poisson(1.0, (6, 5)).astype(float) if kind == "words" else unit(rng.normal(size=(6, 3)) + 1.0)
+    family = family_of(kind, x.shape[1])
+    model = LinearMixture(family, DirichletWeights(0.8), 2, 2, np.float64, variational=True)
+    for _ in range(10):
+        resp = reference.random_responsibilities(rng, 6, 2, 2)
+        stats = sums_of(family, resp, x)
+        model.global_step(stats)
+        bound = model.lower_bound(stats)
+        parameters = model.parameters
+
+        def evidence(labels, parameters=parameters):
+            hard = sums_of(family, np.eye(2)[list(labels)], x)
+            if kind == "words":
+                return family.objective(family.fit(hard, True), hard, True)
+            kappa = parameters.kappa[0]
+            length = np.linalg.norm(hard["first"], axis=1)
+            uniform = log_constant(3, 0.0)[0]
+            return 6 * log_constant(3, kappa)[0] + (uniform - log_constant(3, kappa * length)[0]).sum()
+
+        exact = logsumexp([
+            reference.log_dirichlet_multinomial(labels, 0.8, 2) + evidence(labels)
+            for labels in product(range(2), repeat=6)
+        ])  # fmt: skip
+        assert bound <= exact + 1e-10
+
+
+def sums_of(family, resp, x):
+    stats = family.empty_stats(resp.shape[1])
+    stats["count"], stats["first"], stats["mass"] = resp.sum(axis=0), resp.T @ x, np.array(float(len(x)))
+    stats["entropy"] = np.array(reference.entropy(resp))
+    return stats
+
+
+# -- bounds, rows in other forms
+
+
+@both
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("n_nonzero", [1, 2, K])
+@pytest.mark.parametrize("learning_method", METHODS)
+def test_bounds_never_fall(kind, learning_method, n_nonzero, inference, own):
+    make, rows = MAKERS[kind]
+    if own and kind == "words":
+        return
+    params = {"concentration_type": "own" if own else "shared"} if kind == "directions" else {}
+    resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), 200)
+    params |= {"n_nonzero": n_nonzero, "inference": inference, "learning_method": learning_method}
+    bounds = np.array(make(init_params=resp, batch_size=50, **params).fit(rows()[0]).lower_bounds_)
+    assert bounds[-1] >= bounds[0]
+    assert np.diff(bounds).min() >= -1e-9 * np.abs(bounds).max()
+
+
+@both
+@pytest.mark.parametrize("inference", ["vb", "em"])
+def test_sparse_rows_give_what_dense_ones_give(kind, inference):
+    make, rows = MAKERS[kind]
+    x, _ = rows()
+    x[np.abs(x) < 0.5] = 0.0
+    resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
+    params = {"inference": inference, "init_params": resp}
+    dense, thin = make(**params).fit(x), make(**params).fit(sparse.csr_array(x))
+    np.testing.assert_allclose(dense.score_samples(x), thin.score_samples(sparse.csr_array(x)), rtol=1e-9)
+    assert dense.lower_bound_ == pytest.approx(thin.lower_bound_, rel=1e-11)
+
+
+@both
+def test_weights_equal_repeated_rows(kind):
+    make, rows = MAKERS[kind]
+    x, _ = rows()
+    resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
+    weight = np.random.default_rng(2).integers(0, 4, len(x))
+    again = np.repeat(np.arange(len(x)), weight)
+    weighed = make(init_params=resp).fit(x, sample_weight=weight)
+    repeated = make(init_params=resp[again]).fit(x[again])
+    np.testing.assert_allclose(weighed.weights_, repeated.weights_, rtol=1e-9)
+    assert weighed.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-10)
+
+
+@both
+@pytest.mark.parametrize("learning_method", [*METHODS, "online"])
+def test_clusters_are_found(kind, learning_method):
+    make, rows = MAKERS[kind]
+    x, labels = rows()
+    est = make(learning_method=learning_method, max_iter=30).fit(x)
+    assert adjusted_rand_score(labels, est.predict(x)) > 0.8
+
+
+def test_candidates_find_what_all_components_find():
+    x, _ = directions(400)
+    params = {"learning_method": "memoized", "max_iter": 30}
+    exact, few = (vmf(candidates=c, **params).fit(x) for c in ("all", 3))
+    np.testing.assert_array_equal(exact.predict(x), few.predict(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_narrow_cones_keep_their_digits(dtype):
+    """Rows a thousandth apart: cosines in single precision would not tell them from each other."""
+    rng = np.random.default_rng(0)
+    centre = unit(rng.normal(size=(1, 256)))
+    labels = np.arange(300) % 3
+    means = unit(centre + 2e-3 * rng.normal(size=(3, 256)))
+    x = unit(means[labels] + 2e-4 * rng.normal(size=(300, 256))).astype(dtype)
+    est = SparseVonMisesFisherMixture(3, random_state=0, max_iter=20).fit(x)
+    assert len(set(zip(labels, est.predict(x), strict=True))) == 3
+    assert 1e4 < est.concentrations_[0] <= 1e6
+
+
+def test_rows_of_zeros_are_refused_with_their_number():
+    x, _ = directions()
+    x[7] = 0.0
+    for rows in (x, sparse.csr_array(x)):
+        with pytest.raises(ValueError, match=r"row 7 of X is zero and has no direction.*sample_weight 0"):
+            vmf().fit(rows)
+        weight = np.ones(len(x))
+        weight[7] = 0.0
+        vmf().fit(rows, sample_weight=weight)
+
+
+def test_number_that_is_none_is_named_in_sparse_rows():
+    x, _ = directions()
+    thin = sparse.csr_array(x)
+    thin.data[thin.indptr[41]] = np.nan
+    with pytest.raises(ValueError, match="NaN or infinity in row 41"):
+        vmf().fit(thin)
