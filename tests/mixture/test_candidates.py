@@ -11,12 +11,15 @@ from mixture_cases import assert_same_bits, fitted_arrays
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import blocks
 from sparsemix._engine.blocks import Rows
+from sparsemix._engine.loop import respond
+from sparsemix._engine.threads import Workers
 from sparsemix._estimator import checks
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
 from sparsemix.mixture import _assemble, _candidates, _model
 from sparsemix.mixture._candidates import CandidateLists, CandidateSearch, nearest
+from sparsemix.mixture._repairs import missed, repaired_lists
 
 # Most fits here make a fixed number of passes, so that two of them compare: none of them is meant to converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -549,6 +552,61 @@ def test_model_of_a_fit_holds_no_lists(monkeypatch):
     assert (made[0].visits == 10).all()
     shapes = [np.shape(value) for value in vars(est._fitted.model.search).values()]
     assert all(900 not in shape for shape in shapes)
+
+
+# -- repairs
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
+    X, labels = rows_and_labels("full", n=1800)
+    params = {"learning_method": learning_method, "batch_size": 500, "init_params": np.eye(K)[labels % K]}
+    params |= {"n_nonzero": 1, "candidates": 1, "candidates_init": "random", "max_iter": 12}
+    for name in ("NEIGHBOURS", "RANDOM", "FIRST", "AGAIN"):
+        monkeypatch.setattr(_candidates, name, 1)
+    est = mixture(**params).fit(X)
+    assert "repaired" in est.history_[3]
+    assert_never_falls(est.lower_bounds_)
+    monkeypatch.setattr(SparseGaussianMixture, "_repair", lambda *_: None)
+    assert est.lower_bound_ > mixture(**params).fit(X).lower_bound_
+
+
+def test_repair_sees_what_lists_miss():
+    X = rows_of("full")
+    est = mixture(max_iter=5)
+    begin = {}
+    original = type(est)._births
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(est), "_births", lambda self, begun: begin.update(begun=begun) or original(self, begun))
+        est.fit(X)
+    model, rows = begin["begun"].model, begin["begun"].rows
+    everything = np.arange(len(X))
+    with Workers(1) as workers:
+        intact = missed(model, rows, everything, workers)
+        assert -1e-12 < intact < 0.05  # round-off
+        assert not repaired_lists(1, model, rows, workers)
+        kept = rows.memory.lists.copy()
+        lists = SparseResponsibilities.empty(len(X), 2)
+        model.search.prepare(model.table)
+        model.search.local_step(rows.read(slice(0, len(X))), lists, everything, copy.deepcopy(rows.memory))
+        dense = copy.copy(model)
+        dense.search = None
+        exact = respond(dense, Rows(X, None, model.shift), slice(0, len(X)), workers)[0]
+        assert (exact.log_z >= lists.log_z - 1e-9).all()  # no look finds more than the one at all of them
+        np.testing.assert_array_equal(rows.memory.lists, kept)
+
+
+def test_stream_looks_at_more_components_where_few_miss_much(monkeypatch):
+    monkeypatch.setattr(_candidates, "AGAIN", 1)
+    monkeypatch.setattr(_candidates, "NEIGHBOURS", 1)
+    X = rows_of("full", n=1800)
+    params = {"n_components": K, "random_state": 0, "n_nonzero": 2}
+    few, dense = SparseGaussianMixture(candidates=2, **params), SparseGaussianMixture(candidates="all", **params)
+    for start in range(0, 1800, 600):
+        few.partial_fit(X[start : start + 600])
+        dense.partial_fit(X[start : start + 600])
+    assert few._fitted.model.search.share > _candidates.SHARE_ONCE
+    assert few.score(X) > dense.score(X) - 0.1
 
 
 # -- rows that find nothing

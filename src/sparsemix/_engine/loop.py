@@ -52,13 +52,14 @@ def collect_given(model, rows, selection, resp, workers):
     return stats
 
 
-def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None, births=None):
+def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None, births=None, repair=None):
     """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong.
 
     Steps change the statistics in place. An interrupt waits for the end of a step, and an error in one leaves the
     monitor with nothing. A monitor that has completed laps goes on with the next one. ``keep(stats)`` is called after
     every lap with what the next one begins with; samplers' tables are no part of that, kept or not. ``moves`` change
-    the statistics in a step; ``births`` do before some laps, and may take that back at their end.
+    the statistics in a step; ``births`` do before some laps, and may take that back at their end. ``repair`` may mend
+    what is remembered of rows, after laps 4, 8, 16 and so on and where the fit would end as converged.
     """
     if monitor.n_laps == 0:
         model.global_step(stats, workers.split)
@@ -84,6 +85,9 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
                 stats, undone = births.settle(model, stats, workers)
                 monitor.step(stats)
         ended = monitor.lap(lap, model, stats, undone)
+        due = monitor.converged or (lap >= 4 and lap & (lap - 1) == 0)
+        if repair is not None and due and lap < monitor.max_iter and repair(lap, model, rows, workers):
+            ended = monitor.go_on()
         if keep is not None:
             keep(stats)
         if ended:

@@ -122,10 +122,15 @@ class Monitor:
         self.stopped = self.observer is not None and bool(self.observer.end(self))
         return self.converged or self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
+    def go_on(self):
+        """The next lap will find what this one has missed; returns whether the fit ends all the same."""
+        self.history[-1]["repaired"], self.converged = True, False
+        return self.stopped or self.history[-1]["seconds"] >= self.max_seconds
+
     def _judge(self, size):
         """Whether the fit has converged, from the record alone."""
         bounds, last = self.lower_bounds, self.history[-1]
-        if self.n_laps < self.schedule.least_laps or "undone" in last:
+        if self.n_laps < self.schedule.least_laps or last.keys() & {"undone", "repaired"}:
             self.converged = False
         elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)

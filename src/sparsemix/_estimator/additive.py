@@ -115,13 +115,17 @@ class AdditiveEstimator(SparsemixEstimator):
         keep = progress.keeper(
             monitor, begin, (lambda: begin.rows.memory) if source is None else source.memory, observer
         )
+        births, repair = (self._births(begin), self._repair(begin)) if source is None else (None, None)
         monitor.stats = run(
             begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves,
-            collect if source is None else source.collect, keep, self._births(begin) if source is None else None,
+            collect if source is None else source.collect, keep, births, repair,
         )  # fmt: skip
 
     def _births(self, begin):
         """What may change statistics between laps; none for most."""
+
+    def _repair(self, begin):
+        """What may mend the memory of rows after a lap; none for most."""
 
     def _resume(self, rows, resumed):
         """What a trial goes on with that has left a checkpoint."""
@@ -141,8 +145,7 @@ class AdditiveEstimator(SparsemixEstimator):
             if first:
                 self._start_stream(rows, workers)
             if rows.informative:  # rows that teach nothing should not make others forgotten
-                if self.n_samples_seen_:
-                    self._before_block(rows, workers)
+                self._before_block(rows, workers)
                 self._absorb(self._collect(rows, workers), len(rows), workers)
         return self
 

@@ -23,7 +23,8 @@ RANDOM = 2
 FIRST = 32
 AGAIN = 64
 PERIOD = 8
-# Rows that are seen once look at this share of all components, then at the neighbours of the best, so many times.
+# Rows that are seen once look at this share of all components, or more where they miss much, then at the neighbours of
+# the best, so many times.
 SHARE_ONCE = 0.25
 ROUNDS = 2
 # Rows, and at most so many pairs, that are grouped by component at once; rows that are seen once have many more pairs.
@@ -88,6 +89,7 @@ class CandidateSearch:
         self.seed = seed
         self.every = every
         self.all_first = all_first
+        self.share = SHARE_ONCE
         self.n_steps = 0
         self.neighbours = self.table = None
         self.ids = self.places = None
@@ -129,7 +131,8 @@ class CandidateSearch:
         x, numbers = self.table.rows(x), np.asarray(numbers, dtype=np.int64)
         if memory is None:
             lists = np.full((len(x), self.size), -1, dtype=np.intc)
-            rounds = max(AGAIN, int(SHARE_ONCE * len(self.neighbours))), *[0] * ROUNDS
+            rounds = max(AGAIN, int(self.share * len(self.neighbours))), *[0] * ROUNDS
+            rounds = () if self.share >= 1.0 else rounds
         else:
             lists, visit = memory.recall(numbers)
             lists = renamed(lists, self.places)

@@ -8,13 +8,12 @@ from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import MixtureOfBlocks, begin_fit, begin_stream, weighted_rows
-from sparsemix.mixture._births import Births
+from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._late_births import late_births
 from sparsemix.mixture._readings import MixtureReadings
-from sparsemix.mixture._seeds import SEEDINGS
-from sparsemix.mixture._start import SPLITTING_FROM
+from sparsemix.mixture._repairs import repaired_lists, widened
+from sparsemix.mixture._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -49,7 +48,8 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         Components whose weights are computed for a row in learning. "all" is exact. An int keeps a list of so many of
         the row's best components (at least ``n_nonzero``), whose neighbours are looked at in the next pass, with some
         at random [5]_: a pass then costs some 30 weights a row, whatever K, and the bound still never falls. In
-        ``partial_fit``, whose rows have no lists, it costs a quarter of all weights. "auto" is max(4, n_nonzero) in
+        ``partial_fit``, whose rows have no lists, it costs a quarter of all weights or more. A few rows look at all
+        components now and then; where lists miss much, all rows do in the next pass. "auto" is max(4, n_nonzero) in
         ``fit`` with 100 components and more, else "all". Predictions and scores are exact always.
     candidates_init : {"random", "all"}, default=None
         What rows without a list look at in ``fit``: all components, which costs a dense pass and loses nothing that
@@ -147,7 +147,8 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     n_iter_ : int
         Passes over the data.
     history_ : list of dict
-        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+        For each pass its number, the seconds so far and the bound (for "online" an estimate); "undone" where births
+        were taken back, "repaired" where lists of candidates missed much.
     init_params_ : str
         How the clusters were seeded; what "auto" chose.
     n_samples_seen_ : int
@@ -435,9 +436,16 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         few = self.n_components < SPLITTING_FROM  # they are to be clusters, and as few as there are
         return None if few or begin.model.family.tied else Births()
 
+    def _repair(self, begin):
+        return None if begin.rows.memory is None else repaired_lists
+
     def _before_block(self, rows, workers):
         model, rows = self._view(self._fitted.model, rows, self.n_samples_seen_)
-        found = late_births(model, self._fitted.stats, rows, workers)
+        if model.search is not None and len(rows):
+            wider = widened(model, rows, workers)
+            if wider is not model:
+                model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
+        found = late_births(model, self._fitted.stats, rows, workers) if self.n_samples_seen_ else None
         if found is not None:
             self._fitted = FittedMixture(*found)
 
