@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds mutants compare lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain sanitize fuzz mutants compare lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -25,15 +25,44 @@ test: $(VENV)/.test
 test-quick: $(VENV)/.test
 	$(PYTEST) -m "not slow" tests
 
-# The kernel tests against kernels with bounds checks: built from a copy, so that no file of that build stays here.
+# Kernels built in other ways, each from a copy, so that no file of that build stays here: $(call build,FOLDER,ENVIRONMENT)
+define build
+	rm -rf $(1)
+	mkdir -p $(1)
+	cp -r pyproject.toml setup.py README.md LICENSE src $(1)
+	find $(1)/src -name '*.so' -delete
+	cd $(1) && $(2) $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+endef
+
+# The kernel tests against kernels with bounds checks.
 BOUNDS = $(VENV)-bounds
 bounds: $(VENV)/.test
-	rm -rf $(BOUNDS)
-	mkdir -p $(BOUNDS)
-	cp -r pyproject.toml setup.py README.md LICENSE src $(BOUNDS)
-	find $(BOUNDS)/src -name '*.so' -delete
-	cd $(BOUNDS) && SPARSEMIX_BOUNDSCHECK=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	$(call build,$(BOUNDS),SPARSEMIX_BOUNDSCHECK=1)
 	PYTHONPATH=$(BOUNDS)/src SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels tests/stats/test_nggp.py
+
+# Against kernels without extensions of gcc and clang, as other compilers make them.
+PLAIN = $(VENV)-plain
+plain: $(VENV)/.test
+	$(call build,$(PLAIN),CFLAGS=-DSPARSEMIX_PLAIN_C)
+	PYTHONPATH=$(PLAIN)/src $(PYTEST) tests/kernels
+
+# Against kernels that look for addresses out of bounds and undefined behaviour, at every instruction set that the
+# processor has; then random cases of everything.
+SANITIZED = $(VENV)-sanitized
+SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZE = PYTHONPATH=$(abspath $(SANITIZED))/src PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)"
+sanitize: $(VENV)/.test
+	$(call build,$(SANITIZED),CFLAGS="$(SANITIZERS)" LDFLAGS="-fsanitize=address$(COMMA)undefined")
+	$(SANITIZE) $(BIN)/pytest -q -p no:cacheprovider tests/kernels --ignore tests/kernels/test_portable.py
+	$(SANITIZE) $(BIN)/python tests/fuzz/fuzz.py --cases 300 --memory 0
+COMMA = ,
+
+# Random cases for as long as one likes: make fuzz SECONDS=3600 FIRST=100000
+SECONDS = 600
+FIRST = 10000
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz/fuzz.py --first $(FIRST) --seconds $(SECONDS)
 
 # Edits one formula at a time, in copies, and runs the tests that must fail; ONLY=text takes those that hold it.
 mutants: $(VENV)/.test
@@ -76,5 +105,5 @@ $(VENV)/.tools:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(BOUNDS) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
+	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
 	find src -name '*.so' -delete

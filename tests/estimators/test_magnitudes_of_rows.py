@@ -68,7 +68,7 @@ def test_a_count_too_large_is_named(name, form):
     est = CLUSTERS[name]("multinomial").fit(form(counts))
     counts[5, 1] = 1e300
     for call in (est.fit, est.predict, est.predict_proba, est.score):
-        with pytest.raises(ValueError, match=r"X has the count 1e\+300 in row 5; .*: divide all counts"):
+        with pytest.raises(ValueError, match=r"X has the count 1e\+300 in row 5; .*: multiply or divide all counts"):
             call(form(counts))
 
 
@@ -87,11 +87,11 @@ def test_large_weights_of_clusters(name, weight, discount):
 def test_weights_too_large_are_named(name):
     weights = np.ones(len(X))
     weights[3] = 1e100
-    with pytest.raises(ValueError, match=r"sample_weight of row 3 is 1e\+100; .* divide them by a number"):
+    with pytest.raises(ValueError, match=r"sample_weight of row 3 is 1e\+100; .* multiply or divide them by a number"):
         CLUSTERS[name]("full").fit(X, sample_weight=weights)
 
 
-@pytest.mark.parametrize("weight", [1e-10, 1e-16, 1e-300])
+@pytest.mark.parametrize("weight", [1e-9, 1e-10, 1e-16])
 def test_weights_that_round_off_would_hide_are_named(weight):
     with pytest.raises(ValueError, match=r"sample_weight of row 0 is .* larger than discount=0.0 and 1e-08"):
         GibbsNGGPMixture(discount=0.0, likelihood="full").fit(X, sample_weight=np.full(len(X), weight))

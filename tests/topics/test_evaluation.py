@@ -91,3 +91,11 @@ def test_verbose_prints_the_score(corpus, capsys):
     X, held_out, _ = corpus
     lda(evaluate_every=3, verbose=1).fit(X, validation_data=held_out)
     assert capsys.readouterr().out.count("held-out score -") == 2
+
+
+def test_held_out_documents_that_cannot_be_scored_are_told_before_anything_is_learned():
+    single = np.eye(6)[np.arange(24) % 6]
+    est = SparseSCVB0LDA(2, early_stopping=True, random_state=0)
+    with pytest.raises(ValueError, match=r"no document that is held out .* two distinct words; give validation_data"):
+        est.fit(single)
+    assert not hasattr(est, "_fitted")

@@ -97,7 +97,7 @@ class Monitor:
 
     def lap(self, lap, model, stats, undone=False):
         """Record a lap; returns whether the fit ends, of which one that was ``undone`` tells nothing."""
-        size, name = model.size(stats), model.objective
+        size, name = model.size(stats) or 1.0, model.objective  # a start may look at empty documents alone
         change = None if model.change is None or self.schedule.has_bound else model.change(stats)
         value = change if name == "change" else getattr(model, name)(stats)
         self.history.append(

@@ -8,10 +8,10 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._engine.blocks import spans
 
-# Weights together may be this large at most: their products with other sums are numbers.
-LARGEST_WEIGHT = 1e28
-# Counts times weights: 10^13 of them still have a sum in single precision.
-LARGEST_COUNT = 1e25
+# What all weights together may be: their products with other sums are numbers.
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e28
+# Counts times weights: ten thousand squares of them still have a sum in single precision.
+SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e17
 
 
 def check_rows(estimator, X, reset, dtype=None):
@@ -21,7 +21,8 @@ def check_rows(estimator, X, reset, dtype=None):
     X = validate_data(
         estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, accept_sparse=False
     )
-    limit = largest_value(dtype or X.dtype)
+    dtype = X.dtype if dtype is None else np.result_type(dtype)
+    limit = largest_value(dtype)
     for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
         block = X[start:stop]
         if float(block.min()) >= -limit and float(block.max()) <= limit:  # a NaN makes both false
@@ -31,7 +32,7 @@ def check_rows(estimator, X, reset, dtype=None):
         if np.isfinite(value):
             raise ValueError(
                 f"row {start + row} of X holds the extreme value {value:.3g} in column {column}, whose powers "
-                f"{dtype or X.dtype} cannot hold; scale the columns, or remove the row"
+                f"{dtype} cannot hold; scale the columns, or remove the row"
             )
         raise ValueError(
             f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {start + row}, column {column}; "
@@ -125,18 +126,18 @@ def check_counts(estimator, X, reset):
 
 
 def check_magnitude(X, sample_weight):
-    """Counts whose weighted sums single precision can hold; the largest one is named."""
+    """Counts whose weighted sums single precision can hold, squared too; the largest one is named."""
     data = X.data if sparse.issparse(X) else X
     largest = float(data.max()) if data.size else 0.0
     heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
-    if largest * heaviest > LARGEST_COUNT:
+    if largest * heaviest > LARGEST_COUNT or 0 < largest * heaviest < SMALLEST_COUNT:
         entry = int(np.argmax(data))
         row = np.searchsorted(X.indptr, entry, side="right") - 1 if sparse.issparse(X) else entry // X.shape[1]
         heaviest_row = 0 if sample_weight is None else np.argmax(sample_weight)
         weight = "" if sample_weight is None else f", and sample_weight of row {heaviest_row} is {heaviest:g}"
         raise ValueError(
-            f"X has the count {largest:g} in row {row}{weight}; together they may be {LARGEST_COUNT:g} at most: divide "
-            "all counts or all weights by a number"
+            f"X has the count {largest:g} in row {row}{weight}; together they must be from {SMALLEST_COUNT:g} to "
+            f"{LARGEST_COUNT:g}: multiply or divide all counts or all weights by a number"
         )
 
 
@@ -164,12 +165,12 @@ def check_weights(sample_weight, n_rows, dtype=np.float64):
         raise ValueError(
             f"sample_weight of row {bad[0]} is {sample_weight[bad[0]]}; weights must be finite and not negative"
         )
-    if sample_weight.sum(dtype=np.float64) > LARGEST_WEIGHT:
-        row = int(sample_weight.argmax())
-        raise ValueError(
-            f"sample_weight of row {row} is {sample_weight[row]:g}; all weights together may be {LARGEST_WEIGHT:g} at "
-            "most: divide them by a number"
-        )
     if not sample_weight.any():
         raise ValueError("every sample_weight is zero; give at least one row a positive weight")
+    if not SMALLEST_WEIGHT <= sample_weight.sum(dtype=np.float64) <= LARGEST_WEIGHT:
+        row = int(sample_weight.argmax())
+        raise ValueError(
+            f"sample_weight of row {row} is {sample_weight[row]:g}; all weights together must be from "
+            f"{SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}: multiply or divide them by a number"
+        )
     return sample_weight

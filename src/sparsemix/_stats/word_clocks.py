@@ -117,7 +117,7 @@ class WordClocks:
         """Sum over the first t steps of log(1 - rho), t need not be whole."""
         sums = log_kept(1 << max(6, int(min(MOST_STEPS - 1, t.max(initial=0.0))).bit_length()), self.decay, self.offset)
         most = len(sums) - 1
-        whole = np.minimum(t.astype(np.int64), most - 1)
+        whole = np.minimum(t, most - 1).astype(np.int64)
         return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # beyond the last as the last
 
     def kept(self, words):

@@ -304,8 +304,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     @property
     def u_(self):
-        """The last draw of U."""
-        return float(np.exp(self._attribute("u_").state.log_u))
+        """The last draw of U; infinity where it is beyond numbers, as for a concentration near zero."""
+        with np.errstate(over="ignore"):
+            return float(np.exp(self._attribute("u_").state.log_u))
 
     def score_samples(self, X, average="density"):
         """Log predictive density of each row, averaged over the samples.

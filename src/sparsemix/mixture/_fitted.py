@@ -51,6 +51,13 @@ class FittedMixture:
         """Gaussians of the predictive density: posterior means of the covariances."""
         return self.model.point_estimate(self.stats)
 
+    @cached_property
+    def in_single_precision(self):
+        """Whether a table in float32 could hold the inverses of the variances: rows of float64 may have any scale."""
+        square = self.model.family.structure in ("full", "tied")
+        variances = np.diagonal(self.covariances, axis1=-2, axis2=-1) if square else self.covariances
+        return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
+
     def table(self, kind, dtype):
         """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows to come."""
         key = kind, np.dtype(dtype)

@@ -164,8 +164,9 @@ class RowReadings(DensityMixin):
         return check_rows(self, X, reset=False)
 
     def _exact_rows(self, X):
-        """Rows in their own dtype."""
-        return Rows(X, shift=self._fitted.model.shift)
+        """Rows in their own dtype, where tables in it can hold the model."""
+        dtype = X.dtype if self._fitted.in_single_precision else self._fitted.model.dtype
+        return Rows(X, shift=self._fitted.model.shift, dtype=dtype)
 
     def _rows(self, X, sample_weight=None, model=None):
         """Rows as a model reads them, by default the fitted one."""

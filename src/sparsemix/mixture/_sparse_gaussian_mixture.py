@@ -421,7 +421,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     # -- inside a fit or a stream
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):  # noqa: ARG002
-        X = check_rows(self, X, reset=reset)
+        X = check_rows(self, X, reset=reset, dtype=None if reset else self._fitted.model.dtype)
         return X, weighted_rows(X, sample_weight)
 
     def _begin_fit(self, rows, rng, workers, warm):

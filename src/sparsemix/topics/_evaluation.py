@@ -3,6 +3,7 @@
 from copy import copy
 
 import numpy as np
+from scipy import sparse
 
 from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import Documents
@@ -124,6 +125,19 @@ def set_aside(documents, rng, dtype):
     return Documents(X[kept], None if weight is None else weight[kept], dtype), X[held_out]
 
 
+def check_held_out(held_out, documents):
+    """Before anything is learned: something can be scored, and something is left to learn from."""
+    words = sparse.csr_array(held_out, copy=True)
+    words.sum_duplicates()
+    words.eliminate_zeros()
+    if not (np.diff(words.indptr) > 1).any():
+        raise ValueError(
+            "no document that is held out for evaluation has two distinct words; give validation_data with longer ones"
+        )
+    if not documents.informative:
+        raise ValueError("every document with a token was held out for evaluation; give validation_data")
+
+
 class EvaluatedTopics(AdditiveTopics):
     """Topics whose fit may be watched, and ended, by the score of documents that it does not learn from.
 
@@ -183,6 +197,7 @@ class EvaluatedTopics(AdditiveTopics):
             rows, held_out = set_aside(rows, rng, self._table_dtype)
         else:
             held_out = check_counts(self, self._validation_data, reset=False)
+        check_held_out(held_out, rows)
         evaluation = Evaluation(self, observer, held_out, rows.X, every)
         super()._trial(trials, rows, rng, workers, warm, evaluation, started, progress)
         evaluation.restore(trials[-1], workers)

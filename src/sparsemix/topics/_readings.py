@@ -149,7 +149,8 @@ class TopicReadings(ScikitLearnNames, ClassNamePrefixFeaturesOutMixin, Transform
     def topic_weights_(self):
         """Share of all tokens in each topic, (n_components,)."""
         counts = self._fitted_part("stats")["count"]
-        return counts / counts.sum()
+        total = counts.sum()
+        return counts / total if total > 0 else np.full(len(counts), 1.0 / len(counts))  # no topic has a token
 
     @property
     def topic_word_distribution_(self):

@@ -24,7 +24,9 @@ SEEDS_A_TOPIC = 3
 def stats_of(model, word_topic, documents, tokens):
     """Statistics as of all documents, from counts by word and topic of any total."""
     word_topic = np.ascontiguousarray(word_topic, dtype=model.dtype)  # all callers made it for this
-    word_topic *= model.dtype.type(tokens / word_topic.sum(dtype=np.float64))
+    total = word_topic.sum(dtype=np.float64)
+    if total > 0:  # the subset that was drawn may be of empty documents
+        word_topic *= model.dtype.type(tokens / total)
     stats = model.empty_stats()
     stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
     stats.replace("word_topic", word_topic)

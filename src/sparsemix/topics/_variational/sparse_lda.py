@@ -101,7 +101,7 @@ class SparseLDA(AdditiveTopics):
     lower_bounds_ : list of float
         The bound after each pass, for "memoized" from the second one on.
     restart_acceptance_ : float
-        Share of restart proposals accepted in the last pass.
+        Share of restart proposals accepted in the last pass; NaN without any.
     converged_ : bool
         Whether the last pass gained less than ``tol`` per token.
     n_iter_ : int

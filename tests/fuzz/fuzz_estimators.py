@@ -1,0 +1,169 @@
+"""One estimator under one setting and one set of data: what it promises whatever they are."""
+
+import pickle
+import warnings
+
+import numpy as np
+from fitted import assert_same, attributes
+from fuzz_data import draw_counts, draw_rows, draw_sequences, draw_weights
+from fuzz_parameters import draw_parameters
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SkipGramTopicModel,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseSCVB0LDA,
+    StreamingNGGPMixture,
+)
+
+CLASSES = [
+    SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, CollapsedLDA, StreamingNGGPMixture, GibbsNGGPMixture,
+    SkipGramTopicModel,
+]  # fmt: skip
+CLEAR = (ValueError, TypeError, NotFittedError, MemoryError)
+# Documented to be NaN where nothing was proposed or compared, or infinite where no number is large enough.
+MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")
+READERS = ("predict", "predict_proba", "predict_sparse_proba", "transform", "transform_words", "score_samples", "score")
+
+
+def try_estimator(rng):
+    """Draw a case, fit, and look at all invariants; what breaks one raises AssertionError or what it raised."""
+    cls = CLASSES[rng.integers(len(CLASSES))]
+    draw = draw_of(rng, cls)
+    defaults = cls().get_params()
+    params = draw_parameters(rng, cls._parameter_constraints, defaults)
+    X = draw(rng)
+    weight = draw_weights(rng, np.shape(X)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", ".*encountered", RuntimeWarning)  # by NumPy
+        est = cls().set_params(**params)
+        stream = hasattr(est, "partial_fit") and rng.random() < 0.4
+        learn = "partial_fit" if stream else "fit"
+        outcome = attempt(getattr(est, learn), X, weight)
+        if outcome is not None:
+            assert sorted(vars(est)) == sorted(est.get_params()), f"a failed {learn} left {sorted(vars(est))}"
+            return f"{cls.__name__} {learn} {type(outcome).__name__}"
+        look(est, X)
+        check_copies(est, X)
+        check_threads(rng, est, X, weight, learn)
+        check_bounds(est)
+        check_more(rng, est, draw, X)
+    return f"{cls.__name__} {learn} good"
+
+
+def draw_of(rng, cls):
+    """What this class learns from."""
+    if cls is SkipGramTopicModel:
+        return draw_sequences
+    if cls is SparseGaussianMixture or (cls in (StreamingNGGPMixture, GibbsNGGPMixture) and rng.random() < 0.6):
+        return draw_rows
+    return draw_counts
+
+
+def attempt(call, X, weight=None):
+    """The clear error of a call, or None."""
+    try:
+        if weight is None:
+            call(X)
+        else:
+            call(X, sample_weight=weight)
+    except CLEAR as error:
+        return said_clearly(error)
+    return None
+
+
+def said_clearly(error):
+    """The error, which has a message."""
+    assert str(error), "an error without a word"
+    return error
+
+
+def read(est, X):
+    """What it says of rows, by method; the clear error where it refuses them."""
+    out = {}
+    for name in READERS:
+        if hasattr(est, name):
+            try:
+                value = getattr(est, name)(X)
+            except CLEAR as error:
+                value = str(error)
+            out[name] = value.toarray() if hasattr(value, "toarray") else value
+    return out
+
+
+def look(est, X):
+    """Attributes and readings are finite; shares sum to one."""
+    for name, value in attributes(est).items():
+        if name in MAY_BE_NAN or not isinstance(value, np.ndarray | float):
+            continue
+        if np.asarray(value).dtype.kind == "f":
+            assert np.isfinite(value).all(), f"{name} is not finite"
+    for name, value in read(est, X).items():
+        if isinstance(value, str):
+            continue
+        assert np.isfinite(value).all(), f"{name} is not finite"
+        if name in ("predict_proba", "predict_sparse_proba"):
+            np.testing.assert_allclose(value.sum(axis=1), 1.0, atol=1e-4, err_msg=name)
+
+
+def everything(est, X):
+    """Attributes and readings, to compare."""
+    return attributes(est) | read(est, X)
+
+
+def check_copies(est, X):
+    """A pickle says the same."""
+    assert_same(everything(est, X), everything(pickle.loads(pickle.dumps(est)), X))
+
+
+def check_threads(rng, est, X, weight, learn):
+    """Two threads give the same bits as one."""
+    if "n_jobs" not in est.get_params() or rng.random() < 0.7:
+        return
+    twin = clone(est).set_params(n_jobs=2)
+    assert attempt(getattr(twin, learn), X, weight) is None
+    first, second = everything(est, X), everything(twin, X)
+    for values in (first, second):
+        values.pop("history_", None)
+    assert_same(first, second)
+
+
+def check_bounds(est):
+    """Bounds of passes over all rows never fall, where they are promised not to."""
+    bounds = getattr(est, "lower_bounds_", None)
+    promised = (
+        isinstance(est, SparseGaussianMixture)
+        and est.inference == "vb"
+        and est.learning_method == "batch"
+        and est.candidates == "all"
+        and est.reg_covar == 0
+    )
+    if promised and bounds:
+        rises = np.diff(bounds)
+        assert (rises >= -1e-6 * np.abs(bounds[-1]) - 1e-6).all(), f"the bound falls by {-rises.min()}"
+
+
+def check_more(rng, est, draw, X):
+    """Other data: good, or refused with nothing changed."""
+    same = rng.random() < 0.7
+    shape = est.n_features_in_ if same and not isinstance(est, SkipGramTopicModel) else None
+    other = draw(rng, shape)
+    for name in ("partial_fit", "fit"):
+        if not hasattr(est, name):
+            continue
+        before, held = everything(est, X), dict(vars(est))
+        weight = draw_weights(rng, np.shape(other)[0])
+        outcome = attempt(getattr(est, name), other, weight)
+        if outcome is not None:
+            assert list(vars(est)) == list(held), f"a failed {name} left attributes"
+            assert_same(before, everything(est, X))
+        else:
+            look(est, other)
+            return
+
+

@@ -1,0 +1,57 @@
+"""Parameters at random, from what an estimator says that it takes."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+# What decides how long a fit takes.
+MOST = {
+    "n_components": 9, "max_iter": 3, "n_init": 2, "n_epochs": 3, "n_chains": 2, "n_restarts": 2, "n_init_iter": 2,
+    "max_components": 12, "window": 5, "n_sweeps": 3, "n_samples": 4, "n_even_samples": 8, "verbose": 0,
+    "evaluate_every": 3, "mini_epoch_passes": 2, "init_size": 40, "thin": 3, "burn_in": 3,
+}  # fmt: skip
+# Set by the case itself.
+GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
+WRONG = (-1, 0, 0.5, -0.5, float("nan"), float("inf"), "no such option", None, [], {}, 1 << 40, 1e300, True)
+
+
+def draw_parameters(rng, constraints, defaults):
+    """Some parameters away from their defaults, one in many of a wrong value; and how long a fit may be."""
+    out = {name: int(rng.integers(1, MOST[name] + 1)) for name in ("n_components", "n_epochs") if name in defaults}
+    names = sorted(set(constraints) & set(defaults) - GIVEN)
+    for name in rng.choice(names, size=min(len(names), rng.integers(0, 6)), replace=False):
+        choices = [value for kind in constraints[name] for value in values_of(rng, kind, name)]
+        if choices:
+            out[str(name)] = choices[rng.integers(len(choices))]
+    if rng.random() < 0.05:
+        out[str(names[rng.integers(len(names))])] = WRONG[rng.integers(len(WRONG))]
+    if "max_iter" in defaults:
+        out["max_iter"] = int(rng.integers(0, MOST["max_iter"] + 1))
+    return out | {"random_state": int(rng.integers(1000))}
+
+
+def values_of(rng, kind, name):
+    """Values of one constraint: its ends, and some between them."""
+    if kind is None:
+        return [None]
+    if kind == "boolean":
+        return [True, False]
+    if isinstance(kind, StrOptions):
+        return sorted(kind.options)
+    if isinstance(kind, Interval):
+        return numbers_of(rng, kind, name)
+    return []  # arrays and objects have tests of their own
+
+
+def numbers_of(rng, kind, name):
+    """The ends of an interval where they belong to it, numbers near them, and ordinary ones."""
+    low = -1e6 if kind.left is None else kind.left
+    if kind.type is numbers.Integral:
+        high = MOST.get(name, 50) if kind.right is None else kind.right
+        least = int(low) + (kind.closed in ("right", "neither"))
+        return sorted({least, int(rng.integers(least, max(least, high) + 1)), max(least, int(high))})
+    high = 1e6 if kind.right is None or np.isinf(kind.right) else kind.right
+    ends = [low] * (kind.closed in ("left", "both")) + [high] * (kind.closed in ("right", "both"))
+    inside = [low + (high - low) * float(rng.random()) * 10.0 ** -float(rng.integers(0, 12)) for _ in range(3)]
+    return ends + [value for value in inside if value > low]
