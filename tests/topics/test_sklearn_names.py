@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from estimator_cases import FIRST, over, with_methods
+from estimator_cases import FIRST, over, with_parameters
 from fitted import few_passes
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
@@ -14,7 +14,7 @@ from topic_cases import X
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
 pytestmark = few_passes
-ONE_A_CLASS = [case for case in FIRST if case in with_methods("topic_table")]
+ONE_A_CLASS = [case for case in FIRST if case in with_parameters("doc_topic_prior")]
 CLASSES = [type(case.estimator) for case in ONE_A_CLASS]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_cases import FIRST, over, with_methods
+from estimator_cases import FIRST, over, with_parameters
 from fitted import assert_never_fitted, assert_unchanged, few_passes, snapshot
 from scipy import sparse
 from topic_cases import GIVEN, K, N, V, X
@@ -10,7 +10,7 @@ from topic_cases import GIVEN, K, N, V, X
 from sparsemix.metrics import document_completion
 
 pytestmark = few_passes
-TOPICS = with_methods("topic_table")
+TOPICS = with_parameters("doc_topic_prior")
 ONE_A_CLASS = [case for case in FIRST if case in TOPICS]
 PRIOR = [0.1, 0.2, 0.3, 0.4, 1.0]
 

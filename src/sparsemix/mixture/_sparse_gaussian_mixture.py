@@ -421,7 +421,8 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     # -- inside a fit or a stream
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):  # noqa: ARG002
-        X = check_rows(self, X, reset=reset, dtype=None if reset else self._fitted.model.dtype)
+        first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are read after their survey
+        X = check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
         return X, weighted_rows(X, sample_weight)
 
     def _begin_fit(self, rows, rng, workers, warm):
