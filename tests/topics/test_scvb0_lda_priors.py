@@ -10,6 +10,7 @@ from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.loop import collect
 from sparsemix._engine.threads import Workers
 from sparsemix._kernels.documents import _special
+from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._word_prior import next_topic_word_prior
@@ -164,3 +165,11 @@ def test_one_topic_keeps_its_prior():
     est = SparseSCVB0LDA(1, optimize_priors=True, max_iter=2, random_state=0).fit(X)
     np.testing.assert_array_equal(est.doc_topic_prior_, 0.1)
     assert est.topic_word_prior_ != 0.01
+
+
+def test_prior_of_words_follows_from_packed_counts_too():
+    est = SparseSCVB0LDA(K, max_iter=3, random_state=0).fit(X)
+    stats = est._fitted.stats.copy()
+    whole = next_topic_word_prior(0.1, 0.01, stats)
+    stats.replace("word_topic", PackedCounts.of(sparse.csr_array(stats["word_topic"])))
+    assert next_topic_word_prior(0.1, 0.01, stats) == pytest.approx(whole, rel=1e-6)
