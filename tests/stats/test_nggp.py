@@ -378,3 +378,11 @@ def test_kernels_refuse_arrays_of_different_lengths():
         _nggp.log_mode(one, two, 1.0, 0.5, 1.0, np.empty(2))
     with pytest.raises(ValueError, match="of one length"):
         _nggp.log_new(two, two, 1.0, 0.5, 1.0, True, np.empty(1), np.empty(2))
+
+
+@pytest.mark.parametrize("discount", [0.3, 0.7])
+def test_stable_process_is_the_limit_of_small_tilts(discount):
+    v = np.linspace(-1.0, 3.0, 5)
+    stable, nearly = (NGGP(1.5, discount, tilt) for tilt in (0.0, 1e-14))
+    np.testing.assert_allclose(stable.laplace_exponent(v), nearly.laplace_exponent(v), rtol=1e-3)
+    np.testing.assert_allclose(stable.log_kappa(3.0, v), nearly.log_kappa(3.0, v), rtol=1e-9)
