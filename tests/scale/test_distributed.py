@@ -57,6 +57,7 @@ CASES = {
     "lda restarts": lda(n_restarts=1, init_params="bregman", learning_method="batch"),
     "scvb0": scvb0(),
     "scvb0 large steps": scvb0(batch_size=150),
+    "scvb0 averaged": scvb0(batch_size=100, n_averaged_iter=2, max_iter=4),
     "scvb0 dense memoized": scvb0(sampler="dense", learning_method="memoized", init_params="em", batch_size=90),
     "scvb0 gibbs memoized": scvb0(learning_method="memoized", init_params=GIVEN, batch_size=90),
     "scvb0 mhw": scvb0(sampler="mhw", init_params="uniform", batch_size=25, max_iter=8),
@@ -166,6 +167,19 @@ def test_a_step_reads_a_block_once():
     assert len(read) < 5 * (3 + 3) + 5  # the first look, the sample, passes
     with pytest.raises(IndexError):
         Noted()[5]
+
+
+def test_last_passes_are_averaged_with_nothing_remembered():
+    """As in ``fit``: the first pass of them is as of cold documents."""
+    est = CASES["scvb0 averaged"]
+    forgotten = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = Here.forget
+        patch.setattr(Here, "forget", lambda self: forgotten.append(self.n_visited) or original(self))
+        averaged = distributed.fit(clone(est), cut(COUNTS))
+    assert forgotten == [0, 800, 1200]  # in the beginning, and before each of these passes
+    plain = distributed.fit(clone(est).set_params(n_averaged_iter=0), cut(COUNTS))
+    assert np.abs(averaged.components_ - plain.components_).max() > 0.1
 
 
 def test_one_block_and_one_matrix_are_data():

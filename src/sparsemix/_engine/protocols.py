@@ -183,7 +183,8 @@ class Schedule(Protocol):
     first_comparable_lap: Any  # from which lap on; None without a bound
     least_laps: int  # no fit converges before
     step_rows: int  # rows of a step
-    current: Any  # number of the batch at hand, where ``absorb`` asks for it; else None
+    current: Any  # what ``absorb`` asks of the batch at hand, for those who absorb it elsewhere; else None
+    n_forgotten: int  # how often what is remembered of blocks was to be given up
 
     def batches(self):
         """Selections of one lap."""

@@ -85,6 +85,7 @@ class Batch:
     first_comparable_lap = 1
     least_laps = 2
     current = None
+    n_forgotten = 0
 
     def __init__(self, n_rows):
         self.n_rows = self.step_rows = n_rows
@@ -118,6 +119,7 @@ class Memoized:
     global steps forget no component. The memo takes n_batches times the statistics' memory.
     """
 
+    n_forgotten = 0
     least_laps = 2
     first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
 
@@ -206,6 +208,7 @@ class Stochastic:
     first_comparable_lap = None
     least_laps = 2
     current = None
+    n_forgotten = 0
 
     def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
         self.n_rows = n_rows
@@ -260,6 +263,10 @@ class MiniEpochs(Stochastic):
         self.last_warm, self.lap, self.last_step = last_warm, 0, None
         self._all = None
 
+    def over(self, plan):
+        """The steps of a plan are the minibatches."""
+        return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass, self.last_warm)
+
     def absorb(self, stats, new):
         """As in the laps before; of an average, as one of the minibatches that the last step held and those since."""
         if self.last_step is None:
@@ -285,15 +292,31 @@ class MiniEpochs(Stochastic):
             self.forget()
 
 
-class PlannedSteps(Stochastic):
-    """Minibatches of a plan, the same in every lap, in random order but for those that read one block."""
+class PlannedSteps(MiniEpochs):
+    """Minibatches of a plan, the same in every lap, in random order but for those that read one block.
 
-    def __init__(self, plan, rng, decay, offset, mass):
-        super().__init__(len(plan.units), plan.step_rows, rng, decay, offset, mass)
+    What is remembered of blocks is not here: ``n_forgotten`` says how often it was to be given up.
+    """
+
+    def __init__(self, plan, rng, decay, offset, mass, last_warm=np.inf):
+        super().__init__(len(plan.units), plan.step_rows, rng, decay, offset, mass, forget=None, last_warm=last_warm)
         self.steps, self.groups = plan.steps, plan.groups
+
+    @property
+    def current(self):
+        """The step that an average begins at, for those who absorb what others have selected."""
+        return self.last_step
+
+    @current.setter
+    def current(self, step):
+        self.last_step = step
 
     def batches(self):
         """Groups in random order, and the steps of each."""
+        self.lap += 1
+        if self.lap > self.last_warm:
+            self.n_forgotten += 1
+            self.last_step = self.step if self.last_step is None else self.last_step
         for g in self.rng.permutation(len(self.groups)):
             for s in self.rng.permutation(self.groups[g]):
                 yield self.steps[s]

@@ -167,7 +167,7 @@ class Here:
         self.job = job
         self.plan = self.workers = self._begin = None
         self._moments = {}
-        self.n_visited, self.memories = 0, None
+        self.n_visited, self.n_forgotten, self.memories = 0, 0, None
 
     # -- before learning
 
@@ -190,17 +190,25 @@ class Here:
     def begin(self, begin, monitor, resumed=None):
         """A trial begins, or goes on with what ``memory`` gave; returns the number of rows."""
         self._begin, self._monitor = begin, monitor
-        self.n_visited, self.memories = 0, [self.job.new_memory(unit, begin.model) for unit in self.plan.units]
+        self.n_visited, self.n_forgotten = 0, 0
+        self.forget()
         if resumed is not None:
-            self.n_visited, self.memories = resumed["n_visited"], resumed["memories"]
+            vars(self).update(resumed)
         return self.job.n_kept
+
+    def forget(self):
+        """Rows are visited as if for the first time."""
+        self.memories = [self.job.new_memory(unit, self._begin.model) for unit in self.plan.units]
 
     def memory(self):
         """What a trial that goes on elsewhere needs beside model and statistics."""
-        return {"n_visited": self.n_visited, "memories": self.memories}
+        return {name: getattr(self, name) for name in ("n_visited", "n_forgotten", "memories")}
 
     def collect(self, model, rows, selection, workers):  # noqa: ARG002
         """Statistics of a step: the loop's local step and summary, unit by unit."""
+        if self._begin.schedule.n_forgotten > self.n_forgotten:
+            self.n_forgotten = self._begin.schedule.n_forgotten
+            self.forget()
         units = np.arange(len(self.plan.units))[selection]
         new = self.visits(model, units, workers)
         self.n_visited += self.plan.rows(units)
