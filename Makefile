@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain sanitize fuzz mutants compare lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain sanitize fuzz mutants kills compare lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -71,6 +71,10 @@ mutants: $(VENV)/.test
 # Seconds, memory and scores of this folder beside those of another revision: make compare BASE=main
 compare: $(VENV)/.test
 	$(BIN)/python benchmarks/compare.py $(BASE)
+
+# Fits of every setting, killed again and again at random moments: what goes on from their checkpoints has the same bits.
+kills: $(VENV)/.test
+	$(BIN)/pytest -q tests/scale/kills.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
