@@ -57,7 +57,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
         of short documents, at a cost that follows the number of topics that a document has.
         "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
-        ``n_even_samples`` for the topics' counts, as published; "gibbs" has better topics in less time. "auto" is
+        ``n_even_samples`` for the topics' counts, as published; "gibbs" has better topics in less time, and less
+        memory: "mhw" has 4 bytes for each word and topic, as much again while it starts, and tables of words (4.3 GB in
+        all have been seen at 5,000 topics). "auto" is
         "gibbs" ("dense" where ``exclude_own`` is "both").
     n_samples : int, default=2
         Samples S of a word in a sweep that the document's counts are summed from, for "mhw": about as many as a word
@@ -79,9 +81,10 @@ class SparseSCVB0LDA(EvaluatedTopics):
         contributed and replaces it at the next visit.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
-        Start: the corpus' word frequencies with noise; topics that are all the same, where documents begin with random
-        counts; a few passes of dense smoothed EM over a random subset; documents chosen by Bregman k-means++; or
-        topics, such as ``components_`` of another model. Memoized learning needs "em" or better.
+        Start: the corpus' word frequencies with noise, or three documents for each of more than 2,000 topics, whose
+        counts are then packed; topics that are all the same, where documents begin with random counts; a few passes of
+        dense smoothed EM over a random subset; documents chosen by Bregman k-means++; or topics, such as
+        ``components_`` of another model. Memoized learning needs "em" or better.
     init_size : int, default=None
         Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
     n_init_iter : int, default=None
@@ -90,7 +93,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     n_start_samples : int, default=None
         The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
         come apart soonest so. None means, when online learning starts at "random" or "uniform", those of 150
-        minibatches, fewer for more than some hundred topics but not fewer than 10; else 0.
+        minibatches, fewer for more than some hundred topics but not fewer than 10, and none where topics begin as
+        documents; else 0.
     max_table_age : int, default=None
         Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
         first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
