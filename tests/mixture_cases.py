@@ -25,7 +25,7 @@ def assert_valid(est, X):
     assert est.weights_.shape == (n_components,)
     assert (est.weights_ >= 0).all()
     assert abs(est.weights_.sum() - 1.0) < 1e-6
-    parameters = {"means_", "components_"} & set(dir(type(est)))
+    parameters = {"means_", "word_proportions_"} & set(dir(type(est)))
     for name in parameters:
         assert getattr(est, name).shape == (n_components, d)
         assert np.isfinite(getattr(est, name)).all()
@@ -35,7 +35,7 @@ def assert_valid(est, X):
     elif hasattr(est, "covariance_type"):
         assert_valid_covariances(est, d)
     else:
-        assert (est.components_ > 0).all()
+        np.testing.assert_allclose(est.word_proportions_.sum(axis=1), 1.0, rtol=1e-9)
     assert np.isfinite(est.score_samples(X)).all()
     dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
     np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them

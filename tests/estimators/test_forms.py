@@ -96,7 +96,8 @@ def test_unusual_blocks_of_a_stream(case, total_samples):
         resp = (est.transform if case.can("transform") else est.predict_proba)(rows)
         assert np.isfinite(resp).all()
         np.testing.assert_allclose(resp.sum(axis=1), 1.0, rtol=1e-9 if resp.dtype == np.float64 else 1e-5)
-        assert np.isfinite(est.components_ if hasattr(est, "components_") else est.means_).all()
+        names = {"components_", "means_", "word_proportions_"} & set(dir(est))
+        assert all(np.isfinite(getattr(est, name)).all() for name in names)
 
 
 def starts(case):

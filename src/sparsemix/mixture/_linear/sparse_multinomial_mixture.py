@@ -70,8 +70,8 @@ class SparseMultinomialMixture(LinearEstimator):
     ----------
     weights_ : ndarray of shape (n_components,)
         Mixture weights.
-    components_ : ndarray of shape (n_components, n_features)
-        Expected word counts plus ``word_prior``; rows divided by their sums are word proportions.
+    word_proportions_ : ndarray of shape (n_components, n_features)
+        Expected proportions of words in each component; rows sum to one.
     weight_concentration_prior_ : float
         Prior of the weights, as given or by default (VB).
     lower_bound_ : float
@@ -183,9 +183,9 @@ class SparseMultinomialMixture(LinearEstimator):
         return tags
 
     @property
-    def components_(self):
-        """Expected word counts plus the prior, (n_components, n_features)."""
-        return self._attribute("components_").stats["first"] + self._fitted.model.family.prior
+    def word_proportions_(self):
+        """Expected proportions of words in each component, (n_components, n_features)."""
+        return self._attribute("word_proportions_").parameters.means
 
     def _make_family(self, rows):
         totals = rows.word_totals()
