@@ -107,7 +107,6 @@ def main():
             "wraparound": False,
             "cdivision": True,
             "initializedcheck": BOUNDSCHECK,
-            "freethreading_compatible": True,
         },
     )
     setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels})

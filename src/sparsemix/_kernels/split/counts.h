@@ -9,13 +9,6 @@
 #include "documents/packed.h"
 #include "random/random.h"
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-#define sparsemix_take_many(next, n) _InterlockedExchangeAdd64((volatile __int64 *)(next), n)
-#else
-#define sparsemix_take_many(next, n) __atomic_fetch_add(next, n, __ATOMIC_RELAXED)
-#endif
-
 #define SPARSEMIX_GROUP 32
 #define SPARSEMIX_GROUP_BITS(head) ((uint32_t)(head))
 #define SPARSEMIX_BEFORE(head) ((int64_t)((head) >> SPARSEMIX_GROUP))

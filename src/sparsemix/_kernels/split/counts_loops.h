@@ -77,7 +77,7 @@ TARGET static void SPARSEMIX_NAME(add_counts)(const PACKED_COUNTS *t, ptrdiff_t 
         length = SPARSEMIX_NAME(prune_counts)(t, v, smallest, key, gains);
         if (length + n_new + SPARSEMIX_SPARE(length) / 2 > t->room[v]) { /* else it would be pruned again soon */
             const int room = (int)(length + n_new + SPARSEMIX_SPARE(length + n_new));
-            const int64_t start = sparsemix_take_many(t->end, room);
+            const int64_t start = sparsemix_fetch_add(t->end, room);
             memcpy(t->values + start, row, length * sizeof(REAL));
             t->starts[v] = start;
             t->room[v] = room;

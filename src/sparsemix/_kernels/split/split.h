@@ -18,13 +18,6 @@
 #include "split/counts.h"
 #include "vectors/simd.h"
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-#define sparsemix_take(next) _InterlockedExchangeAdd64((volatile __int64 *)(next), 1)
-#else
-#define sparsemix_take(next) __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)
-#endif
-
 /* A type has a sample for each token, but not more than this. */
 #define SPARSEMIX_MOST_SAMPLES 32
 /* Topics whose fixed parts are summed together. */

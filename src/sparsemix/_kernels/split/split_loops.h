@@ -87,15 +87,15 @@ TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
 }
 
 /* Ask for the count of a type on a topic: for its head, or for what that points to. */
-TARGET static inline __attribute__((always_inline)) void SPARSEMIX_NAME(fetch_count)(const SPLIT *d, ptrdiff_t type,
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(fetch_count)(const SPLIT *d, ptrdiff_t type,
                                                                                      int topic, const int value)
 {
 #if SPARSEMIX_VECTORS
     const uint64_t *head = d->packed.heads + type * d->packed.n_heads + topic / SPARSEMIX_GROUP;
     if (value)
-        __builtin_prefetch(d->packed.values + d->packed.starts[type] + sparsemix_counts_before(*head, topic));
+        sparsemix_prefetch(d->packed.values + d->packed.starts[type] + sparsemix_counts_before(*head, topic));
     else
-        __builtin_prefetch(head);
+        sparsemix_prefetch(head);
 #else
     (void)d;
     (void)type;
@@ -428,7 +428,7 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     int64_t e;
     room->values = room->lists = 0;
     *status = sparsemix_grow(visited, 0, n_docs * sizeof(int)) ? SPARSEMIX_SPLIT_NO_MEMORY : SPARSEMIX_SPLIT_OK;
-    while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_take(next)) < n_docs) {
+    while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_fetch_add(next, 1)) < n_docs) {
         const int64_t first = indptr[i], known = start_indptr ? start_indptr[i] : 0;
         d->n_types = indptr[i + 1] - first;
         d->types = indices + first;

@@ -43,7 +43,7 @@ TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, p
     const ptrdiff_t size = values ? t->room[word] * sizeof(REAL) : t->n_heads * sizeof(uint64_t);
     ptrdiff_t i;
     for (i = 0; i < (size < 4096 ? size : 4096); i += 64)
-        __builtin_prefetch(from + i);
+        sparsemix_prefetch(from + i);
 #else
     (void)t;
     (void)word;

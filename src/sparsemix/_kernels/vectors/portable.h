@@ -57,4 +57,12 @@ SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
 
 #endif
 
+/* What threads share out: the number that was there, an int64_t, before n was added. */
+#if defined(_MSC_VER)
+#include <intrin.h>
+#define sparsemix_fetch_add(next, n) _InterlockedExchangeAdd64((volatile __int64 *)(next), n)
+#else
+#define sparsemix_fetch_add(next, n) __atomic_fetch_add(next, n, __ATOMIC_RELAXED)
+#endif
+
 #endif
