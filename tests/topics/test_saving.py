@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from topic_cases import V, X
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+from sparsemix._stats.packed_counts import PackedCounts
 
 pytestmark = few_passes
 TOPICS = [case for case in CASES if isinstance(case.estimator, (SparseLDA, SparseSCVB0LDA, CollapsedLDA))]
@@ -51,6 +52,13 @@ def test_skops_asks_to_trust_the_class_alone(case):
     assert_same_bits(est, twin, X)
     if case.can("partial_fit"):
         assert_same_bits(est.partial_fit(X[20:]), twin.partial_fit(X[20:]), X)
+
+
+def test_packed_counts_are_plain_too():
+    est = SparseSCVB0LDA(2500, max_iter=1, random_state=0).fit(X)
+    assert isinstance(est._fitted.stats.unfolded("word_topic")[0], PackedCounts)
+    assert all(isinstance(leaf, PLAIN) for leaf in leaves(est.__getstate__()))
+    assert_same_bits(est, pickle.loads(pickle.dumps(est)), X)
 
 
 def test_skops_of_a_pipeline():

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.checks import check_structure
+
 # Of a dict that stands for something else: what it stands for.
 KIND = "__sparsemix__"
 
@@ -40,7 +42,9 @@ def put_together(value, classes, made=None):
     if kind == "dtype":
         return np.dtype(value["name"])
     if kind == "csr_array":
-        return sparse.csr_array((value["data"], value["indices"], value["indptr"]), shape=tuple(value["shape"]))
+        table = sparse.csr_array((value["data"], value["indices"], value["indptr"]), shape=tuple(value["shape"]))
+        check_structure(table, "the saved table")
+        return table
     if kind == "same":
         return made[value["number"]]
     known = {cls.__name__: cls for cls in classes}

@@ -1,7 +1,6 @@
 """What a fitted topic model says of documents and of its topics."""
 
 import numpy as np
-from scipy import sparse
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +9,7 @@ from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.checks import check_counts, check_structure
+from sparsemix._estimator.checks import check_counts
 from sparsemix.metrics import document_completion, top_words
 from sparsemix.topics._sklearn_names import ScikitLearnNames
 
@@ -247,8 +246,6 @@ def check_fits(estimator):
     """Whether the parts of a fitted state that was loaded are of one shape: compiled loops take that on trust."""
     model, stats, n_words = estimator._fitted.model, estimator._fitted.stats, estimator.n_features_in_
     shape, (table, _) = (n_words, model.n_components), stats.unfolded("word_topic")
-    if sparse.issparse(table):
-        check_structure(table, "the table of counts")
     names = getattr(estimator, "feature_names_in_", None)
     fits = (
         table.shape == shape

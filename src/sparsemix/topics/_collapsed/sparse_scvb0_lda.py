@@ -4,6 +4,7 @@ import numbers
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions
 from sparsemix._engine.schedules import LearningRates
+from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed import assemble_stochastic
@@ -226,8 +227,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     }
     _fitted_class = FittedCounts
     _state_classes = (
-        FittedCounts, StochasticCollapsedModel, SufficientStatistics, WordRows, DenseSampler, GibbsSampler,
-        WalkerSampler, LearningRates,
+        FittedCounts, StochasticCollapsedModel, SufficientStatistics, WordRows, PackedCounts, DenseSampler,
+        GibbsSampler, WalkerSampler, LearningRates,
     )  # fmt: skip
     _rows_statistic = "documents"  # mass is of tokens
 
