@@ -85,9 +85,10 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
                 stats, undone = births.settle(model, stats, workers)
                 monitor.step(stats)
         ended = monitor.lap(lap, model, stats, undone)
-        due = monitor.converged or (lap >= 4 and lap & (lap - 1) == 0)
-        if repair is not None and due and lap < monitor.max_iter and repair(lap, model, rows, workers):
-            ended = monitor.go_on()
+        if repair is not None and lap < monitor.max_iter:
+            due = monitor.converged or (lap >= 4 and lap & (lap - 1) == 0)
+            if due and repair(lap, model, rows, workers):
+                ended = monitor.go_on()
         if keep is not None:
             keep(stats)
         if ended:
