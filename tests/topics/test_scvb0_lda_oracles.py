@@ -689,7 +689,7 @@ def test_bars_are_recovered(sampler, learning_method, init_params):
         est = SparseSCVB0LDA(
             10, doc_topic_prior=0.1, topic_word_prior=0.01, sampler=sampler, n_samples=20, init_params=init_params,
             exclude_own="document", learning_method=learning_method, batch_size=50, max_iter=30, n_start_samples=0,
-            random_state=seed,
+            n_averaged_iter=0, random_state=seed,
         ).fit(rows)  # fmt: skip
         order, distances = align_topics(est, bars)
         if distances.max() < 0.05:

@@ -52,7 +52,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
         Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
         Learn both priors from the statistics: alpha for every topic in each step, and one number for the words once a
-        pass. Documents of the dense start say nothing of alpha.
+        pass. Documents of the dense start say nothing of alpha. With ``sampler="dense"`` rare topics get too large an
+        alpha, twice what their documents have and more, since every token is shared out among all topics.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
