@@ -103,7 +103,8 @@ DIRECTIONS = replace(
     ROWS,
     bad={k: v for k, v in ROWS.bad.items() if not k.startswith(("cs", "coo"))}
     | {"a row of zeros": (row_cases.spoilt_row(0.0), None, "row 41 of X is zero and has no direction.*remove")},
-    later={k: v for k, v in ROWS.later.items() if not k.startswith(("cs", "coo"))},
+    later={k: v for k, v in ROWS.later.items() if not k.startswith(("cs", "coo"))}
+    | {"a row of zeros": (row_cases.spoilt_row(0.0), None, "row 41 of X is zero and has no direction.*remove")},
     sizes={k: v for k, v in ROWS.sizes.items() if k != "rows of zeros"},
 )
 
@@ -352,6 +353,11 @@ def of_kind(*kinds):
 def with_weights(cases=CASES):
     """Those of the cases whose fits take weights."""
     return [case for case in cases if not case.rows_alone]
+
+
+def of_any_length(cases):
+    """Those whose first passes are the same however many are asked for: averages are over the last ones."""
+    return [case for case in cases if not getattr(case.estimator, "n_averaged_iter", None)]
 
 
 def with_warm_start():

@@ -45,6 +45,16 @@ def assert_same(first, second, but=()):
             np.testing.assert_equal(value, second[name], err_msg=name)
 
 
+def assert_close(first, second, rtol):
+    """Two dictionaries of values have the same names, and numbers that agree but for rounding."""
+    assert sorted(first) == sorted(second)
+    for name, value in first.items():
+        if isinstance(value, (np.ndarray, np.generic, float)):
+            np.testing.assert_allclose(value, second[name], rtol=rtol, err_msg=name)
+        else:
+            np.testing.assert_equal(value, second[name], err_msg=name)
+
+
 def assert_same_bits(first, second, rows, but=()):
     """Two estimators say the same, but for some names."""
     assert_same(said(first, rows), said(second, rows), but)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_cases import CASES, FIRST, over, with_methods
+from estimator_cases import CASES, FIRST, of_any_length, over, with_methods
 from fitted import (
     assert_never_fitted,
     assert_same,
@@ -34,7 +34,7 @@ def test_callback_is_called_once_a_pass(case):
     assert_same_bits(clone(est).set_callbacks().fit(rows), est, rows)
 
 
-@over(with_methods("update_from_stats"))
+@over(of_any_length(with_methods("update_from_stats")))
 def test_what_callbacks_see_is_the_fit_of_so_many_passes(case):
     """Though the fit goes on with its own statistics in place."""
     rows, recorder = case.data.rows, Recorder()
@@ -43,7 +43,7 @@ def test_what_callbacks_see_is_the_fit_of_so_many_passes(case):
         assert_same(readings(case.passes(n).fit(rows), rows), read)
 
 
-@over(CASES)
+@over(of_any_length(CASES))
 def test_callback_may_stop_the_fit(case):
     rows, recorder = case.data.rows, Recorder(stop_after=2)
     est = case.passes(50)
@@ -58,7 +58,7 @@ def test_callback_may_stop_the_fit(case):
     assert_same_bits(est.set_callbacks(), two.fit(rows), rows)
 
 
-@over(CASES)
+@over(of_any_length(CASES))
 def test_callback_that_fails_later_leaves_the_last_pass(case):
     rows = case.data.rows
     for call, n_passes in ((("end pass", 2), 2), (("begin pass", 3), 2)):

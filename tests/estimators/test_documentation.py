@@ -44,6 +44,7 @@ DEFAULTS_DIFFER = {
     "burn_in": "visits of one document in stochastic collapsed inference, sweeps of a chain elsewhere",
     "thin": "a sweep over all tokens changes more of a chain than one over all rows",
     "inference": "variational Bayes or EM, or samplers: the methods that a model has",
+    "n_init_iter": "words of short documents need clusters that form first, from nothing that a bound could choose",
     "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
     "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",
@@ -51,6 +52,8 @@ DEFAULTS_DIFFER = {
     "learning_offset": "10 as in scikit-learn; collapsed inference has small minibatches, whose steps may be large",
 }
 TEXTS_DIFFER = {
+    ("linear", "inference"): "what has a prior",
+    ("linear", "init_params"): "how far apart seeds are: in cosine, or in likelihood",
     ("topics", "optimize_priors"): "a step after each batch, or after each sweep but the first",
     ("topics", "init_params"): "the starts that the method knows",
     ("topics", "max_iter"): "whether a fit converges, and what a pass is called",

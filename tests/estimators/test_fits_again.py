@@ -6,7 +6,18 @@ import warnings
 import numpy as np
 import pytest
 from estimator_cases import CASES, over, with_methods, with_parameters, with_warm_start
-from fitted import assert_same, assert_same_bits, assert_unchanged, attributes, few_passes, readings, snapshot, sums_of
+from fitted import (
+    assert_close,
+    assert_same,
+    assert_same_bits,
+    assert_unchanged,
+    attributes,
+    few_passes,
+    readings,
+    said,
+    snapshot,
+    sums_of,
+)
 from scipy import sparse
 from sequence_cases import n_positions
 from sklearn.exceptions import ConvergenceWarning
@@ -117,7 +128,10 @@ def test_partial_fit_is_statistics_and_a_step(case, total_samples):
         stats = other.expected_stats(rows[part])
         assert_unchanged(other, before, rows)  # looking changes nothing
         assert other.update_from_stats(stats) is other
-        assert_same_bits(est, other, rows)
+        if getattr(case.estimator, "sampler", None) == "gibbs":  # sums go to the counts at once, or by way of a table
+            assert_close(said(est, rows), said(other, rows), rtol=1e-4)
+        else:
+            assert_same_bits(est, other, rows)
     assert (est.n_samples_seen_, est.n_steps_) == (n, 4)
 
 

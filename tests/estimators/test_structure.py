@@ -199,7 +199,7 @@ def test_an_interrupt_while_threads_end_gives_blas_back(several):
     workers = Workers(2)
     workers.__enter__()
     with (
-        mock.patch.object(workers._pool, "shutdown", side_effect=KeyboardInterrupt),
+        mock.patch.object(workers._threads[0], "join", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         workers.__exit__(None, None, None)

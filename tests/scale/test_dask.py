@@ -199,5 +199,5 @@ class Deadly(Slow):
 def test_a_block_that_kills_workers_is_named():
     with cluster(2, processes=True) as some, dd.Client(some) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
-        with pytest.raises(RuntimeError, match=r"one of the blocks 0, 1, 2, 3, 4, 5 killed every worker.*look.*"):
+        with pytest.raises(RuntimeError, match=r"one of the blocks 0, 1, 2, 3, 4, 5 killed every worker"):
             distributed.fit(lda(), Deadly(), client=client)
