@@ -364,11 +364,12 @@ def test_wrong_input_is_one_sentence_and_exit_code_two(tmp_path, capsys, name, c
     (tmp_path / "FILE").write_text("")
     options = [str(tmp_path / option) if option in ("WORDS", "TWICE", "FILE") else option for option in options]
     with pytest.raises(SystemExit) as caught:
-        main(["topics", *wrong(tmp_path, name, content, *options)])
+        main(["topics", *wrong(tmp_path, name, content, "--output", str(tmp_path / "new" / "out"), *options)])
     assert caught.value.code == 2
     (error,) = capsys.readouterr().err.splitlines()
     assert error.startswith("sparsemix topics: error: ")
     assert re.search(message, error)
+    assert not (tmp_path / "new").exists()  # nor is a folder of nothing left
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import tempfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import joblib
@@ -49,6 +50,7 @@ class Outputs:
         self.failed = []
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is no folder; name another by --output.")
+        self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
         self.folder.mkdir(parents=True, exist_ok=True)
         self.earlier = [name for name in (*MODELS.values(), *TABLES) if (self.folder / name).exists()]
         if self.earlier and not force:
@@ -61,6 +63,17 @@ class Outputs:
                 raise ValueError(f"{self.folder / name} is no file; name another folder by --output.")
         with tempfile.TemporaryFile(dir=self.folder) as probe:
             probe.write(b"can this folder be written to?")
+
+    @contextmanager
+    def nothing_on_failure(self):
+        """Folders that were made for this run go again if nothing comes of it."""
+        try:
+            yield self
+        except BaseException:
+            with suppress(OSError):  # by now it holds something
+                for folder in self._made:
+                    folder.rmdir()
+            raise
 
     def write(self, name, writer, **options):
         """Write a file by ``writer(file)``; what goes wrong is told and remembered, and the others go on."""

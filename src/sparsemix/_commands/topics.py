@@ -49,7 +49,8 @@ def run(options, parser):
     """Read, learn, save, tell; wrong input is one line and exit status 2, an output that failed 1."""
     with console():
         try:
-            corpus, outputs, model, seconds, held_out, scored = learn(options)
+            with Outputs(options.output, options.force, options.model_format).nothing_on_failure() as outputs:
+                corpus, model, seconds, held_out, scored = learn(options, outputs)
         except (ValueError, OSError, ImportError) as error:
             parser.error(str(error))
         except MemoryError:
@@ -61,9 +62,8 @@ def run(options, parser):
         parser.exit(1, f"{parser.prog}: error: not written: {', '.join(outputs.failed)}\n")
 
 
-def learn(options):
+def learn(options, outputs):
     """Everything up to the model, which is saved as soon as it is there."""
-    outputs = Outputs(options.output, options.force, options.model_format)
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
         fields=Fields(options.field, options.id, options.date, options.group),
@@ -86,7 +86,7 @@ def learn(options):
     step = "counts" if corpus.sequences is None else "sequences"
     outputs.save_model(Pipeline([(step, corpus.vectorizer), ("topics", model)]))
     model.set_params(n_jobs=options.n_jobs)
-    return corpus, outputs, model, seconds, held_out, scored
+    return corpus, model, seconds, held_out, scored
 
 
 def estimator(options, n_words):
