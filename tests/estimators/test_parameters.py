@@ -87,7 +87,8 @@ def test_tags(case):
 
 def needs_a_fit(est):
     """Public methods, but for those that make or describe an estimator."""
-    free = ("fit", "fit_predict", "fit_transform", "partial_fit", "get_params", "get_metadata_routing")
+    free = {"fit", "fit_predict", "fit_transform", "partial_fit"}
+    free |= {"from_parameters", "get_params", "get_metadata_routing"}
     names = [name for name in dir(est) if not name.startswith("_") and not name.startswith("set_")]
     return [name for name in names if name not in free and callable(getattr(type(est), name, None))]
 

@@ -32,7 +32,7 @@ def spread(value, family):
 
 def check_shape(name, value, shape):
     """A finite float64 array of the given shape."""
-    value = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    value = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name=name)
     if value.shape != shape:
         raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
     return value

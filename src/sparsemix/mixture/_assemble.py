@@ -12,11 +12,13 @@ from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.additive import Beginning
+from sparsemix._estimator.base import seeded
 from sparsemix._estimator.checks import check_columns, check_structure, check_weights
 from sparsemix._estimator.gaussian_prior import check_covariances, check_shape
-from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
+from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._priors import covariance_share, make_floor, make_prior
 from sparsemix.mixture._start import Start, data_gaussian, one_component
@@ -101,8 +103,7 @@ def assemble(params, rows, workers):
     floor = make_floor(params, data, rows.mass)
     even = DirichletWeights(1.0 / params.n_components)
     if params.inference == "em":
-        prior = family.prior(data)
-        prior = replace(prior, scale=prior.scale * covariance_share(family.n_features, params.n_components, rows.mass))
+        prior = judging_prior(family, data, params.n_components, rows.mass)
         model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
     else:
         prior = make_prior(params, family, data, rows)
@@ -114,6 +115,45 @@ def assemble(params, rows, workers):
     learner = VariationalMixture(family, even, prior, *sizes, floor=floor)
     learner.wide_prior = family.prior(data)
     return rows, model, learner
+
+
+def given_mixture(params, weights, means, covariances):
+    """A mixture of maximum likelihood with these parameters, as if rows of mass one had led to them."""
+    has_means = GAUSSIANS[params.covariance_type].has_means
+    if has_means == (means is None):
+        what = "needs means" if has_means else "has no means"
+        raise ValueError(f"covariance_type={params.covariance_type!r} {what}; give them for all types but 'zero_mean'")
+    name, sized = ("means", means) if has_means else ("covariances", covariances)
+    if np.ndim(sized) < 2:
+        raise ValueError(f"{name} has shape {np.shape(sized)}; give a row of it for each component")
+    family, n_components = GAUSSIANS[params.covariance_type](np.shape(sized)[-1]), params.n_components
+    weights = given_weights("weights", weights, n_components)
+    covariances = family.pack_covariances(check_covariances("covariances", covariances, family, n_components))
+    shift, relative = None, np.zeros((n_components, family.n_features))
+    if has_means:
+        means = check_shape("means", means, relative.shape)
+        shift = weights @ means
+        relative = means - shift
+    gaussians = Gaussians(family.structure, relative, covariances)
+    stats = family.stats_of(gaussians, weights)
+    stats.shift = shift
+    sizes = n_components, kept_entries(params), np.float64, shift
+    model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
+    one = stats.take([0])
+    for each in ("count", *family.spec()[0]):
+        one[each] = stats[each].sum(axis=0, keepdims=True)
+    data = family.maximum_likelihood(one, 0.0)
+    prior, even = judging_prior(family, data, n_components, 1.0), DirichletWeights(1.0 / n_components)
+    remember_judge(model, VariationalMixture(family, even, prior, *sizes, floor=make_floor(params, data, 1.0)))
+    model.search = make_search(params, seeded(params.random_state), BATCH_ROWS, stored=False)
+    model.take(gaussians, stats)
+    return FittedMixture(model, stats)
+
+
+def judging_prior(family, data, n_components, mass):
+    """Of what EM weighs births with: the default prior."""
+    prior = family.prior(data)
+    return replace(prior, scale=prior.scale * covariance_share(family.n_features, n_components, mass))
 
 
 def remember_judge(model, learner):
@@ -183,9 +223,7 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
     family, n_components = model.family, model.n_components
     weights = means = covariances = None
     if params.weights_init is not None:
-        weights = check_shape("weights_init", params.weights_init, (n_components,))
-        if (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
-            raise ValueError(f"weights_init must not be negative and sum to one; they sum to {weights.sum()}")
+        weights = given_weights("weights_init", params.weights_init, n_components)
     if params.means_init is not None and family.has_means:
         means = check_shape("means_init", params.means_init, (n_components, family.n_features)) - model.shift
     if params.precisions_init is not None:
@@ -198,6 +236,14 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
         init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
     n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
     return Start(model, learner, init_params, n_init_iter, size, weights, means, covariances, params.n_init)
+
+
+def given_weights(name, weights, n_components):
+    """Weights of components, checked."""
+    weights = check_shape(name, weights, (n_components,))
+    if (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
+        raise ValueError(f"{name} must not be negative and sum to one; they sum to {weights.sum()}")
+    return weights
 
 
 def check_responsibilities(resp, n_rows, n_components, kept):

@@ -191,7 +191,10 @@ class MaximumLikelihoodMixture(MixtureModel):
 
     def global_step(self, stats, split=serial):
         """Maximum likelihood given the statistics."""
-        gaussians = self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians)
+        self.take(self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians), stats, split)
+
+    def take(self, gaussians, stats, split=serial):
+        """These Gaussians from now on, with the weights that follow from the statistics."""
         self._make_table(gaussians, stats, split)
         self.gaussians = gaussians
 

@@ -174,8 +174,22 @@ class RowReadings(DensityMixin):
         return Rows(X, sample_weight, model.shift, model.dtype)
 
 
+def parameter(read):
+    """A property that tells where parameters are given, when one is set."""
+
+    def refuse(self, value):  # noqa: ARG001
+        raise AttributeError(
+            f"{read.__name__} follows from what was learned and cannot be set; {type(self).__name__}.from_parameters("
+            "weights, means, covariances, covariance_type=...) makes a mixture with given parameters"
+        )
+
+    return property(read, refuse)
+
+
 class MixtureReadings(RowReadings):
     """What a fitted mixture of Gaussians tells besides."""
+
+    weights_ = parameter(RowReadings.weights_.fget)
 
     def sample(self, n_samples=1):
         """Draw rows from the mixture.
@@ -235,12 +249,12 @@ class MixtureReadings(RowReadings):
 
     # -- fitted attributes that follow from the statistics
 
-    @property
+    @parameter
     def means_(self):
         """Means of shape (n_components, n_features)."""
         return self._attribute("means_").means
 
-    @property
+    @parameter
     def covariances_(self):
         """Covariances in scikit-learn's shapes.
 
@@ -251,14 +265,14 @@ class MixtureReadings(RowReadings):
         """
         return self._attribute("covariances_").covariances
 
-    @property
+    @parameter
     def precisions_(self):
         """Inverses of the covariances, in the same shapes."""
         fitted = self._attribute("precisions_")
         square = fitted.model.family.shape == "full"
         return np.linalg.inv(fitted.covariances) if square else 1.0 / fitted.covariances
 
-    @property
+    @parameter
     def precisions_cholesky_(self):
         """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" roots."""
         fitted = self._attribute("precisions_cholesky_")

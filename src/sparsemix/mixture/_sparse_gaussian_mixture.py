@@ -2,12 +2,14 @@
 
 import numbers
 
+import numpy as np
+
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.mixture._assemble import MixtureOfBlocks, begin_fit, begin_stream, weighted_rows
+from sparsemix.mixture._assemble import MixtureOfBlocks, begin_fit, begin_stream, given_mixture, weighted_rows
 from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
@@ -303,6 +305,53 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    @classmethod
+    def from_parameters(cls, weights, means, covariances, *, covariance_type="full", **params):
+        """A mixture with given parameters, which predicts, scores and draws without a fit.
+
+        It is one of maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` learn on from it, and the
+        first block or pass leaves nothing of these parameters but what its responsibilities tell.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n_components,)
+            Mixture weights; they sum to one.
+        means : array-like of shape (n_components, n_features) or None
+            Means; None for ``covariance_type="zero_mean"``.
+        covariances : array-like
+            Covariances, in the shape of ``covariances_``.
+        covariance_type : str, default="full"
+            As for the constructor.
+        **params : dict
+            Other parameters of the constructor but ``n_components`` and ``inference``.
+
+        Returns
+        -------
+        mixture : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            For weights that are no distribution, shapes that do not match, or covariances that are not positive
+            definite.
+
+        Examples
+        --------
+        >>> from sparsemix import SparseGaussianMixture
+        >>> mixture = SparseGaussianMixture.from_parameters([0.5, 0.5], [[0.0], [4.0]], [1.0, 1.0],
+        ...                                                 covariance_type="spherical")
+        >>> mixture.predict([[1.0], [3.0]])
+        array([0, 1])
+        """
+        mixture = cls(max(1, np.size(weights)), inference="em", covariance_type=covariance_type, **params)
+        mixture._validate_params()
+        fitted = given_mixture(mixture, weights, means, covariances)
+        vars(mixture).update(
+            _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,
+            init_params_="given",
+        )  # fmt: skip
+        return mixture
 
     # -- learning
 
