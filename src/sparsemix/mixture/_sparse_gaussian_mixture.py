@@ -8,6 +8,7 @@ from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
+from sparsemix._estimator.sklearn_names import ScikitLearnNames
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import MixtureOfBlocks, begin_fit, begin_stream, given_mixture, weighted_rows
 from sparsemix.mixture._births import Births, late_births
@@ -19,7 +20,7 @@ from sparsemix.mixture._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator):
+class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, AdditiveEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
@@ -114,7 +115,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many passes.
+        Print a line every so many passes; it is scikit-learn's ``verbose_interval`` too.
     random_state : int, RandomState instance or None, default=None
         For seeds, batches and ``sample``.
 
@@ -236,6 +237,7 @@ class SparseGaussianMixture(MixtureOfBlocks, MixtureReadings, AdditiveEstimator)
     }
 
     _fitted_class = FittedMixture
+    _elsewhere = {"verbose_interval": "verbose=10 prints a line every 10 passes"}  # noqa: RUF012
 
     def __init__(
         self,

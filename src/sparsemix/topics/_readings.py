@@ -11,13 +11,13 @@ from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_counts
 from sparsemix.metrics import document_completion, top_words
-from sparsemix.topics._sklearn_names import ScikitLearnNames
+from sparsemix.topics._sklearn_names import LatentDirichletAllocationNames
 
 # Documents read at once by ``transform``.
 DOCUMENTS = 1 << 13
 
 
-class TopicReadings(ScikitLearnNames, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
 
     def __setstate__(self, state):

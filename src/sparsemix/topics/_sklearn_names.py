@@ -1,6 +1,6 @@
 """Names of scikit-learn's LatentDirichletAllocation that these estimators lack, and what takes their place."""
 
-import inspect
+from sparsemix._estimator.sklearn_names import ScikitLearnNames, missing
 
 PARAMETERS = {
     "perp_tol": "SparseSCVB0LDA ends by early_stopping with evaluation_tol, SparseLDA and CollapsedLDA by tol",
@@ -20,24 +20,11 @@ ATTRIBUTES = {
 }
 
 
-def missing(name):
-    """A property that raises."""
-
-    def refuse(self):
-        raise AttributeError(f"{type(self).__name__} has no {name}: {ATTRIBUTES[name]}")
-
-    return property(refuse, doc="Not there.")
-
-
-class ScikitLearnNames:
+class LatentDirichletAllocationNames(ScikitLearnNames):
     """Refuses them with one sentence that has ours."""
 
-    def __new__(cls, *args, **params):  # noqa: ARG004
-        """Refuse parameters that the class does not have."""
-        for name in sorted(set(params) & set(PARAMETERS) - set(inspect.signature(cls.__init__).parameters)):
-            raise TypeError(f"{cls.__name__} has no parameter {name}: {PARAMETERS[name]}")
-        return super().__new__(cls)
+    _elsewhere = PARAMETERS
 
-    bound_ = missing("bound_")
-    n_batch_iter_ = missing("n_batch_iter_")
-    random_state_ = missing("random_state_")
+    bound_ = missing("bound_", ATTRIBUTES["bound_"])
+    n_batch_iter_ = missing("n_batch_iter_", ATTRIBUTES["n_batch_iter_"])
+    random_state_ = missing("random_state_", ATTRIBUTES["random_state_"])
