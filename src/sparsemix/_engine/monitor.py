@@ -2,23 +2,8 @@
 
 import time
 import weakref
-from dataclasses import dataclass
 
 import numpy as np
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a monitor asks of a schedule, where there is none any more."""
-
-    has_bound: bool
-    first_comparable_lap: int | None
-    least_laps: int
-
-    @classmethod
-    def of(cls, schedule):
-        """That of a schedule."""
-        return cls(schedule.has_bound, schedule.first_comparable_lap, schedule.least_laps)
 
 
 class Monitor:
@@ -31,8 +16,9 @@ class Monitor:
     tol : float
         The fit has converged when a lap gains less than this per row, or per token (and loses nothing); without a
         bound, when what a model tells as its change is less than this per token, and not growing.
-    schedule : Schedule or Sweeps
-        Says whether there is a bound, from which lap on laps compare, and before which no fit converges.
+    schedule : Schedule or Sweeps or None
+        Says whether there is a bound, from which lap on laps compare, and before which no fit converges. None: it is
+        set before the first lap.
     verbose : int
         Print a line every ``verbose`` laps; 0 is silent.
     name : str

@@ -1,6 +1,5 @@
 """Estimators whose whole knowledge is prior + statistics: fits, streams, and steps from statistics summed elsewhere."""
 
-import time
 import warnings
 from copy import copy
 from dataclasses import dataclass, field
@@ -68,42 +67,36 @@ class AdditiveEstimator(SparsemixEstimator):
     # -- learning
 
     def _fit(self, X, sample_weight, checkpoint=None):
-        """Learn from all rows, from one start or several."""
-        trials, started = [], time.perf_counter()
-        with self._all_or_nothing(lambda: self._publish(trials)), Workers(self.n_jobs) as workers:
+        """Learn from all rows."""
+        monitor = make_monitor(self)
+        with self._all_or_nothing(lambda: self._publish(monitor)), Workers(self.n_jobs) as workers:
             warm = self.warm_start and hasattr(self, "_fitted")
             X, rows = self._read(X, sample_weight, reset=not warm)
             folder = None
             if checkpoint is not None:
                 folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
-            self._learn(trials, rows, workers, warm, X, check_random_state(self.random_state), started, folder)
-        self._warn_unless_converged(trials)
+            self._learn(monitor, rows, workers, warm, X, check_random_state(self.random_state), folder)
+        self._warn_unless_converged(monitor)
         return self
 
     def _fingerprints(self, rows):
         """Of all data that a fit follows from."""
         return [fingerprint(rows.X, rows.sample_weight)]
 
-    def _learn(self, trials, rows, workers, warm, X, seeds, started, folder=None):
-        """Every trial that is not over; there is one, whatever it began with."""
-        progress = Progress(folder, [seeds.randint(2**31 - 1)])
-        trials += progress.finished(lambda rule: make_monitor(self, rule))
+    def _learn(self, monitor, rows, workers, warm, X, seeds, folder=None):
+        """From a start, or from where a checkpoint stood; callbacks look on."""
+        progress = Progress(folder, seeds.randint(2**31 - 1))
         observer = FitObserver(self, self.max_iter, self._attributes, X)
-        for seed in progress.seeds:
-            self._trial(trials, rows, np.random.default_rng(seed), workers, warm, observer, started, progress)
-            if observer.stopped:
-                break
-            progress.finish(trials[-1])
-            started = time.perf_counter()
-        self._publish(trials)
+        self._run(monitor, rows, np.random.default_rng(progress.seed), workers, warm, observer, progress)
+        self._publish(monitor)
         observer.finish()
 
-    def _trial(self, trials, rows, rng, workers, warm, observer, started, progress):
-        """One fit from one start; its monitor joins ``trials`` and keeps what an interrupt would leave."""
+    def _run(self, monitor, rows, rng, workers, warm, observer, progress):
+        """All passes; the monitor keeps what an interrupt would leave."""
         resumed = progress.resumed()
         begin = self._begin_fit(rows, rng, workers, warm) if resumed is None else self._resume(rows, resumed)
         source = begin.rows.source
-        monitor = make_monitor(self, begin.schedule, observer, started)
+        monitor.schedule, monitor.observer = begin.schedule, observer
         monitor.model, monitor.n_rows, monitor.about = begin.model, len(begin.rows), begin.about
         if source is not None:
             monitor.n_rows = source.begin(begin, monitor, None if resumed is None else resumed["memory"])
@@ -111,7 +104,6 @@ class AdditiveEstimator(SparsemixEstimator):
             monitor.resume(resumed["record"])
             if resumed["observer"] is not None:
                 observer.resume(resumed["observer"])
-        trials.append(monitor)
         keep = progress.keeper(
             monitor, begin, (lambda: begin.rows.memory) if source is None else source.memory, observer
         )
@@ -128,7 +120,7 @@ class AdditiveEstimator(SparsemixEstimator):
         """What may mend the memory of rows after a lap; none for most."""
 
     def _resume(self, rows, resumed):
-        """What a trial goes on with that has left a checkpoint."""
+        """What a fit goes on with that has left a checkpoint."""
         model = resumed["model"]
         if rows.source is None:
             rows = self._view(model, rows, 0)[1]
@@ -265,18 +257,17 @@ class AdditiveEstimator(SparsemixEstimator):
             attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
         return attributes
 
-    def _publish(self, trials):
-        """Publish the last trial that has completed a step; whether there is one."""
-        trials = [monitor for monitor in trials if monitor.stats is not None]
-        if not trials:
+    def _publish(self, monitor):
+        """Publish a fit that has completed a step; whether it has."""
+        if monitor.stats is None:
             return False
         for name in OF_FIT:
             vars(self).pop(name, None)
-        vars(self).update(self._attributes(trials[-1]))
+        vars(self).update(self._attributes(monitor))
         return True
 
-    def _warn_unless_converged(self, trials):
-        could_have = trials[0].schedule.has_bound and bool(self.tol)  # 0 asks for max_iter passes
+    def _warn_unless_converged(self, monitor):
+        could_have = monitor.schedule.has_bound and bool(self.tol)  # 0 asks for max_iter passes
         if could_have and not self.converged_ and 0 < self.max_iter == self.n_iter_:
             warnings.warn(
                 f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",

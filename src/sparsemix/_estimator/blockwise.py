@@ -4,8 +4,6 @@ A ``Job`` is all that a machine needs to read, check and visit blocks. ``Here`` 
 block; who does it elsewhere adds in the same order, so the bits are the same.
 """
 
-import time
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -17,7 +15,7 @@ from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows
 from sparsemix._engine.rounds.tree import Tree
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.progress import fingerprint, identity
+from sparsemix._estimator.progress import fingerprint, identity, make_monitor
 
 
 class Survey:
@@ -226,8 +224,8 @@ class Here:
 
 def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_every=1, resume="auto"):
     """Fit an additive estimator to the blocks of an executor's job."""
-    job, trials, started = executor.job, [], time.perf_counter()
-    with estimator._all_or_nothing(lambda: estimator._publish(trials)), Workers(estimator.n_jobs) as workers:
+    job, monitor = executor.job, make_monitor(estimator)
+    with estimator._all_or_nothing(lambda: estimator._publish(monitor)), Workers(estimator.n_jobs) as workers:
         executor.workers = workers
         warm = estimator.warm_start and hasattr(estimator, "_fitted")
         read_first(job, reset=not warm)
@@ -245,8 +243,8 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         if checkpoint is not None:
             prints = identity(estimator, survey.blocks.values()) | {"steps": repr(steps)}
             folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
-        estimator._learn(trials, rows, workers, warm, None, seeds, started, folder)
-    estimator._warn_unless_converged(trials)
+        estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
+    estimator._warn_unless_converged(monitor)
     return estimator
 
 

@@ -1,4 +1,4 @@
-"""How far a fit has come, trial by trial, and the checkpoints that tell it."""
+"""How far a fit has come, and the checkpoints that tell it."""
 
 import numbers
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.checkpoints.folder import checksum
-from sparsemix._engine.monitor import Monitor, Rule
+from sparsemix._engine.monitor import Monitor
 from sparsemix._kernels.vectors import _simd
 
 # Parameters that a fit may be gone on with under other values.
@@ -14,31 +14,23 @@ FREE = ("max_iter", "tol", "n_jobs", "verbose")
 
 
 class Progress:
-    """Trials of a fit: those that are over, and where the one at hand stood.
+    """Where a fit stood.
 
     Parameters
     ----------
     folder : CheckpointFolder or None
-    seeds : list of int
-        Of the trials; those of a fit that is gone on with hold.
+    seed : int
+        Of the fit; that of one that is gone on with holds.
     """
 
-    def __init__(self, folder, seeds):
+    def __init__(self, folder, seed):
         self.folder = folder
         state = None if folder is None else folder.load()
-        self.state = {"seeds": seeds, "finished": [], "now": None, "number": 0} if state is None else state
-
-    @property
-    def seeds(self):
-        """Of the trials that are not over."""
-        return self.state["seeds"][len(self.state["finished"]) :]
-
-    def finished(self, make_monitor):
-        """Monitors of the trials that are over; ``make_monitor(schedule)`` gives new ones."""
-        return [monitor_of(kept, make_monitor(kept["rule"])) for kept in self.state["finished"]]
+        self.state = {"seed": seed, "now": None, "number": 0} if state is None else state
+        self.seed = self.state["seed"]
 
     def resumed(self):
-        """What the trial at hand left at its last checkpoint, once; None where it begins."""
+        """What the fit left at its last checkpoint, once; None where it begins."""
         now, self.state["now"] = self.state["now"], None
         return now
 
@@ -56,31 +48,16 @@ class Progress:
 
         return keep
 
-    def finish(self, monitor):
-        """A trial is over."""
-        if self.folder is not None and len(self.seeds) > 1:
-            rule = Rule.of(monitor.schedule)
-            kept = {"model": monitor.model, "stats": monitor.stats, "record": monitor.record(), "rule": rule}
-            self.state["finished"].append(kept)
-            self._save(None)
-
     def _save(self, now):
         self.state["number"] += 1
         self.folder.save(self.state["number"], self.state | {"now": now})
 
 
-def monitor_of(kept, monitor):
-    """A monitor as it was at the end of its trial."""
-    monitor.resume(kept["record"])
-    monitor.model, monitor.stats = kept["model"], kept["stats"]
-    return monitor
-
-
-def make_monitor(estimator, schedule, observer=None, started=None):
-    """The monitor of a trial."""
+def make_monitor(estimator):
+    """The monitor of a fit that begins now; its schedule and observer come later."""
     return Monitor(
-        estimator.max_iter, estimator.tol, schedule, estimator.verbose, type(estimator).__name__, observer,
-        estimator._stop_after, started,
+        estimator.max_iter, estimator.tol, None, estimator.verbose, type(estimator).__name__,
+        max_seconds=estimator._stop_after,
     )  # fmt: skip
 
 

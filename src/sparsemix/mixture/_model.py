@@ -214,4 +214,3 @@ class MaximumLikelihoodMixture(MixtureModel):
         super().permute(order)
         moved = self.gaussians.covariances if self.gaussians.tied else self.gaussians.covariances[order]
         self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)
-

@@ -188,10 +188,10 @@ class EvaluatedTopics(AdditiveTopics):
             prints.append(fingerprint(check_counts(self, self._validation_data, reset=False)))
         return prints
 
-    def _trial(self, trials, rows, rng, workers, warm, observer, started, progress):
+    def _run(self, monitor, rows, rng, workers, warm, observer, progress):
         every = max(self.evaluate_every, int(self.early_stopping))
         if every <= 0:
-            super()._trial(trials, rows, rng, workers, warm, observer, started, progress)
+            super()._run(monitor, rows, rng, workers, warm, observer, progress)
             return
         if self._validation_data is None:
             rows, held_out = set_aside(rows, rng, self._table_dtype)
@@ -199,5 +199,5 @@ class EvaluatedTopics(AdditiveTopics):
             held_out = check_counts(self, self._validation_data, reset=False)
         check_held_out(held_out, rows)
         evaluation = Evaluation(self, observer, held_out, rows.X, every)
-        super()._trial(trials, rows, rng, workers, warm, evaluation, started, progress)
-        evaluation.restore(trials[-1], workers)
+        super()._run(monitor, rows, rng, workers, warm, evaluation, progress)
+        evaluation.restore(monitor, workers)
