@@ -115,7 +115,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many passes; it is scikit-learn's ``verbose_interval`` too.
+        Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
         For seeds, batches and ``sample``.
 
