@@ -51,6 +51,12 @@ def test_blend_with_the_share_of_the_block_is_the_sum(before, n_b, seed):
     np.testing.assert_allclose(blended, total, rtol=1e-9, atol=1e-12 * np.abs(total).max())
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.6, 1.0])
+def test_learning_rate_is_at_most_one(decay):
+    assert [learning_rate(step, decay, offset) for step, offset in ((0, 0.0), (0, 0.5), (1, 0.0))] == [1.0] * 3
+    assert learning_rate(3, decay, 1.0) == 4.0**-decay
+
+
 @pytest.mark.parametrize("rho", [0.1, 0.5, 1.0])
 def test_blend_moves_by_rho_between_masses(rho):
     rng = np.random.default_rng(0)

@@ -276,6 +276,26 @@ def test_neighbours_have_the_highest_expected_weights(structure, dtype, monkeypa
         assert (expected[k, found[k]] >= best[5] - 1e-3).all()
 
 
+@pytest.mark.parametrize(("dtype", "unit", "scale"), [
+    (np.float32, 1e-16, 1e-16), (np.float32, 1e16, 1e16), (np.float32, 1e15, 1e-8),
+    (np.float64, 1e-60, 1e-60), (np.float64, 1e60, 1e60), (np.float64, 1e20, 1.0), (np.float64, 1e60, 1e-9),
+])  # fmt: skip
+@pytest.mark.parametrize("structure", ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical"])
+def test_neighbours_of_any_unit_and_distance(structure, dtype, unit, scale):
+    """Unit spheres in other units, and so far apart that single precision cannot hold what they expect."""
+    means = np.random.default_rng(4).standard_normal((30, 4))
+    covariances = scale**2 * np.eye(4)
+    covariances = reference.one_covariance(structure, covariances)
+    if not reference.is_tied(structure):
+        covariances = np.array([covariances] * 30)
+    gaussians = Gaussians(structure, unit * means, GAUSSIANS[structure](4).pack_covariances(covariances))
+    found = nearest(gaussians, gaussians.table(np.zeros(30), dtype), 6)
+    distances = ((means[:, None] - means) ** 2).sum(axis=2)
+    for k in range(30):
+        assert k in found[k]
+        assert (distances[k, found[k]] <= np.sort(distances[k])[5] + 1e-3).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_expected_weights_are_means_over_rows_drawn(covariance_type):

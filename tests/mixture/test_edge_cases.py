@@ -290,6 +290,24 @@ def test_a_far_outlier_is_survived(covariance_type):
     np.testing.assert_allclose(near.predict_proba(X).sum(axis=1), 1.0)
 
 
+@pytest.mark.filterwarnings("ignore:the covariance of component:RuntimeWarning")
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "zero_mean"])
+def test_what_follows_from_covariances_that_round_off_made_singular(covariance_type, inference):
+    """A row so far out that nothing else of the covariance is left: precisions and samples are finite."""
+    singular = 0
+    for direction in np.random.default_rng(0).standard_normal((12, 3)):
+        est = mixture(1, covariance_type=covariance_type, inference=inference).fit(rows())
+        est.partial_fit(1e17 * direction[None])
+        singular += np.linalg.eigvalsh(est.covariances_).min() <= 0.0
+        assert np.isfinite(est.sample(5)[0]).all()
+        assert (np.linalg.eigvalsh(est.precisions_) > 0.0).all()
+        U = est.precisions_cholesky_
+        np.testing.assert_allclose(U @ np.swapaxes(U, -1, -2), est.precisions_, rtol=1e-12)
+        assert np.isfinite(est.score_samples(rows())).all()
+    assert singular > 0
+
+
 # -- kinds of input
 
 

@@ -59,3 +59,10 @@ def test_more_averaged_passes_than_passes():
     """All of them are, as if so many had been asked for as there are."""
     few, many = (SparseSCVB0LDA(K, max_iter=3, n_averaged_iter=n, random_state=0).fit(X) for n in (3, 8))
     np.testing.assert_array_equal(few.components_, many.components_)
+
+
+def test_averages_from_the_start_with_an_offset_of_nothing():
+    """No step has been before the first of them; an offset of one means the same there."""
+    params = {"max_iter": 2, "n_averaged_iter": 2, "random_state": 0}
+    none, one = (SparseSCVB0LDA(K, learning_offset=offset, **params).fit(X) for offset in (0.0, 1.0))
+    np.testing.assert_array_equal(none.components_, one.components_)

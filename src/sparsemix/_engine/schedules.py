@@ -24,7 +24,7 @@ MOST_BATCHES = 32
 
 def learning_rate(step, decay, offset):
     """rho_t = min(1, (offset + t)^-decay), t = 1, 2, ... minibatches so far."""
-    return min(1.0, (offset + step) ** -decay)
+    return max(1.0, offset + step) ** -decay  # both may be 0
 
 
 def learning_rates(n, decay, offset):

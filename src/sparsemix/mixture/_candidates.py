@@ -220,8 +220,7 @@ class PairTable:
 def nearest(gaussians, table, n_neighbours):
     """The components that give the rows of each one the highest expected weights, itself among them, (K, G) int32.
 
-    The expectation of a quadratic form needs first and second moments only: one product of two tall matrices in
-    single precision, which is exact enough to choose.
+    The expectation of a quadratic form needs first and second moments only: one product of two tall matrices.
     """
     moments, natural, constants = expected_weights(gaussians, table)
     n_components = len(constants)
@@ -231,52 +230,63 @@ def nearest(gaussians, table, n_neighbours):
     for start in range(0, n_components, size):
         stop = min(start + size, n_components)
         expected = moments[start:stop] @ natural.T + constants
-        expected[np.arange(stop - start), np.arange(start, stop)] = np.finfo(np.float32).max
+        expected[np.arange(stop - start), np.arange(start, stop)] = np.finfo(expected.dtype).max
         chosen = expected, out[start:stop], values[: stop - start], log_z[: stop - start]
-        try:
-            _topl.top_l_responsibilities(*chosen)  # takes an eighth of the time of NumPy's partition
-        except ValueError:  # moments beyond single precision
-            np.nan_to_num(expected, copy=False)
-            _topl.top_l_responsibilities(*chosen)
+        _topl.top_l_responsibilities(*chosen)  # takes an eighth of the time of NumPy's partition
     return out
 
 
 def expected_weights(gaussians, table):
-    """Factors (K, P) and constants (K,) of E_k[W_l] = moments_k . natural_l + constant_l, in float32."""
+    """Factors (K, P) and constants (K,) of E_k[W_l] = moments_k . natural_l + constant_l.
+
+    In float32, which is exact enough to choose; in float64 where float32 cannot hold the products.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments, natural, constants = expected_in(np.float32, gaussians, table)
+        largest = [np.maximum(m.max(axis=0), -m.min(axis=0)).astype(np.float64) for m in (moments, natural)]
+        if largest[0] @ largest[1] < np.finfo(np.float32).max:  # and not NaN
+            return moments, natural, constants
+    return expected_in(np.float64, gaussians, table)
+
+
+def expected_in(dtype, gaussians, table):
+    """The same in a precision."""
     kernel = table.kernel
     means = table.rows(gaussians.means.astype(kernel.dtype))
-    offsets, d = kernel.offsets, means.shape[1]
+    wide = np.promote_types(kernel.dtype, dtype)
+    means, factors, offsets = (a.astype(wide, copy=False) for a in (means, kernel.factors, kernel.offsets))
+    d = means.shape[1]
     if kernel.shape == _quadratic.TRIANGULAR:
         second = gaussians.covariances + symmetric.pack_outer(means)
-        quadratic, linear = precisions(kernel.factors, offsets)
+        quadratic, linear = precisions(factors, offsets, dtype)
         squares = (offsets**2).sum(axis=1)
     elif kernel.shape == _quadratic.DIAGONAL:
-        factors = kernel.factors.reshape(-1, d)
+        factors = factors.reshape(-1, d)
         second, quadratic, linear = gaussians.covariances + means**2, factors**2, factors * offsets
         squares = (offsets**2).sum(axis=1)
     else:
         variances = 1.0 if gaussians.tied else gaussians.covariances
         second = (d * variances + (means**2).sum(axis=1))[:, None]
-        quadratic = kernel.factors[:, None] ** 2
+        quadratic = factors[:, None] ** 2
         linear, squares = quadratic * offsets, quadratic[:, 0] * (offsets**2).sum(axis=1)
-    moments = np.hstack([second, means]).astype(np.float32)
-    natural = np.hstack([-0.5 * quadratic, linear]).astype(np.float32)
-    return moments, natural, (kernel.constants - 0.5 * squares).astype(np.float32)
+    moments = np.hstack([second, means]).astype(dtype)
+    natural = np.hstack([-0.5 * quadratic, linear]).astype(dtype)
+    return moments, natural, (kernel.constants - 0.5 * squares).astype(dtype)
 
 
-def precisions(factors, offsets):
-    """R_k^T R_k packed, off-diagonal entries doubled, and R_k^T o_k, of packed triangles R_k; float32."""
+def precisions(factors, offsets, dtype):
+    """R_k^T R_k packed, off-diagonal entries doubled, and R_k^T o_k, of packed triangles R_k."""
     n_components, d = offsets.shape
     factors = factors.reshape(n_components, -1)
-    packed, linear = np.empty(factors.shape, dtype=np.float32), np.empty((n_components, d), dtype=np.float32)
+    packed, linear = np.empty(factors.shape, dtype=dtype), np.empty((n_components, d), dtype=dtype)
     rows, columns = np.tril_indices(d)
-    doubled = np.where(rows == columns, 1.0, 2.0).astype(np.float32)
+    doubled = np.where(rows == columns, 1.0, 2.0).astype(dtype)
     step = max(1, UNPACKED // d**2)
     for start in range(0, n_components, step):
         part = slice(start, start + step)
-        r = np.zeros((len(factors[part]), d, d), dtype=np.float32)
+        r = np.zeros((len(factors[part]), d, d), dtype=dtype)
         r[:, rows, columns] = factors[part]
         transposed = r.transpose(0, 2, 1)
         packed[part] = (transposed @ r)[:, rows, columns] * doubled
-        linear[part] = (transposed @ offsets[part, :, None].astype(np.float32))[:, :, 0]
+        linear[part] = (transposed @ offsets[part, :, None].astype(dtype))[:, :, 0]
     return packed, linear

@@ -12,6 +12,8 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_explained, check_rows, check_weights
+from sparsemix._stats import symmetric
+from sparsemix._stats.families import cholesky
 from sparsemix.mixture._model import VariationalMixture
 
 
@@ -213,8 +215,9 @@ class MixtureReadings(RowReadings):
         counts = rng.multinomial(n_samples, self.weights_)
         labels = np.repeat(np.arange(len(counts)), counts)
         X = rng.standard_normal((n_samples, self.n_features_in_))
+        square_root = self._square_roots()
         for k in np.flatnonzero(counts):
-            X[labels == k] = X[labels == k] @ self._square_root(k).T
+            X[labels == k] = X[labels == k] @ square_root(k).T
         return X + self.means_[labels], labels
 
     def aic(self, X):
@@ -267,19 +270,26 @@ class MixtureReadings(RowReadings):
 
     @parameter
     def precisions_(self):
-        """Inverses of the covariances, in the same shapes."""
+        """Inverses of the covariances, in the same shapes.
+
+        Of a covariance that is not positive definite but for round-off, the inverse of the one that fits and
+        predictions go on with: 1e-6 of its mean variance is added to its diagonal, and a warning says so.
+        """
         fitted = self._attribute("precisions_")
-        square = fitted.model.family.shape == "full"
-        return np.linalg.inv(fitted.covariances) if square else 1.0 / fitted.covariances
+        if fitted.model.family.shape != "full":
+            return 1.0 / fitted.covariances
+        factors = self.precisions_cholesky_
+        return factors @ np.swapaxes(factors, -1, -2)
 
     @parameter
     def precisions_cholesky_(self):
         """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" roots."""
         fitted = self._attribute("precisions_cholesky_")
-        covariances = fitted.covariances
-        if fitted.model.family.shape != "full":
-            return 1.0 / np.sqrt(covariances)
-        return np.swapaxes(np.linalg.inv(np.linalg.cholesky(covariances)), -1, -2)
+        family = fitted.model.family
+        if family.shape != "full":
+            return 1.0 / np.sqrt(fitted.covariances)
+        factors = np.swapaxes(symmetric.unpack_triangle(fitted.gaussians.whitened()[0]), -1, -2)
+        return factors[0] if family.tied else factors
 
     @property
     def weight_concentration_prior_(self):
@@ -344,13 +354,13 @@ class MixtureReadings(RowReadings):
         fitted = self._attribute(name, variational=True)
         return fitted.model.posterior(fitted.stats)
 
-    def _square_root(self, k):
-        """A matrix whose product with its transpose is the covariance of component k."""
+    def _square_roots(self):
+        """A function of k: a matrix whose product with its transpose is the covariance of component k."""
         family, covariances = self._fitted.model.family, self.covariances_
-        covariance = covariances if family.tied else covariances[k]
         if family.shape == "full":
-            return np.linalg.cholesky(covariance)
-        return np.sqrt(covariance) * np.eye(self.n_features_in_)
+            factors = cholesky(np.atleast_2d(self._fitted.gaussians.covariances))
+            return lambda k: symmetric.unpack_triangle(factors[0 if family.tied else k])
+        return lambda k: np.sqrt(covariances if family.tied else covariances[k]) * np.eye(self.n_features_in_)
 
     def _n_parameters(self):
         model = self._fitted.model

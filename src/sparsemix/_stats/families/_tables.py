@@ -64,7 +64,7 @@ class Gaussians(Structured):
             return np.log(self.covariances).sum(axis=-1, keepdims=self.tied)
         if self.shape == "spherical":
             return self.means.shape[1] * np.log(self.covariances)
-        return self._whitened()[2]
+        return self.whitened()[2]
 
     def precision_traces(self):
         """Traces of the inverse covariances, (K,) or, tied, (1,)."""
@@ -72,9 +72,10 @@ class Gaussians(Structured):
             return (1.0 / self.covariances).sum(axis=-1, keepdims=self.tied)
         if self.shape == "spherical":
             return self.means.shape[1] / self.covariances
-        return np.einsum("kt,kt->k", self._whitened()[0], self._whitened()[0])
+        return np.einsum("kt,kt->k", self.whitened()[0], self.whitened()[0])
 
-    def _whitened(self):
+    def whitened(self):
+        """Inverse Cholesky factors of full covariances, with what else ``whiten`` gives; of (1, ...) where tied."""
         covariances = np.atleast_2d(self.covariances)
         return whiten(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
 
