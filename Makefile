@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain sanitize faults fuzz mutants kills compare lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain sanitize fuzz mutants kills compare lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -57,12 +57,6 @@ sanitize: $(VENV)/.test
 	$(SANITIZE) $(BIN)/pytest -q -p no:cacheprovider tests/kernels --ignore tests/kernels/test_portable.py
 	$(SANITIZE) $(BIN)/python tests/fuzz/fuzz.py --cases 300 --memory 0
 COMMA = ,
-
-# Fits that run out of memory at all sorts of places: MemoryError, nothing changed, and never the end of the process.
-faults: $(VENV)/.test
-	for spare in 0 300000 1000000 3000000; do \
-	  $(BIN)/python tests/fuzz/fuzz.py --first $$((20000 + spare)) --cases 1000 --spare $$spare || exit 1; \
-	done
 
 # Random cases for as long as one likes: make fuzz SECONDS=3600 FIRST=100000
 SECONDS = 600

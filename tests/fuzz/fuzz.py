@@ -20,8 +20,6 @@ import time
 import traceback
 from pathlib import Path
 
-import fuzz_limits
-
 HERE = Path(__file__).resolve().parent
 SECONDS, MEMORY = 60, 6 << 30  # of a case, of a process
 BLOCK = 500
@@ -38,12 +36,10 @@ def run_case(seed):
     return kind(rng)
 
 
-def work(first, last, log, memory, spare):
+def work(first, last, log, memory):
     """Cases of a worker; ``log`` gets the seed before and the outcome after each."""
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (memory, resource.RLIM_INFINITY))
-    if spare >= 0:
-        fuzz_limits.spare = spare
     with open(log, "w", encoding="utf-8", errors="backslashreplace", buffering=1) as out:
         for seed in range(first, last):
             faulthandler.dump_traceback_later(SECONDS, exit=True)
@@ -57,14 +53,14 @@ def work(first, last, log, memory, spare):
             faulthandler.cancel_dump_traceback_later()
 
 
-def look_for(first, last, memory=MEMORY, spare=-1):
+def look_for(first, last, memory=MEMORY):
     """Findings and outcomes of some seeds: a new process after each one that ended."""
     findings, outcomes = [], collections.Counter()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent), *sys.path])}
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         while first < last:
-            limits = [str(value) for value in (first, last, log, memory, spare)]
+            limits = [str(value) for value in (first, last, log, memory)]
             command = [sys.executable, str(HERE / "fuzz.py"), "--worker", *limits]
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else []:
@@ -86,12 +82,11 @@ def main():
     parser.add_argument("--cases", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--memory", type=int, default=MEMORY, help="bytes a process may have; 0: any, for sanitizers")
-    parser.add_argument("--spare", type=int, default=-1, help="bytes that a fit may add to its process; -1: any")
-    parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        first, last, log, memory, spare = given.worker
-        work(int(first), int(last), log, int(memory), int(spare))
+        first, last, log, memory = given.worker
+        work(int(first), int(last), log, int(memory))
         return 0
     if given.seed is not None:
         sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -100,7 +95,7 @@ def main():
     first, started, outcomes, found = given.first, time.monotonic(), collections.Counter(), 0
     while time.monotonic() - started < given.seconds and (given.cases is None or first < given.first + given.cases):
         last = first + BLOCK if given.cases is None else min(first + BLOCK, given.first + given.cases)
-        findings, new = look_for(first, last, given.memory, given.spare)
+        findings, new = look_for(first, last, given.memory)
         for line in findings:
             print(line, flush=True)
         outcomes, found, first = outcomes + new, found + len(findings), last

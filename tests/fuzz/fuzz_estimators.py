@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 from fitted import assert_same, attributes
 from fuzz_data import draw_counts, draw_rows, draw_sequences, draw_weights
-from fuzz_limits import little_memory
 from fuzz_parameters import draw_parameters
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -69,11 +68,10 @@ def draw_of(rng, cls):
 def attempt(call, X, weight=None):
     """The clear error of a call, or None."""
     try:
-        with little_memory():
-            if weight is None:
-                call(X)
-            else:
-                call(X, sample_weight=weight)
+        if weight is None:
+            call(X)
+        else:
+            call(X, sample_weight=weight)
     except MemoryError as error:
         return error
     except CLEAR as error:
