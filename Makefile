@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain sanitize fuzz mutants kills compare lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain fuzz mutants kills compare lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -45,18 +45,6 @@ PLAIN = $(VENV)-plain
 plain: $(VENV)/.test
 	$(call build,$(PLAIN),CFLAGS=-DSPARSEMIX_PLAIN_C)
 	PYTHONPATH=$(PLAIN)/src $(PYTEST) tests/kernels
-
-# Against kernels that look for addresses out of bounds and undefined behaviour, at every instruction set that the
-# processor has; then random cases of everything.
-SANITIZED = $(VENV)-sanitized
-SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SANITIZE = PYTHONPATH=$(abspath $(SANITIZED))/src PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)"
-sanitize: $(VENV)/.test
-	$(call build,$(SANITIZED),CFLAGS="$(SANITIZERS)" LDFLAGS="-fsanitize=address$(COMMA)undefined")
-	$(SANITIZE) $(BIN)/pytest -q -p no:cacheprovider tests/kernels --ignore tests/kernels/test_portable.py
-	$(SANITIZE) $(BIN)/python tests/fuzz/fuzz.py --cases 300 --memory 0
-COMMA = ,
 
 # Random cases for as long as one likes: make fuzz SECONDS=3600 FIRST=100000
 SECONDS = 600
@@ -109,5 +97,5 @@ $(VENV)/.tools:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
+	rm -rf $(VENV) $(BOUNDS) $(PLAIN) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
 	find src -name '*.so' -delete

@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--cases", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--memory", type=int, default=MEMORY, help="bytes a process may have; 0: any, for sanitizers")
+    parser.add_argument("--memory", type=int, default=MEMORY, help="bytes a process may have; 0: any")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
