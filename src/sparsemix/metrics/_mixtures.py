@@ -31,6 +31,11 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
     log_likelihood : float
         Natural logarithm, mean over rows.
 
+    Raises
+    ------
+    ValueError
+        Without rows, and for a covariance that is not positive definite, with its component.
+
     Examples
     --------
     >>> import numpy as np
@@ -47,7 +52,7 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
         X, means, covariances = X @ basis, means @ basis, basis.T @ covariances @ basis
     live = np.flatnonzero(np.asarray(weights) > 0)
     log_weights = np.log(np.asarray(weights, dtype=np.float64)[live])
-    factors = np.linalg.cholesky(covariances[live])
+    factors = np.array([factor_of(covariances[k], k) for k in live])
     constants = log_weights - np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
     constants -= 0.5 * X.shape[1] * np.log(2.0 * np.pi)
     total = 0.0
@@ -58,6 +63,17 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
             log_density[i] = constants[i] - 0.5 * np.einsum("dn,dn->n", z, z)
         total += logsumexp(log_density, axis=0).sum()
     return float(total / len(X))
+
+
+def factor_of(covariance, k):
+    """Cholesky factor of the covariance of component k."""
+    try:
+        return np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"the covariance of component {k} is not positive definite; add a little to its diagonal, or leave out "
+            "directions without variance by basis"
+        ) from None
 
 
 def basis_without_constant(n_features):
