@@ -174,3 +174,9 @@ def test_prior_of_words_follows_from_packed_counts_too():
     whole = next_topic_word_prior(0.1, 0.01, stats)
     stats.replace("word_topic", PackedCounts.of(sparse.csr_array(stats["word_topic"])))
     assert next_topic_word_prior(0.1, 0.01, stats) == pytest.approx(whole, rel=1e-6)
+
+
+def test_a_prior_beside_which_counts_are_nothing_stays():
+    est = SparseSCVB0LDA(K, topic_word_prior=1e30, optimize_priors=True, max_iter=2, random_state=0).fit(X)
+    assert est.topic_word_prior_ == 1e30
+    assert np.isfinite(est.components_).all()

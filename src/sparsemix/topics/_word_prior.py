@@ -52,5 +52,7 @@ def next_topic_word_prior(prior, first, stats):
     for _ in range(FIXED_POINT_STEPS):
         total = n_words * prior
         per_prior = float(np.sum(psi(total + stats["count"]) - psi(total)))
+        if per_prior == 0.0:  # beside this prior the counts are nothing, and say nothing of it
+            break
         prior = (drawn + first * per_prior / n_topics) / (per_prior + per_prior / n_topics)
     return prior
