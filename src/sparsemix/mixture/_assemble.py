@@ -11,7 +11,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
-from sparsemix._estimator.additive import Beginning
+from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.checks import check_columns, check_structure, check_weights
 from sparsemix._estimator.gaussian_prior import check_covariances, check_shape
@@ -283,6 +283,45 @@ def step_size(params, n_rows, n_features):
         per_component = max(per_component, n_features)
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
+
+
+class MixtureEstimator(AdditiveEstimator):
+    """What mixtures do in a fit or a stream, whatever the likelihood of their components."""
+
+    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn the mixture and return the component of each row.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Rows, as ``fit`` takes them.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in learning.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+            As ``fit(X).predict(X)``.
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def _check_enough(self, rows, remedy):
+        if len(rows) < self.n_components:
+            raise ValueError(
+                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
+                + remedy
+            )
+
+    def _attributes(self, monitor):
+        attributes = super()._attributes(monitor)
+        if self.candidates == "auto":
+            attributes["_fitted"].model.search = None  # rows of a stream have no lists
+        return attributes
+
+    def _row_memory(self, model, n_rows, first_row):
+        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)
 
 
 class MixtureOfBlocks:

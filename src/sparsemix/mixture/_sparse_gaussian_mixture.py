@@ -6,13 +6,18 @@ import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
-from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.checks import check_rows
 from sparsemix._estimator.sklearn_names import ScikitLearnNames
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.mixture._assemble import MixtureOfBlocks, begin_fit, begin_stream, given_mixture, weighted_rows
+from sparsemix.mixture._assemble import (
+    MixtureEstimator,
+    MixtureOfBlocks,
+    begin_fit,
+    begin_stream,
+    given_mixture,
+    weighted_rows,
+)
 from sparsemix.mixture._births import Births, late_births
-from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
 from sparsemix.mixture._repairs import repaired_lists, widened
@@ -20,7 +25,7 @@ from sparsemix.mixture._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, AdditiveEstimator):
+class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
@@ -387,25 +392,6 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         """
         return self._fit(X, sample_weight, checkpoint)
 
-    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn the mixture and return the component of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row in learning.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int64
-            As ``fit(X).predict(X)``.
-        """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
-
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream.
@@ -502,22 +488,12 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
             self._fitted = FittedMixture(*found)
 
     def _check_enough(self, rows, remedy):
-        if len(rows) < self.n_components:
-            raise ValueError(
-                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
-                + remedy
-            )
+        super()._check_enough(rows, remedy)
         if self.verbose and slow_blas():
             print(slow_blas())
 
     def _attributes(self, monitor):
-        attributes = super()._attributes(monitor) | {"n_features_in_": monitor.model.family.n_features}
-        if self.candidates == "auto":
-            attributes["_fitted"].model.search = None  # rows of a stream have no lists
-        return attributes
+        return super()._attributes(monitor) | {"n_features_in_": monitor.model.family.n_features}
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         return model, self._rows(rows.X, rows.sample_weight, model)
-
-    def _row_memory(self, model, n_rows, first_row):
-        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)

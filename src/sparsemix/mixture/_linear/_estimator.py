@@ -6,9 +6,9 @@ from copy import copy
 import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._estimator.additive import AdditiveEstimator, Beginning
+from sparsemix._estimator.additive import Beginning
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
-from sparsemix.mixture._assemble import kept_entries, make_schedule, make_search
+from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._linear._fitted import FittedLinear
 from sparsemix.mixture._linear._model import LinearMixture
@@ -37,7 +37,7 @@ CONSTRAINTS = {
 }
 
 
-class LinearEstimator(RowReadings, AdditiveEstimator):
+class LinearEstimator(RowReadings, MixtureEstimator):
     """Mixtures over a ``LinearFamily``. An estimator defines
 
     - ``_make_family(rows)``: the likelihood, with whatever of its prior depends on the data;
@@ -78,25 +78,6 @@ class LinearEstimator(RowReadings, AdditiveEstimator):
             components. A model that was fitted before stays as it was.
         """
         return self._fit(X, sample_weight, checkpoint)
-
-    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn the mixture and return the component of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row in learning.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int64
-            As ``fit(X).predict(X)``.
-        """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
@@ -209,11 +190,7 @@ class LinearEstimator(RowReadings, AdditiveEstimator):
     def _check_enough(self, rows, remedy):
         if not rows.informative:
             raise ValueError("no document of X has a token of positive weight; give at least one")
-        if len(rows) < self.n_components:
-            raise ValueError(
-                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
-                + remedy
-            )
+        super()._check_enough(rows, remedy)
 
     def _checked(self, X):
         X = self._check(X, reset=False)
@@ -228,15 +205,6 @@ class LinearEstimator(RowReadings, AdditiveEstimator):
         rows.dtype = (self._fitted.model if model is None else model).dtype
         return rows
 
-    def _attributes(self, monitor):
-        attributes = super()._attributes(monitor)
-        if self.candidates == "auto":
-            attributes["_fitted"].model.search = None  # rows of a stream have no lists
-        return attributes
-
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows.dtype = model.dtype
         return model, rows
-
-    def _row_memory(self, model, n_rows, first_row):
-        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)
