@@ -276,6 +276,19 @@ def test_a_fit_that_fails_late_has_every_row_or_nothing(step, number, monkeypatc
     assert calls
 
 
+def test_a_row_of_no_weight_that_cannot_be_labelled_ends_the_fit_with_nothing_changed():
+    X, weight = TEXTS.astype(float), np.ones(TEXTS.shape[0])
+    X.data[X.indptr[2]], weight[2] = 1e23, 0.0
+    new, est = streaming("multinomial"), streaming("multinomial").fit(TEXTS)
+    before = snapshot(est, TEXTS)
+    for each in (new, est):
+        with pytest.raises(ValueError, match="1e\\+23 in row 2"):
+            each.fit(X, sample_weight=weight)
+    assert_never_fitted(new)
+    assert_unchanged(est, before, TEXTS)
+    assert np.isfinite(new.set_params(compute_labels=False).fit(X, sample_weight=weight).counts_).all()
+
+
 @pytest.mark.parametrize("params", [{"prune_threshold": 20.0}, {"half_life": 10.0}])
 def test_log_predictive_per_row_is_over_the_rows_that_were_seen(params):
     """Not over the mass that prunes and forgetting left."""

@@ -820,6 +820,8 @@ def test_coherence_by_gensims_conventions():
     never = np.array([[1, 0], [0, 1], [0, 0]])
     assert topic_coherence([[0.5, 0.5]], never, n_top_words=2)[0] == -1.0
     assert topic_coherence([[0.5, 0.5]], never, n_top_words=2, convention="gensim")[0] == pytest.approx(-0.92, abs=0.01)
+    for convention in ("paper", "gensim"):  # the sum of no probabilities has no logarithm
+        assert topic_coherence([[0.5, 0.5]], np.zeros((3, 2)), n_top_words=2, convention=convention)[0] == -1.0
     with pytest.raises(ValueError, match="convention is 'mallet'"):
         topic_coherence(topics, X, convention="mallet")
 

@@ -9,6 +9,7 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
+from sparsemix.mixture._splitting import column_scales
 from sparsemix.mixture._start import ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -145,3 +146,10 @@ def test_rows_whose_squares_overflow_are_named():
     X[17, 1] = 1e30
     with pytest.raises(ValueError, match=r"row 17 of X holds .*, whose powers float32 cannot hold; scale the columns"):
         SparseGaussianMixture(2).fit(X)
+
+
+def test_constant_columns_have_the_scale_of_their_entries():
+    """With one in its place the square of a large one overflows."""
+    x = np.zeros((3, 3), dtype=np.float32)
+    x[:, 1], x[:, 2] = -1e25, [1, 2, 3]
+    np.testing.assert_allclose(column_scales(x), [1, 1e25, np.std([1, 2, 3])], rtol=1e-6)

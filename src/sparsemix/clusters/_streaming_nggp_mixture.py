@@ -318,7 +318,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                     f"no row of X opened a cluster: all weights are at most discount={self.discount}; give larger ones"
                 )
             if self.compute_labels:
-                self.labels_ = self._labels(self._read(X))
+                self.labels_ = self._labels_of_fit(X, fits)
             self._warn_if_shattered(rows)
             observer.finish()
         return self
@@ -384,6 +384,14 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
 
     # -- inside
+
+    def _labels_of_fit(self, X, fits):
+        """Labels of all rows; one of no weight that cannot be read ends the fit, of which nothing is kept."""
+        try:
+            return self._labels(self._read(X))
+        except ValueError:
+            fits.clear()
+            raise
 
     def _warn_if_shattered(self, rows):
         """More clusters than rows: a low threshold lets every pass open some that no row needs."""

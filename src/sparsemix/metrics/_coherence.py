@@ -136,7 +136,10 @@ def umass_of_gensim(together, n_documents):
 
 def npmi_of_gensim(together, n_documents):
     """Mean normalised pointwise mutual information with 1e-12 added to the joint probability."""
-    return normalized_pmi(together, n_documents, EPSILON)[np.tril_indices(len(together), -1)].mean()
+    ratios = normalized_pmi(together, n_documents, EPSILON)
+    missing = np.diag(together) == 0
+    ratios[missing] = ratios[:, missing] = -1.0
+    return ratios[np.tril_indices(len(together), -1)].mean()
 
 
 def c_v(together, n_documents):

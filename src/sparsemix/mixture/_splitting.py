@@ -238,7 +238,7 @@ def learn(model, rows, labels, steps, workers):
 
 
 def column_scales(x):
-    """Standard deviations of the columns, one for those that are constant."""
+    """Standard deviations of the columns, the size of their entries for those that are constant, one for zeros."""
     scales = x.std(axis=0, dtype=np.float64)
     size = np.abs(x).max(axis=0, initial=0.0)
-    return np.where(scales > CONSTANT * size, scales, 1.0).astype(x.dtype)
+    return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)
