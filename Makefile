@@ -67,6 +67,7 @@ kills: $(VENV)/.test
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint src  # it looks for pycodestyle on the path
+	$(BIN)/python benchmarks/readme.py --check
 
 dist: $(VENV)/.test
 	rm -rf dist

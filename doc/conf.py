@@ -16,6 +16,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "mathml",
+    "results",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]

@@ -1,0 +1,212 @@
+"""Tables of committed results: what a page or README asks for, in a few lines, to a header, rows and notes.
+
+A specification has a column a line, in the order of the table:
+
+    corpus                                             a field that names the row
+    covariances = parameters.covariance_type           the same under another heading
+    held-out = {scores.nats:.3f} ({scores.npmi:.3f})   numbers: mean ± standard deviation where there are several seeds
+    after 5 s = {at(5).nats:.3f}                       the last checkpoint of the curve before so many seconds
+    best = {best(nats).nats:.3f}                       the best checkpoint of the curve by that score, chosen afterwards
+    worst = {min scores.rand:.2f}                      min, max, median or mean over seeds
+    MB = {memory:MB}                                   also ms, of seconds, and all formats of Python
+
+and before them, where they are needed, lines "where FIELD = VALUE | VALUE", which records there are in the table, and
+"across FIELD", whose values stand beside each other.
+"""
+
+import re
+import textwrap
+from dataclasses import dataclass
+from statistics import mean, median, stdev
+
+from _report import print_table
+from _results import CLOCKS, IDENTITY, RecordError
+
+NUMBERS = re.compile(r"\{(?:(min|max|median|mean) )?([^{}:]+):([^{}]+)\}")
+POINT = re.compile(r"(at|best)\(([^()]+)\)\.(\w+)")
+SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f")}
+NAMES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
+TUNED = " †"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, and what has to be known about them."""
+
+    header: list
+    rows: list
+    notes: list
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What a table shows: conditions, a field whose values stand beside each other, and columns."""
+
+    where: list
+    across: str | None
+    words: list  # (heading, field)
+    numbers: list  # (heading, template)
+
+
+def specify(lines):
+    """Read a specification."""
+    where, across, words, numbers = [], None, [], []
+    for line in filter(None, map(str.strip, lines)):
+        if line.startswith("where "):
+            field, _, values = line.removeprefix("where ").partition(" = ")
+            where.append((field.strip(), [value.strip() for value in values.split(" | ")]))
+        elif line.startswith("across "):
+            across = line.removeprefix("across ").strip()
+        elif "{" in line:
+            heading, _, template = line.partition(" = ")
+            numbers.append((heading.strip(), template.strip()))
+        else:
+            heading, _, field = line.rpartition(" = ")
+            words.append(((heading or field).strip(), field.strip()))
+    if not words or not numbers:
+        raise RecordError("a table needs a column that names rows, and one of numbers in braces")
+    return Specification(where, across, words, numbers)
+
+
+def look_up(record, field):
+    """A field by its path; None where there is none."""
+    if point := POINT.fullmatch(field):
+        kind, argument, name = point.groups()
+        checkpoint = checkpoint_of(record.get("curve", []), kind, argument)
+        return checkpoint and checkpoint.get(name)
+    if field == "label":
+        return record.get("label", record["estimator"])
+    for part in field.split("."):
+        record = record.get(part) if isinstance(record, dict) else None
+    return record
+
+
+def checkpoint_of(curve, kind, argument):
+    """The last before some seconds, or the best by a score; None where the curve has none."""
+    if kind == "best":
+        return max((point for point in curve if point.get(argument) is not None),
+                   key=lambda point: point[argument], default=None)  # fmt: skip
+    before = [point for point in curve if point["seconds"] <= 1.02 * float(argument)]
+    return before[-1] if before else None
+
+
+def make(records, lines):
+    """The table that a specification asks of records."""
+    asked = specify(lines)
+    records = [record for record in records if all(word(record, f) in values for f, values in asked.where)]
+    if not records:
+        raise RecordError(f"no record with {asked.where}")
+    beside = list(dict.fromkeys(word(record, asked.across) for record in records)) if asked.across else [None]
+    groups = {}
+    for record in records:
+        row = tuple(word(record, field) for _, field in asked.words)
+        groups.setdefault(row, {}).setdefault(word(record, asked.across) if asked.across else None, []).append(record)
+    header = [heading for heading, _ in asked.words]
+    for value in beside:
+        header += [heading if value is None else f"{value}: {heading}" for heading, _ in asked.numbers]
+    rows = []
+    for row, cells in groups.items():
+        for group in cells.values():
+            check_alike(group)
+        rows.append([*row, *(cell(cells.get(value, []), template) for value in beside
+                             for _, template in asked.numbers)])  # fmt: skip
+        if any(on_its_own_corpus(record) for group in cells.values() for record in group):
+            rows[-1][0] += TUNED
+    return Table(header, rows, notes(records, [group for cells in groups.values() for group in cells.values()]))
+
+
+def word(record, field):
+    """A field that names a row, as text."""
+    value = look_up(record, field)
+    return "" if value is None else str(value)
+
+
+def check_alike(group):
+    """Records of a cell may differ by their seeds alone."""
+    for field in IDENTITY:
+        values = {str(look_up(record, field)) for record in group}
+        if field != "seed" and len(values) > 1:
+            raise RecordError(f"a cell would be the mean over {field} {' and '.join(sorted(values))}; choose one")
+
+
+def cell(group, template):
+    """Numbers of a group in the place of fields; empty where one is missing."""
+    missing = False
+
+    def fill(match):
+        nonlocal missing
+        kind, field, form = match.groups()
+        values = [value for value in (look_up(record, field.strip()) for record in group) if value is not None]
+        missing = missing or not values
+        scale, form = SCALES.get(form, (1, form))
+        values = [scale * value for value in values]
+        return figure(values, kind, form) if values else ""
+
+    text = NUMBERS.sub(fill, template)
+    return "" if missing else text
+
+
+def figure(values, kind, form):
+    """One number for several: with its spread unless it is asked for otherwise."""
+    if kind:
+        return format({"min": min, "max": max, "median": median, "mean": mean}[kind](values), form)
+    spread = f" ± {stdev(values):{form.lstrip('+')}}" if len(values) > 1 else ""
+    return f"{mean(values):{form}}{spread}"
+
+
+def on_its_own_corpus(record):
+    """Whether what is shown was chosen on this corpus."""
+    return any(record["corpus"].startswith(name) for name in record.get("tuned_on", []))
+
+
+def notes(records, groups):
+    """Command, seeds, clock, machine, versions, commit and day, and what a dagger means."""
+    commands = distinct(f"``{record['command']}``" for record in records)
+    out = [f"From {', '.join(commands)}."]
+    seeds = sorted({len(group) for group in groups})
+    if seeds[-1] > 1:
+        many = f"{seeds[0]} to {seeds[-1]}" if seeds[0] < seeds[-1] else str(seeds[0])
+        out.append(f"Means ± standard deviations over {many} seeds.")
+    if any(map(on_its_own_corpus, records)):
+        out.append("†: on a corpus that its parameters or defaults were chosen on.")
+    clocks = [CLOCKS[clock] for clock in distinct(record["clock"] for record in records)]
+    machines = distinct("{cpu}, {cores} cores".format(**record["machine"]) for record in records)
+    versions = {}
+    for record in records:
+        for name, value in record["versions"].items():
+            versions.setdefault(name, []).append(value)
+    packages = ", ".join(f"{NAMES.get(name, name)} {' and '.join(distinct(values))}"
+                         for name, values in versions.items() if name != "sparsemix")  # fmt: skip
+    days = sorted({record["date"] for record in records})
+    commits = distinct(record["commit"] for record in records)
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    at = f", revision {commits[0]}" if len(commits) == 1 else f", {len(commits)} revisions, the last {commits[-1]}"
+    out.append(f"{'; '.join(clocks).capitalize()}; {'; '.join(machines)}; {packages}; {when}{at}.")
+    return out
+
+
+def distinct(values):
+    """In order of their first appearance."""
+    return list(dict.fromkeys(values))
+
+
+def as_rst(table, title=""):
+    """Lines of a list-table, and its notes."""
+    lines = [f".. list-table:: {title}".rstrip(), "   :header-rows: 1", ""]
+    for first, *others in [table.header, *table.rows]:
+        lines += [text.rstrip() for text in (f"   * - {first}", *(f"     - {other}" for other in others))]
+    return [*lines, "", *" ".join(table.notes).splitlines(), ""]
+
+
+def as_markdown(table):
+    """Lines of a table for README; names of code stay as they are."""
+    lines = ["| " + " | ".join(table.header) + " |", "|" + "---|" * len(table.header)]
+    lines += ["| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in table.rows]
+    return [*lines, "", *textwrap.wrap(" ".join(table.notes).replace("``", "`"), 120, break_on_hyphens=False)]
+
+
+def print_records(title, records, specification):
+    """The same table on a terminal."""
+    table = make(records, specification.splitlines())
+    n_left = len(specify(specification.splitlines()).words)
+    print_table(title, table.header, table.rows, n_left, [note for note in table.notes if "†" in note])
