@@ -248,3 +248,43 @@ def test_samples_depend_on_seed_and_number_alone():
     np.testing.assert_array_equal(few, np.sort(np.argsort(hashed(np.arange(3_000_000), 3))[:50]))
     assert not np.array_equal(few, chosen_rows(3_000_000, 50, 4))
     np.testing.assert_array_equal(chosen_rows(5, 9, 0), np.arange(5))
+
+
+# -- rows in random order
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_shuffled_rows_are_the_same_rows_in_blocks_that_are_alike(tmp_path, kind):
+    """Sorted rows become blocks of nearly one mean; the seed alone says which."""
+    rows = np.sort(RNG.poisson(5.0, (4000, 3)), axis=0).astype(np.float32)
+    data = blocks.from_arrays(rows if kind == "dense" else sparse.csr_array(rows), rows=300)
+    mixed = blocks.shuffle(data, tmp_path / "one", n_blocks=7, random_state=3)
+    found = joined(mixed)
+    assert len(mixed) == 7
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found[np.lexsort(found.T)], rows[np.lexsort(rows.T)])
+    means = [block.mean() for block in mixed]
+    assert max(means) - min(means) < 0.6 < rows[-500:].mean() - rows[:500].mean()
+    assert abs(np.corrcoef(found[:, 0], np.arange(4000))[0, 1]) < 0.1  # within blocks too
+    again = blocks.shuffle(data, tmp_path / "two", n_blocks=7, random_state=3)
+    np.testing.assert_array_equal(joined(again), found)
+    other = blocks.shuffle(data, tmp_path / "three", n_blocks=7, random_state=4)
+    assert (joined(other) != found).any()
+    assert sorted(path.suffix for path in (tmp_path / "one").iterdir()) == 7 * [".npy" if kind == "dense" else ".npz"]
+
+
+def test_shuffled_blocks_have_64_mb(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparsemix.blocks._shuffle.BLOCK_BYTES", 1000)
+    mixed = blocks.shuffle([X, X[:0], X], tmp_path)  # 552 bytes each
+    assert len(mixed) == 2
+    assert sum(len(block) for block in mixed) == 46
+
+
+def test_what_cannot_be_shuffled(tmp_path):
+    with pytest.raises(ValueError, match="n_blocks is 0"):
+        blocks.shuffle([X], tmp_path, n_blocks=0)
+    with pytest.raises(ValueError, match="data has no rows"):
+        blocks.shuffle([X[:0]], tmp_path)
+    blocks.shuffle([X], tmp_path)
+    with pytest.raises(ValueError, match="holds arrays already"):
+        blocks.shuffle([X], tmp_path)

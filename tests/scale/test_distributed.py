@@ -182,6 +182,32 @@ def test_last_passes_are_averaged_with_nothing_remembered():
     assert np.abs(averaged.components_ - plain.components_).max() > 0.1
 
 
+def test_held_out_documents_end_a_fit_over_blocks(tmp_path, monkeypatch):
+    """As in ``fit``: by the same documents, with the best topics kept, and from a checkpoint to the same bits."""
+    held_out, learned = COUNTS[:50], cut(COUNTS[50:])
+    est = scvb0(early_stopping=True, max_iter=60, batch_size=40, evaluation_tol=0.01)
+    whole = clone(est).fit(COUNTS[50:], validation_data=held_out)
+    over = distributed.fit(clone(est), learned, validation_data=held_out)
+    for each in (whole, over):
+        assert each.converged_
+        assert each.n_iter_ < 60
+        scores = [step["score"] for step in each.history_]
+        assert max(scores) - scores[each.best_iter_ - 1] < 0.05
+        np.testing.assert_allclose(each.score(held_out), scores[each.best_iter_ - 1], atol=1e-6)
+    assert abs(over.score(held_out) - whole.score(held_out)) < 0.05
+    assert set(vars(over)) == set(vars(whole))
+    revive = killed_after(2, monkeypatch)
+    with pytest.raises(Killed):
+        distributed.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path)
+    revive()
+    with pytest.raises(ValueError, match="is of another fit: data was"):
+        distributed.fit(clone(est), learned, validation_data=COUNTS[:40], checkpoint=tmp_path)
+    resumed = distributed.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path, resume=True)
+    assert_same_bits(over, resumed, COUNTS)
+    with pytest.raises(TypeError, match="SparseLDA has no use for validation_data"):
+        distributed.fit(lda(), learned, validation_data=held_out)
+
+
 def test_one_block_and_one_matrix_are_data():
     whole = distributed.fit(lda(), [COUNTS])
     assert_same_bits(whole, distributed.fit(lda(), COUNTS), COUNTS)

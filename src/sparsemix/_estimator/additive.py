@@ -1,6 +1,7 @@
 """Estimators whose whole knowledge is prior + statistics: fits, streams, and steps from statistics summed elsewhere."""
 
 import warnings
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -81,7 +82,18 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _fingerprints(self, rows):
         """Of all data that a fit follows from."""
-        return [fingerprint(rows.X, rows.sample_weight)]
+        return [fingerprint(rows.X, rows.sample_weight), *self._fingerprints_beside()]
+
+    def _fingerprints_beside(self):
+        """Of data beside the rows."""
+        return []
+
+    @contextmanager
+    def _watched_by(self, validation_data):
+        """For the time of a fit, rows that it is watched by; most estimators have no use for any."""
+        if validation_data is not None:
+            raise TypeError(f"{type(self).__name__} has no use for validation_data; leave it out")
+        yield
 
     def _learn(self, monitor, rows, workers, warm, X, seeds, folder=None):
         """From a start, or from where a checkpoint stood; callbacks look on."""

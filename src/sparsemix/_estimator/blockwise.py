@@ -241,7 +241,8 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))
         folder = None
         if checkpoint is not None:
-            prints = identity(estimator, survey.blocks.values()) | {"steps": repr(steps)}
+            data = [*survey.blocks.values(), *estimator._fingerprints_beside()]
+            prints = identity(estimator, data) | {"steps": repr(steps)}
             folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
         estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
     estimator._warn_unless_converged(monitor)

@@ -8,8 +8,8 @@ from sparsemix.distributed._data import as_blocks, weights_of
 
 
 def fit(
-    estimator, data, *, sample_weight=None, client=None, steps=None, checkpoint=None, checkpoint_every=1,
-    resume="auto",
+    estimator, data, *, sample_weight=None, validation_data=None, client=None, steps=None, checkpoint=None,
+    checkpoint_every=1, resume="auto",
 ):  # fmt: skip
     """Fit an estimator to rows in blocks: out of core, resumable, and over a Dask cluster.
 
@@ -29,6 +29,9 @@ def fit(
         They should be shuffled: a step of online or memoized learning sees whole blocks, or parts of one.
     sample_weight : list of ndarray, or ndarray of shape (n_samples,), default=None
         Weights, one array a block, or one for all rows where the sizes of the blocks are known.
+    validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
+        Documents for ``evaluate_every`` and ``early_stopping`` of ``SparseSCVB0LDA``, in memory and none of ``data``.
+        Their coherence is that in the documents that the start looks at, ten thousand at least.
     client : dask.distributed.Client, default=None
         A cluster whose workers visit the blocks. None: this process, block after block. The bits are the same.
     steps : int, default=None
@@ -51,7 +54,8 @@ def fit(
     Raises
     ------
     TypeError
-        For estimators that need all rows at once, with the one to use instead.
+        For estimators that need all rows at once, with the one to use instead; for ``validation_data`` that the
+        estimator has no use for.
     ValueError
         For wrong rows, with their block and row; for a checkpoint of another fit. What was fitted before stays.
 
@@ -81,15 +85,16 @@ def fit(
     if resume not in ("auto", True, False):
         raise ValueError(f"resume is {resume!r}; give 'auto', True or False")
     estimator._validate_params()
-    estimator._refuse_blocks()
     data = as_blocks(data)
     job = Job(estimator, data, weights_of(sample_weight, data))
-    if client is None:
-        return fit_blocks(estimator, Here(job), steps, checkpoint, checkpoint_every, resume)
-    from sparsemix.distributed._dask import Elsewhere  # nothing of Dask is imported without a client
+    with estimator._watched_by(validation_data):
+        estimator._refuse_blocks()
+        if client is None:
+            return fit_blocks(estimator, Here(job), steps, checkpoint, checkpoint_every, resume)
+        from sparsemix.distributed._dask import Elsewhere  # nothing of Dask is imported without a client
 
-    with Elsewhere(job, client) as executor:
-        return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
+        with Elsewhere(job, client) as executor:
+            return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
 
 
 # What learns the same by steps from statistics, where all rows have to be in memory at once.

@@ -11,11 +11,6 @@ class TopicsOfBlocks:
     """
 
     def _refuse_blocks(self):
-        if getattr(self, "early_stopping", False) or getattr(self, "evaluate_every", 0) > 0:
-            raise ValueError(
-                "early_stopping and evaluate_every need documents set aside in memory, which a fit over blocks does "
-                "not have; turn them off and use sparsemix.distributed.score on blocks of held-out documents"
-            )
         if getattr(self, "mini_epoch_size", None) is not None:
             raise ValueError(
                 "mini_epoch_size visits the same documents several times in a row, and a fit over blocks visits blocks "

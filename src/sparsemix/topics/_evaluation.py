@@ -1,5 +1,6 @@
 """Scores of held-out documents while a fit goes on, and its end when they have stopped to gain."""
 
+from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
@@ -16,6 +17,8 @@ from sparsemix.topics._additive_topics import AdditiveTopics
 SHARE, MOST = 0.1, 500
 # Words of a topic for coherence.
 N_TOP_WORDS = 10
+# Documents of a fit over blocks in which words may meet.
+MET = 10_000
 
 
 class Evaluation:
@@ -176,17 +179,37 @@ class EvaluatedTopics(AdditiveTopics):
             For negative, NaN or infinite counts, with the document's row, and when no document has a token, or none
             that is held out can be scored. A model that was fitted before stays as it was.
         """
+        with self._watched_by(validation_data):
+            return self._fit(X, sample_weight, checkpoint)
+
+    @contextmanager
+    def _watched_by(self, validation_data):
         self._validation_data = validation_data
         try:
-            return self._fit(X, sample_weight, checkpoint)
+            yield
         finally:
             vars(self).pop("_validation_data", None)
 
-    def _fingerprints(self, rows):
-        prints = super()._fingerprints(rows)
-        if self._validation_data is not None:
-            prints.append(fingerprint(check_counts(self, self._validation_data, reset=False)))
-        return prints
+    def _fingerprints_beside(self):
+        if self._validation_data is None:
+            return []
+        return [fingerprint(check_counts(self, self._validation_data, reset=False))]
+
+    def _refuse_blocks(self):
+        super()._refuse_blocks()
+        if self._evaluates and self._validation_data is None:
+            raise ValueError(
+                "early_stopping and evaluate_every need documents set aside in memory, which a fit over blocks does "
+                "not have; give validation_data, or turn them off and use sparsemix.distributed.score"
+            )
+
+    def _start_size(self, survey):
+        least = MET if self._evaluates else 1
+        return max(least, super()._start_size(survey))
+
+    @property
+    def _evaluates(self):
+        return max(self.evaluate_every, int(self.early_stopping)) > 0
 
     def _run(self, monitor, rows, rng, workers, warm, observer, progress):
         every = max(self.evaluate_every, int(self.early_stopping))

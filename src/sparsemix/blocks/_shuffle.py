@@ -1,0 +1,124 @@
+"""Rows dealt at random to files, once, so that every block is a sample of all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from sparsemix.blocks._arrays import BLOCK_BYTES
+from sparsemix.blocks._files import from_npz
+
+
+def shuffle(data, folder, *, n_blocks=None, random_state=None):
+    """Write the rows of all blocks in random order to new blocks on disk.
+
+    Online and memoized learning see a block after the other, and learn slowly where neighbours belong together: rows of
+    one day, one author, one plate. Call this once before :func:`sparsemix.distributed.fit`, where nobody has shuffled.
+    It reads the data once and writes it twice, and holds no more than a block of the old or three of the new ones.
+
+    Parameters
+    ----------
+    data : sequence of blocks
+        Of this module, or a list of arrays or CSR matrices of one width.
+    folder : path-like
+        Where to; made if it is not there. It must hold no ``.npz`` and no ``.npy``.
+    n_blocks : int, default=None
+        Blocks to write. None means as many as have 64 MB each.
+    random_state : int, RandomState instance or None, default=None
+        For the order. The same seed and the same blocks give the same files.
+
+    Returns
+    -------
+    blocks : Blocks
+        The new ones, as :func:`from_npz` reads them: ``.npz`` where rows are sparse, ``.npy`` else.
+
+    Raises
+    ------
+    ValueError
+        For data without rows, and a folder that holds arrays already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sparsemix import blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mixed = blocks.shuffle([np.zeros((50, 1)), np.ones((50, 1))], folder, n_blocks=2, random_state=0)
+    ...     [0.3 < block.mean() < 0.7 for block in mixed]
+    [True, True]
+    """
+    if n_blocks is not None and n_blocks < 1:
+        raise ValueError(f"n_blocks is {n_blocks}; give one at least")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(path.suffix in (".npz", ".npy") for path in folder.iterdir()):
+        raise ValueError(f"{folder} holds arrays already; give another folder, or empty it")
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        piles = deal(data, scratch, n_blocks, rng)
+        if not piles:
+            raise ValueError("data has no rows; give at least one block that has some")
+        return from_npz([write(gathered(pile, rng), folder / f"block{i:05d}") for i, pile in enumerate(piles)])
+
+
+def deal(data, scratch, n_blocks, rng):
+    """Rows dealt to files; those that got any."""
+    paths = []
+    for number in range(len(data)):
+        X = data[number]
+        if not X.shape[0]:
+            continue
+        if not paths:
+            n = n_blocks or max(1, round(nbytes(X) * len(data) / BLOCK_BYTES))
+            paths = [os.path.join(scratch, f"{i:05d}") for i in range(n)]
+        piles = rng.integers(len(paths), size=X.shape[0])
+        order = np.argsort(piles, kind="stable")
+        ends = np.cumsum(np.bincount(piles, minlength=len(paths)))
+        for path, rows in zip(paths, np.split(order, ends[:-1]), strict=True):
+            if len(rows):
+                with open(path, "ab") as file:
+                    for part in parts_of(X[rows]):
+                        np.save(file, part, allow_pickle=False)
+    return [path for path in paths if os.path.exists(path)]
+
+
+def gathered(path, rng):
+    """The rows of a file, in random order."""
+    pieces, end = [], os.path.getsize(path)
+    with open(path, "rb") as file:
+        while file.tell() < end:
+            first = np.load(file)
+            pieces.append(first if first.ndim == 2 else csr(first, np.load(file), np.load(file), np.load(file)))
+    os.remove(path)
+    X = sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.concatenate(pieces)
+    del pieces
+    return X[rng.permutation(X.shape[0])]
+
+
+def write(X, path):
+    """A block; the path with its ending."""
+    if sparse.issparse(X):
+        path = f"{path}.npz"
+        sparse.save_npz(path, X, compressed=False)
+    else:
+        path = f"{path}.npy"
+        np.save(path, X, allow_pickle=False)
+    return path
+
+
+def parts_of(X):
+    """What a block is read back from; a matrix of arrays with one dimension begins with its shape."""
+    return (np.array(X.shape), X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
+
+
+def csr(shape, indptr, indices, data):
+    """A CSR matrix of its parts."""
+    return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
+
+
+def nbytes(X):
+    """Of the numbers of a block."""
+    return X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
