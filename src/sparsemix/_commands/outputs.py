@@ -48,6 +48,7 @@ class Outputs:
         self.folder = Path(folder)
         self.written = []
         self.failed = []
+        self._scratch = None
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is no folder; name another by --output.")
         self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
@@ -70,10 +71,22 @@ class Outputs:
         try:
             yield self
         except BaseException:
+            self.clear_scratch()
             with suppress(OSError):  # by now it holds something
                 for folder in self._made:
                     folder.rmdir()
             raise
+
+    def scratch(self):
+        """A folder for what does not fit in memory, beside the outputs, where there is room."""
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="scratch", dir=self.folder, ignore_cleanup_errors=True)
+        return self._scratch.name
+
+    def clear_scratch(self):
+        """It goes."""
+        if self._scratch is not None:
+            self._scratch.cleanup()
 
     def write(self, name, writer, **options):
         """Write a file by ``writer(file)``; what goes wrong is told and remembered, and the others go on."""
@@ -146,8 +159,8 @@ def dumper(model_format):
 class Spool:
     """Rows of a table that come while something else is made, on disk."""
 
-    def __init__(self):
-        self.file = scratch_file(self)
+    def __init__(self, folder=None):
+        self.file = scratch_file(self, folder)
 
     def add(self, rows):
         """Keep some more rows."""

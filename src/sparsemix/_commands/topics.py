@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 import sparsemix
+from sparsemix import blocks, distributed
 from sparsemix._commands.console import console, printable, warn
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import Words, read_corpus
@@ -34,6 +35,8 @@ from sparsemix.skipgram._vectors import word2vec_lines
 
 # Tokens that a topic should have, to be more than chance.
 LEAST_TOKENS = 100
+# Of a block on disk, and of an entry of the counts.
+BLOCK_BYTES, BYTES = 1 << 24, 8
 # Shares that are listed of a document, and how many.
 LEAST_SHARE, MOST_TOPICS = 0.01, 10
 
@@ -57,7 +60,10 @@ def run(options, parser):
             parser.exit(1, f"{parser.prog}: error: not enough memory; give fewer topics or a larger --min-df\n")
         except KeyboardInterrupt:
             parser.exit(130, f"{parser.prog}: interrupted before the end of the first pass; nothing was learned\n")
-        conclude(options, corpus, outputs, model, seconds, held_out, scored)
+        try:
+            conclude(options, corpus, outputs, model, seconds, held_out, scored)
+        finally:
+            outputs.clear_scratch()
     if outputs.failed:
         parser.exit(1, f"{parser.prog}: error: not written: {', '.join(outputs.failed)}\n")
 
@@ -72,6 +78,7 @@ def learn(options, outputs):
             options.max_df, tuple(options.ngram_range), options.vocabulary, options.vectorizer,
             options.gaps if options.estimator in IN_ORDER else None,
         ),
+        where=options.counts, scratch=outputs.scratch,
     )  # fmt: skip
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
     describe(corpus, learned, held_out, options)
@@ -79,7 +86,8 @@ def learn(options, outputs):
     watched = watch(model, corpus.counts[held_out[::2]], options)
     # what ends a fit should not also score it
     scored = held_out[1::2] if getattr(model, "early_stopping", False) else held_out
-    model, seconds = fit(model, corpus.rows[learned], **watched)
+    data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
+    model, seconds = fit(model, data, **watched)
     # Whoever loads it wants topics of texts: not the lines of this terminal, nor the cores of this machine.
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
@@ -143,13 +151,25 @@ def describe(corpus, learned, held_out, options):
         )
 
 
+def shuffled_blocks(corpus, learned, random_state):
+    """Documents to learn from, in random order in files: steps of learning should see a sample of all."""
+    n_blocks = -(-corpus.counts.nnz * BYTES // BLOCK_BYTES)
+    print(f"the counts are in {printable(corpus.folder)}, and are learned in {n_blocks:,} blocks", flush=True)
+    parts = np.array_split(learned, n_blocks)
+    rows = blocks.from_function(n_blocks, lambda i: corpus.counts[parts[i]])
+    return blocks.shuffle(rows, Path(corpus.folder, "blocks"), n_blocks=n_blocks, random_state=random_state)
+
+
 def fit(model, X, **watched):
     """The fitted model and the seconds it took; an interrupt keeps the passes that are complete."""
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            model.fit(X, **watched)
+            if isinstance(X, blocks.Blocks):
+                distributed.fit(model, X, **watched)
+            else:
+                model.fit(X, **watched)
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise
@@ -164,7 +184,7 @@ def conclude(options, corpus, outputs, model, seconds, held_out, scored):
     """Scores, tables and the report: what one of them cannot give, the others still do."""
     score = available(held_out_score, model, corpus.rows[scored])
     facts = facts_of(corpus, held_out, options, model, seconds, score)
-    spool = Spool()
+    spool = Spool(corpus.folder)
     spool.add([document_columns(corpus)])
     tokens, held = np.asarray(corpus.counts.sum(axis=1)).ravel(), np.zeros(corpus.counts.shape[0], dtype=int)
     held[held_out] = 1

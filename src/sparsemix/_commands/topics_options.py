@@ -42,6 +42,8 @@ def add_corpus_options(add):
     add("--field", default="text", help="field or column with the text (default: %(default)s)")
     add("--id", help="field that names a document in the outputs")
     add("--date", help="field with its date, for shares over time")
+    add("--counts", choices=("auto", "memory", "disk"), default="auto",
+        help="where counts of texts lie (default: on disk above 1 GB of text, which is then read twice)")  # fmt: skip
     add("--group", help="field with its group, for shares by group; 'folder' for a folder of folders")
 
 

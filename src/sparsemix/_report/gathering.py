@@ -39,14 +39,20 @@ class Gathered:
     """What one pass over the documents gives.
 
     ``weights`` (K,) are shares of all tokens; ``documents`` and ``shares`` (K, n) the documents with the largest
-    shares of each topic, largest first; ``strata`` one array (bins, K) of mean shares for each of the strata.
+    shares of each topic, largest first; ``strata`` one array (bins, K) of mean shares for each of the strata;
+    ``word_counts`` (V,) tokens of each word.
     """
 
     weights: np.ndarray
     documents: np.ndarray
     shares: np.ndarray
     strata: list
-    n_tokens: float
+    word_counts: np.ndarray
+
+    @property
+    def n_tokens(self):
+        """In all documents."""
+        return float(self.word_counts.sum())
 
 
 def gather(model, X, n_documents=3, strata=(), observe=None):
@@ -69,16 +75,16 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
     gathered : Gathered
     """
     n_components = len(model.components_)
-    weights, n_tokens = np.zeros(n_components), 0.0
+    weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])
     shares, documents = np.zeros((n_components, 0)), np.zeros((n_components, 0), dtype=np.int64)
     sums = [np.zeros((max(0, int(codes.max(initial=-1))) + 1, n_components)) for codes in strata]
     for rows in gen_batches(X.shape[0], BLOCK):
         doc_topic = shares_of(model, X.rows[rows])
         if observe is not None:
             observe(rows.start, doc_topic)
-        tokens = np.asarray(X.counts[rows].sum(axis=1), dtype=np.float64).ravel()
-        weights += tokens @ doc_topic
-        n_tokens += tokens.sum()
+        counts = X.counts[rows]
+        weights += np.asarray(counts.sum(axis=1), dtype=np.float64).ravel() @ doc_topic
+        word_counts += np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
         for codes, total in zip(strata, sums, strict=True):
             known = np.flatnonzero(codes[rows] >= 0)
             np.add.at(total, codes[rows][known], doc_topic[known])
@@ -89,7 +95,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
         shares, documents = np.take_along_axis(shares, best, axis=1), np.take_along_axis(documents, best, axis=1)
     means = [total / np.maximum(np.bincount(codes[codes >= 0], minlength=len(total)), 1)[:, None]
              for codes, total in zip(strata, sums, strict=True)]  # fmt: skip
-    return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, n_tokens)
+    return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, word_counts)
 
 
 def shares_of(model, X):

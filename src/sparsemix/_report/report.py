@@ -124,7 +124,7 @@ def report(
     if remark:
         facts.append(("coherence (mean NPMI)", remark))
 
-    word_counts = np.asarray(X.counts.sum(axis=0), dtype=np.float64).ravel()
+    word_counts = gathered.word_counts
     order = np.argsort(-gathered.weights, kind="stable")
     numbers = Numbers()
     topics = [

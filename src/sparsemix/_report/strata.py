@@ -1,8 +1,10 @@
 """Bins of documents: by date and by group."""
 
 from collections import Counter
+from collections.abc import Hashable
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from numbers import Real
 
 import numpy as np
@@ -57,7 +59,8 @@ def bins_of_dates(values):
     labels : list of str
         In the order of time, those without documents included.
     """
-    days = [read_date(value) for value in values]
+    read = cache(read_date)  # many documents have the same date
+    days = [read(value) if isinstance(value, Hashable) else read_date(value) for value in values]
     known = [day for day in days if day is not None]
     if not known:
         return np.full(len(days), -1), []

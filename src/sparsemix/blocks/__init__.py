@@ -13,5 +13,13 @@ from sparsemix.blocks._stores import from_h5ad, from_zarr
 from sparsemix.blocks._texts import from_text
 
 __all__ = [
-    "Blocks", "from_arrays", "from_function", "from_h5ad", "from_npz", "from_parquet", "from_text", "from_zarr", "shuffle",
-]  # fmt: skip
+    "Blocks",
+    "from_arrays",
+    "from_function",
+    "from_h5ad",
+    "from_npz",
+    "from_parquet",
+    "from_text",
+    "from_zarr",
+    "shuffle",
+]

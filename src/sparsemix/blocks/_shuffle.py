@@ -47,7 +47,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
     >>> from sparsemix import blocks
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     mixed = blocks.shuffle([np.zeros((50, 1)), np.ones((50, 1))], folder, n_blocks=2, random_state=0)
-    ...     [0.3 < block.mean() < 0.7 for block in mixed]
+    ...     [bool(0.3 < block.mean() < 0.7) for block in mixed]
     [True, True]
     """
     if n_blocks is not None and n_blocks < 1:

@@ -1,7 +1,9 @@
 """A corpus: words of documents, as counts or in their order, and what is known of the documents."""
 
+import os
 import warnings
 import zipfile
+from array import array
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
@@ -11,8 +13,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._commands.reading.files import Tally, check_encoding, lines, on_disk, scratch_file
-from sparsemix._commands.reading.texts import READERS_OF_TEXTS, Fields
+from sparsemix._commands.reading.files import ENDINGS, Tally, check_encoding, lines, on_disk, scratch_file
+from sparsemix._commands.reading.on_disk import counted, learn_vocabulary
+from sparsemix._commands.reading.texts import READERS_OF_TEXTS, Fields, files_of
 from sparsemix._commands.reading.words import (
     ComposedVectorizer,
     checked_words,
@@ -31,6 +34,8 @@ from sparsemix.skipgram._input import counts_of
 EXCERPT = 2000
 # Texts that are looked at for what is wrong with their words.
 SAMPLE = 200
+# Bytes of texts whose counts are kept on disk, where nobody says where; and what packed files are larger unpacked.
+LARGE, PACKED = 1 << 30, 4
 # Shares of documents without a word, and of the letters of a mean word, that deserve a warning.
 MANY_EMPTY, LONG_WORD = 0.2, 20
 
@@ -39,7 +44,8 @@ MANY_EMPTY, LONG_WORD = 0.2, 20
 class Corpus:
     """Counts, and what is needed to talk about them and to count new texts in the same way.
 
-    ``sequences`` are the same words in their order, for models that read them.
+    ``sequences`` are the same words in their order, for models that read them; ``folder`` is where counts lie that are
+    not in memory.
     """
 
     counts: sparse.csr_matrix
@@ -52,6 +58,7 @@ class Corpus:
     groups: list | None = None
     left_out: dict = field(default_factory=dict)
     warnings: tuple = ()
+    folder: str | None = None
 
     @property
     def rows(self):
@@ -81,12 +88,13 @@ class Words:
 class Excerpts:
     """The beginnings of texts, by their numbers; many of them wait on disk."""
 
-    def __init__(self):
-        self.file = scratch_file(self)
-        self.ends = [0]
+    def __init__(self, folder=None):
+        self.file = scratch_file(self, folder)
+        self.ends = array("q", [0])
 
     def append(self, text):
         """Keep the beginning of one more text."""
+        self.file.seek(0, os.SEEK_END)
         self.ends.append(self.ends[-1] + self.file.write(text[:EXCERPT].encode("utf-8", "replace")))
 
     def __len__(self):
@@ -97,7 +105,9 @@ class Excerpts:
         return self.file.read(self.ends[i + 1] - self.ends[i]).decode("utf-8")
 
 
-def read_corpus(path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=None, words=None):
+def read_corpus(
+    path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=None, words=None, where="memory", scratch=None
+):
     """Read a corpus; documents without a word are left out, and counted.
 
     Parameters
@@ -114,6 +124,10 @@ def read_corpus(path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=Non
         Which fields of records are text, id, date and group.
     words : Words, default=None
         What is a word of a text, and which of them count. For counts, ``vocabulary`` is the file of their columns.
+    where : {"memory", "disk", "auto"}, default="memory"
+        Where counts of texts are kept; "auto" goes by the size of the texts.
+    scratch : callable, default=None
+        Makes the folder for those on disk.
 
     Returns
     -------
@@ -132,15 +146,44 @@ def read_corpus(path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=Non
         kind = guess_kind(path) if kind == "auto" else KINDS_BEFORE.get(kind, kind)
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
-        if kind in READERS_OF_COUNTS and words.gaps is not None:
+        counts = kind in READERS_OF_COUNTS
+        if counts and words.gaps is not None:
             raise ValueError(f"{path} holds counts, which have no order of words; give texts, or another --estimator.")
-        if kind in READERS_OF_COUNTS:
+        reader = None if counts else READERS_OF_TEXTS[kind]
+        vectorizer = None if counts else make_vectorizer(words, encoding)
+        folder = None
+        if where != "memory" and wants_disk(where, path, kind, glob, vectorizer, words):
+            folder = scratch()
+
+        def documents(tally):
+            return reader(path, glob=glob, encoding=encoding, fields=fields, tally=tally)
+
+        if counts:
             corpus = read_counts(path, kind, words.vocabulary)
         else:
-            tally = Tally()
-            documents = READERS_OF_TEXTS[kind](path, glob=glob, encoding=encoding, fields=fields, tally=tally)
-            corpus = count_texts(documents, make_vectorizer(words, encoding), tally, encoding)
+            corpus = count_texts(documents, vectorizer, encoding, folder)
         return without_empty_documents(corpus, path)
+
+
+def wants_disk(where, path, kind, glob, vectorizer, words):
+    """Whether counts go to disk; what cannot go there is refused, unless nobody has asked for it."""
+    refusal = None
+    if vectorizer is None:
+        refusal = f"{path} holds counts, which are read whole; use sparsemix.distributed.fit where they are too many"
+    elif words.gaps is not None:
+        refusal = "models of words in their order have them in memory; choose another --estimator"
+    elif words.vectorizer is not None and not is_fitted(vectorizer):
+        refusal = f"--vectorizer {words.vectorizer} is not fitted, which takes all texts in memory; fit it before"
+    if where == "auto":
+        return refusal is None and size_of(files_of(path, glob) if kind == "folder" else [path]) > LARGE
+    if refusal is not None:
+        raise ValueError(f"{refusal}, or give --counts memory.")
+    return True
+
+
+def size_of(files):
+    """Bytes of text in files, as if packed ones were unpacked."""
+    return sum(file.stat().st_size * (PACKED if file.suffix in ENDINGS else 1) for file in files)
 
 
 def guess_kind(path):
@@ -207,36 +250,59 @@ def stop_words(given, encoding):
         return [line.lower() for _, line in lines(path, encoding, Tally())]
 
 
-def count_texts(documents, vectorizer, tally, encoding):
-    """Counts of the words of a stream of documents, and what is known of these."""
-    names, dates, groups, excerpts, complete = [], [], [], Excerpts(), False
+def count_texts(read, vectorizer, encoding, folder=None):
+    """Counts of the words of documents, and what is known of these.
+
+    ``read(tally)`` gives the documents, as often as it is called: twice where counts go to a folder.
+    """
+    tally, kinds = Tally(), {}
+    names, dates, groups, excerpts = Excerpts(folder) if folder else [], [], [], Excerpts(folder)
+    reading = Reading()
 
     def texts():
-        nonlocal complete
-        for document in documents:
+        for document in reading.watched(read(tally)):
             names.append(document.name)
-            dates.append(document.date)
-            groups.append(document.group)
+            dates.append(kinds.setdefault(document.date, document.date))
+            groups.append(kinds.setdefault(document.group, document.group))
             excerpts.append(document.text)
             yield document.text
-        complete = True
 
     try:
         with warnings.catch_warnings():
             # On stop words that the tokenizer would cut: they are then left out in pieces, which is meant.
             warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
-            counts, sequences = words_of(vectorizer, texts())
+            if folder is None:
+                counts, sequences = words_of(vectorizer, texts())
+            else:
+                if not is_fitted(vectorizer) and vectorizer.vocabulary is None:
+                    first = (document.text for document in reading.watched(read(Tally())))
+                    learn_vocabulary(vectorizer, first, folder)
+                counts, sequences = counted(vectorizer, texts(), folder), None
     except ValueError as error:
-        if not complete:
+        if not reading.complete:
             raise
         options = "--min-df, --max-df, --token-pattern and --stop-words"
-        raise ValueError(f"No words are left of {len(names)} documents ({error}); see {options}.") from error
+        raise ValueError(f"No words are left of {reading.n} documents ({error}); see {options}.") from error
     told = warnings_of(tally, excerpts, counts, vectorizer, encoding)
     left_out = {"records without a text": tally.without_text} if tally.without_text else {}
     return Corpus(
         counts, vectorizer.get_feature_names_out(), names, vectorizer, sequences, excerpts,
-        dates if any(dates) else None, groups if any(groups) else None, left_out, tuple(told),
+        dates if any(dates) else None, groups if any(groups) else None, left_out, tuple(told), folder,
     )  # fmt: skip
+
+
+class Reading:
+    """Whether a stream has come to its end, and how long it was."""
+
+    n, complete = 0, False
+
+    def watched(self, documents):
+        """The documents."""
+        self.n, self.complete = 0, False
+        for document in documents:
+            self.n += 1
+            yield document
+        self.complete = True
 
 
 def words_of(vectorizer, texts):
@@ -249,11 +315,16 @@ def words_of(vectorizer, texts):
 
 def transformed(vectorizer, texts):
     """Texts through a vectorizer that may be fitted."""
+    return vectorizer.transform(texts) if is_fitted(vectorizer) else vectorizer.fit_transform(texts)
+
+
+def is_fitted(vectorizer):
+    """Whether it knows its words."""
     try:
         check_is_fitted(vectorizer)
     except (TypeError, ValueError, AttributeError):  # NotFittedError is one of the last two
-        return vectorizer.fit_transform(texts)
-    return vectorizer.transform(texts)
+        return False
+    return True
 
 
 def warnings_of(tally, excerpts, counts, vectorizer, encoding):
@@ -324,23 +395,25 @@ def read_npz(path, vocabulary):
 def without_empty_documents(corpus, path):
     """The corpus less documents without a word."""
     counts = corpus.counts
-    counts.eliminate_zeros()
+    if np.count_nonzero(counts.data) < counts.nnz:
+        counts.eliminate_zeros()
     full = np.diff(counts.indptr) > 0
     if not full.any():
         raise ValueError(f"{path} has no document with a word of the vocabulary.")
     n_empty = int((~full).sum())
     if not n_empty:
         return corpus
+    entries = counts.data, counts.indices, counts.indptr[np.append(True, full)]  # those of empty ones are no entries
 
     def kept(values):
-        return None if values is None else list(compress(values, full))
+        if values is None or isinstance(values, Excerpts):
+            return None if values is None else Chosen(values, np.flatnonzero(full))
+        return list(compress(values, full))
 
-    texts = corpus.texts
-    if texts is not None:
-        texts = Chosen(texts, np.flatnonzero(full))
     return replace(
-        corpus, counts=counts[full], sequences=None if corpus.sequences is None else corpus.sequences[full],
-        names=kept(corpus.names), texts=texts, dates=kept(corpus.dates), groups=kept(corpus.groups),
+        corpus, counts=sparse.csr_matrix(entries, shape=(int(full.sum()), counts.shape[1])),
+        sequences=None if corpus.sequences is None else corpus.sequences[full],
+        names=kept(corpus.names), texts=kept(corpus.texts), dates=kept(corpus.dates), groups=kept(corpus.groups),
         left_out={**corpus.left_out, "documents without a word of the vocabulary": n_empty},
     )  # fmt: skip
 

@@ -35,8 +35,8 @@ MARKS = [
 # Characters of one line and bytes of one file that is a document, or JSON as a whole: more is no text that a person
 # wrote, but a file of another kind, or one that was packed to do harm.
 LONGEST_LINE, LARGEST_FILE = 1 << 26, 1 << 31
-# Bytes of a temporary file before it goes to disk.
-IN_MEMORY = 1 << 26
+# Bytes of a temporary file before it goes to disk, and where much else is there.
+IN_MEMORY, LITTLE = 1 << 26, 1 << 20
 LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -131,9 +131,9 @@ def on_disk(path):
             raise ValueError(str(error).replace(str(copy), copy.name)) from error
 
 
-def scratch_file(owner):
-    """A temporary file, on disk once it is large, that is closed when its owner is gone."""
-    file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+def scratch_file(owner, folder=None):
+    """A temporary file, on disk once it is large (sooner in a given folder), that is closed when its owner is gone."""
+    file = tempfile.SpooledTemporaryFile(max_size=LITTLE if folder else IN_MEMORY, dir=folder)  # noqa: SIM115
     weakref.finalize(owner, file.close)
     return file
 

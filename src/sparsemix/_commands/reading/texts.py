@@ -36,6 +36,14 @@ class Fields:
 
 def read_folder(path, *, glob, encoding, fields, tally):
     """A document a file, called by its path inside the folder; the folder it lies in may be its group."""
+    for file in files_of(path, glob):
+        name = file.relative_to(path).as_posix()
+        group = Path(name).parent.as_posix() if fields.group == "folder" else ""
+        yield Document(read_whole(file, encoding, tally), name, group=group)
+
+
+def files_of(path, glob):
+    """Files of a folder that are documents."""
     try:
         files = {file for pattern in (glob, *(glob + ending for ending in ENDINGS)) for file in path.rglob(pattern)}
         files = sorted(file for file in files if file.is_file())
@@ -43,10 +51,7 @@ def read_folder(path, *, glob, encoding, fields, tally):
         raise ValueError(f"--glob {glob!r} is no pattern for files inside a folder ({error}).") from error
     if not files:
         raise ValueError(f"{path} has no file that matches {glob!r}; give another pattern with --glob.")
-    for file in files:
-        name = file.relative_to(path).as_posix()
-        group = Path(name).parent.as_posix() if fields.group == "folder" else ""
-        yield Document(read_whole(file, encoding, tally), name, group=group)
+    return files
 
 
 def read_lines(path, *, encoding, tally, **_):
