@@ -20,7 +20,7 @@ from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix.mixture._priors import covariance_share, make_floor, make_prior
+from sparsemix.mixture._priors import covariance_share, learns_scales, make_floor, make_prior
 from sparsemix.mixture._start import Start, data_gaussian, one_component
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
@@ -101,18 +101,18 @@ def assemble(params, rows, workers):
     data = data_gaussian(family, rows, workers)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     floor = make_floor(params, data, rows.mass)
-    even = DirichletWeights(1.0 / params.n_components)
+    even, learn_scales = DirichletWeights(1.0 / params.n_components), False
     if params.inference == "em":
         prior = judging_prior(family, data, params.n_components, rows.mass)
         model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
     else:
-        prior = make_prior(params, family, data, rows)
+        prior, learn_scales = make_prior(params, family, data, rows), learns_scales(params, family)
         concentration = params.weight_concentration_prior
         concentration = 1.0 / params.n_components if concentration is None else concentration
         sticks = params.weight_concentration_prior_type == "dirichlet_process"
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
-        model = VariationalMixture(family, weights, prior, *sizes, floor=floor)
-    learner = VariationalMixture(family, even, prior, *sizes, floor=floor)
+        model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
+    learner = VariationalMixture(family, even, prior, *sizes, floor=floor, learn_scales=learn_scales)
     learner.wide_prior = family.prior(data)
     return rows, model, learner
 

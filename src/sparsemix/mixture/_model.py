@@ -143,39 +143,63 @@ class MixtureModel:
 
 
 class VariationalMixture(MixtureModel):
-    """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics."""
+    """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics.
 
-    def __init__(self, family, weights, prior, *args, floor=None, **kwargs):
+    With ``learn_scales`` B_0 of component k is s_k times that of ``prior``, where s_k >= 1 maximises the bound given the
+    statistics: it is a function of them too, so that steps may be of any kind and no bound falls.
+    """
+
+    def __init__(self, family, weights, prior, *args, floor=None, learn_scales=False, **kwargs):
         super().__init__(family, weights, *args, **kwargs)
         self.prior = prior
         self.floor = floor
+        self.learn_scales = learn_scales
 
     @property
     def judge(self):
         """What weighs cuts and mergers of components: a model with a prior."""
         return self
 
-    def posterior(self, stats):
+    def posterior(self, stats, split=serial):
         """q(phi_k) for all components."""
+        return self._learned(stats, split)[0]
+
+    def prior_scales(self, stats):
+        """s_k of each component, (K,)."""
+        return self._learned(stats)[1]
+
+    def _learned(self, stats, split=serial):
         post = self.family.posterior(self.prior, stats)
-        return post if self.floor is None else self.family.blurred(post, stats["count"], self.floor)
+        if self.floor is not None:
+            post = self.family.blurred(post, stats["count"], self.floor)
+        if not self.learn_scales:
+            return post, np.ones(stats.n_components)
+        scales = self.family.prior_scales(self.prior, post, split)
+        return self.family.rescaled(self.prior, post, scales), scales
+
+    def log_evidences(self, stats):
+        """What each component's rows add to the bound, but for their number times log 2 pi, (K,); not if tied."""
+        post, scales = self._learned(stats)
+        family = self.family
+        return family.log_normalizers(post) - family.log_normalizers(self.prior) + family.log_shares(self.prior, scales)
 
     def global_step(self, stats, split=serial):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
-        self._make_table(self.published(stats), stats, split)
+        self._make_table(self.published(stats, split), stats, split)
 
     def lower_bound(self, stats):
         """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
-        data = self.family.evidence(self.prior, self.posterior(stats), stats)
+        post, scales = self._learned(stats)
+        data = self.family.evidence(self.prior, post, stats) + self.family.log_shares(self.prior, scales).sum()
         return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
 
     def point_estimate(self, stats):
         """Gaussians with the posterior means of means and covariances."""
         return self.family.point_estimate(self.posterior(stats))
 
-    def published(self, stats):
+    def published(self, stats, split=serial):
         """Gaussians whose covariances are published: B / nu, as in scikit-learn's BayesianGaussianMixture."""
-        return replace(self.family.expected(self.posterior(stats)), floor=self.floor)
+        return replace(self.family.expected(self.posterior(stats, split)), floor=self.floor)
 
 
 class MaximumLikelihoodMixture(MixtureModel):

@@ -10,6 +10,8 @@ from sparsemix._estimator.gaussian_prior import prior_arguments
 FLOOR = 1e-6
 # Columns of less than this share of the median variance are constant, but for round-off.
 CONSTANT = 1e-12
+# From so many components on they are to describe a density rather than to be clusters, and learn their priors' scales.
+LEARN_FROM = 16
 
 
 def make_prior(params, family, data, rows):
@@ -29,6 +31,18 @@ def make_prior(params, family, data, rows):
 def covariance_share(n_features, n_components, mass):
     """How much smaller than the data's covariance the prior's is."""
     return n_components ** (-2.0 / n_features) * min(1.0, n_features * n_components / mass)
+
+
+def learns_scales(params, family):
+    """Whether each component learns the scale of its covariance's prior."""
+    if params.optimize_priors is None:
+        return family.has_scales and params.n_components >= LEARN_FROM
+    if params.optimize_priors and not family.has_scales:
+        raise ValueError(
+            f"optimize_priors learns how large the covariance of each component is to be, which covariance_type="
+            f"{params.covariance_type!r} has no prior for; choose 'full', 'diag' or 'zero_mean', or leave it None"
+        )
+    return params.optimize_priors
 
 
 def make_floor(params, data, mass):

@@ -216,6 +216,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         "mean_prior": ["array-like", None],
         "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "optimize_priors": ["boolean", None],
         "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "init_params": [
             StrOptions(set(SEEDINGS)),
@@ -260,6 +261,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
+        optimize_priors=None,
         reg_covar=None,
         init_params="auto",
         init_size=None,
@@ -293,6 +295,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         self.mean_prior = mean_prior
         self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.covariance_prior = covariance_prior
+        self.optimize_priors = optimize_priors
         self.reg_covar = reg_covar
         self.init_params = init_params
         self.init_size = init_size

@@ -204,9 +204,7 @@ def cut_gains(model, first, second):
 
 def evidences(model, stats):
     """What each component adds to the bound under hard assignments, (K,)."""
-    family = model.family
-    data = family.log_normalizers(model.posterior(stats)) - family.log_normalizers(model.prior)
-    return data + sizes(model, stats["count"])
+    return model.log_evidences(stats) + sizes(model, stats["count"])
 
 
 def sizes(model, counts):

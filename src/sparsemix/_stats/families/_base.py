@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats import symmetric
-from sparsemix._stats.families._tables import LOG_2PI, Gaussians, Structured
+from sparsemix._stats.families._tables import LOG_2PI, Gaussians, Structured, serial
 from sparsemix._stats.suffstats import SufficientStatistics
 
 # Counts below this are those of an empty component.
@@ -35,6 +35,7 @@ class GaussianFamily(Structured, ABC):
 
     structure = "full"
     has_means = True
+    has_scales = False
 
     def __init__(self, n_features):
         self.n_features = n_features
@@ -78,6 +79,22 @@ class GaussianFamily(Structured, ABC):
     def blurred(self, post, counts, blur):
         """The posterior when every row is a small cloud of variances ``blur`` (D,): N_k of them join the scale."""
         return replace(post, scale=post.scale + counts[:, None] * blur)
+
+    def prior_scales(self, prior, post, split=serial):
+        """s_k >= 1, (K,): had the prior of component k s_k times its scale B_0, its evidence would be largest.
+
+        ``post`` is prior + statistics. Only families with ``has_scales`` have them: several numbers of a covariance are
+        known of one another by their prior, and each component has its own.
+        """
+        raise NotImplementedError
+
+    def rescaled(self, prior, post, scales):
+        """The posterior under priors of so many times the scale."""
+        return replace(post, scale=post.scale + (scales[:, None] - 1.0) * prior.scale)
+
+    def log_shares(self, prior, scales):
+        """What the normaliser of each prior adds to the evidence for its scale, (K,)."""
+        return 0.5 * self.n_features * prior.dof * np.log(scales) if self.has_scales else np.zeros(len(scales))
 
     @abstractmethod
     def expected(self, post):

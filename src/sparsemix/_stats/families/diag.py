@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sparsemix._kernels.gaussians import _accumulate
+from sparsemix._kernels.gaussians import _accumulate, _scales
 from sparsemix._stats.families._base import ConjugateParameters, GaussianFamily, add_first
-from sparsemix._stats.families._tables import LOG_2PI, Gaussians
+from sparsemix._stats.families._tables import LOG_2PI, Gaussians, serial
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class DiagonalGaussian(GaussianFamily):
     """Sums of rows (K, D) and of their squares (K, D)."""
 
     structure = "diag"
+    has_scales = True
 
     def spec(self):
         """See GaussianFamily."""
@@ -59,6 +60,13 @@ class DiagonalGaussian(GaussianFamily):
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         scale = prior.scale + prior.mean_precision[:, None] * prior.mean**2 + stats["second"] - kappa[:, None] * mean**2
         return NormalGamma(mean, kappa, prior.dof + stats["count"], scale)
+
+    def prior_scales(self, prior, post, split=serial):  # noqa: ARG002
+        """See GaussianFamily."""
+        scales = np.empty(len(post.scale))
+        spectra = post.scale / prior.scale - 1.0
+        _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), float(prior.dof[0]), post.dof, scales)
+        return scales
 
     def expected(self, post):
         """E log F = log N(x | m, b / nu) + D (digamma(nu / 2) - log(nu / 2) - 1 / kappa) / 2."""

@@ -1,16 +1,19 @@
 """Gaussians with a full covariance each, Normal-Wishart prior."""
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from sparsemix._kernels.gaussians import _accumulate
+from sparsemix._kernels.gaussians import _accumulate, _scales
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import _wishart
 from sparsemix._stats.families._base import GaussianFamily, PackedCovariances, add_first, student
-from sparsemix._stats.families._tables import Gaussians
+from sparsemix._stats.families._tables import Gaussians, serial
 
 
 class FullGaussian(PackedCovariances, GaussianFamily):
     """Sums of rows (K, D) and of their outer products (K, D (D + 1) / 2)."""
+
+    has_scales = True
 
     def spec(self):
         """See GaussianFamily."""
@@ -41,6 +44,15 @@ class FullGaussian(PackedCovariances, GaussianFamily):
         scale += stats["second"]
         scale += prior.scale + prior.mean_precision[:, None] * symmetric.pack_outer(prior.mean)
         return _wishart.NormalWishart(mean, kappa, prior.dof + stats["count"], scale)
+
+    def prior_scales(self, prior, post, split=serial):
+        """See GaussianFamily."""
+        basis = np.linalg.cholesky(symmetric.unpack(prior.scale[0]))
+        whitening = np.ascontiguousarray(solve_triangular(basis, np.eye(self.n_features), lower=True))
+        scales = np.empty(len(post.scale))
+        given = post.scale, prior.scale[0], whitening, float(prior.dof[0]), post.dof, scales
+        split(lambda first, last: _scales.scales_of(*given, first, last), len(scales))
+        return scales
 
     def expected(self, post):
         """E log F = log N(x | m, B / nu) + (E log|Lambda| + log|B / nu| - D / kappa) / 2."""

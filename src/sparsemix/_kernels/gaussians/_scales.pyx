@@ -1,0 +1,116 @@
+"""The scale of each component's prior that its evidence asks for."""
+
+import numpy as np
+from libc.math cimport exp, fabs, log
+from scipy.linalg.cython_blas cimport dtrmm
+from scipy.linalg.cython_lapack cimport dsytrd
+
+# Relative exactness of a scale: the evidence is flat at its maximum, and knows no better.
+cdef double EXACT = 1e-9
+cdef int MOST_STEPS = 100
+
+
+cdef double slope(const double* diagonal, const double* squares, int d, double s, double* curvature) noexcept nogil:
+    """tr (1 + T / s)^-1 of a symmetric tridiagonal T, and its derivative by log s.
+
+    log det (s + T) is the sum of the logarithms of the pivots p_i = s + t_i - e_i^2 / p_(i-1), which are differentiated
+    as they come.
+    """
+    cdef int i
+    cdef double pivot = 1.0, first = 0.0, second = 0.0, ratio, before, trace = 0.0, change = 0.0
+    for i in range(d):
+        ratio = squares[i - 1] / (pivot * pivot) if i > 0 else 0.0
+        before = first
+        first = 1.0 + ratio * before
+        second = ratio * (second - 2.0 * before * before / pivot)
+        pivot = s + diagonal[i] - ratio * pivot
+        trace += first / pivot
+        change += (second - first * first / pivot) / pivot
+    curvature[0] = s * (trace + s * change)
+    return s * trace
+
+
+cdef double best_scale(
+    const double* diagonal, const double* squares, int d, double prior_dof, double dof
+) noexcept nogil:
+    """Where nu0 D log(s) - nu log det (s + T) is largest for s >= 1: Newton in log s, between bounds that it mends."""
+    cdef double low = 0.0, high = 0.0, at, gap, curvature, step
+    cdef int i
+    if slope(diagonal, squares, d, 1.0, &curvature) * dof >= prior_dof * d or not dof > prior_dof:
+        return 1.0
+    for i in range(d):
+        high += diagonal[i]
+    high = log(high * prior_dof / (d * (dof - prior_dof)))  # were all eigenvalues their mean: more is never right
+    at = 0.5 * high
+    for i in range(MOST_STEPS):
+        gap = prior_dof * d - dof * slope(diagonal, squares, d, exp(at), &curvature)
+        if gap > 0.0:
+            low = at
+        else:
+            high = at
+        step = gap / (dof * curvature) if curvature > 0.0 else 0.0
+        if not low < at + step < high or step == 0.0:
+            step = 0.5 * (low + high) - at
+        at += step
+        if fabs(step) <= EXACT:
+            break
+    return exp(at)
+
+
+def tridiagonal_scales(
+    const double[:, ::1] diagonals,  # IN  (K, D)
+    const double[:, ::1] squares,    # IN  (K, D) squares of the entries beside them, D - 1 of which count
+    double prior_dof,                # IN  nu0
+    const double[::1] dofs,          # IN  (K,) nu_k
+    double[::1] scales,              # OUT (K,) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s + T_k)
+):
+    """Scales for matrices that are tridiagonal already."""
+    cdef Py_ssize_t k
+    cdef int d = diagonals.shape[1]
+    if dofs.shape[0] != diagonals.shape[0] or scales.shape[0] != diagonals.shape[0]:
+        raise ValueError(f"{diagonals.shape[0]} matrices need as many dofs and scales")
+    if squares.shape[0] != diagonals.shape[0] or squares.shape[1] != d:
+        raise ValueError("squares must have the shape of diagonals")
+    with nogil:
+        for k in range(diagonals.shape[0]):
+            scales[k] = best_scale(&diagonals[k, 0], &squares[k, 0], d, prior_dof, dofs[k])
+
+
+def scales_of(
+    const double[:, ::1] matrices,   # IN  (K, D (D + 1) / 2) symmetric M_k, lower triangles row by row
+    const double[::1] prior,         # IN  (D (D + 1) / 2) B0
+    double[:, ::1] whitening,        # IN  (D, D) W, lower triangular, W B0 W^T = 1
+    double prior_dof,                # IN  nu0
+    const double[::1] dofs,          # IN  (K,) nu_k
+    double[::1] scales,              # OUT (K,) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s B0 + M_k - B0)
+    Py_ssize_t first=0,              # IN  matrices first to last only
+    Py_ssize_t last=-1,              # IN  -1 for all
+):
+    """Scales by which a prior's matrix in posteriors M_k had better been multiplied."""
+    cdef Py_ssize_t k, at, n_components = matrices.shape[0]
+    cdef int d = whitening.shape[0], i, j, info = 0, size = 64 * whitening.shape[0]
+    cdef double one = 1.0
+    if matrices.shape[1] != d * (d + 1) // 2 or prior.shape[0] != matrices.shape[1] or whitening.shape[1] != d:
+        raise ValueError(f"matrices and prior need {d * (d + 1) // 2} numbers, whitening {d} x {d}")
+    if dofs.shape[0] != n_components or scales.shape[0] != n_components:
+        raise ValueError(f"{n_components} matrices need as many dofs and scales")
+    if last < 0:
+        last = n_components
+    if not 0 <= first <= last <= n_components:
+        raise ValueError(f"no matrices {first} to {last} among {n_components}")
+    cdef double[:, ::1] square = np.empty((d, d)), rows = np.empty((4, d))
+    cdef double[::1] work = np.empty(size)
+    with nogil:
+        for k in range(first, last):
+            at = 0
+            for i in range(d):
+                for j in range(i + 1):
+                    square[i, j] = square[j, i] = matrices[k, at] - prior[at]
+                    at += 1
+            # LAPACK counts by columns: W, lower by rows, is the upper W^T to it, and the square is symmetric
+            dtrmm(b"L", b"U", b"T", b"N", &d, &d, &one, &whitening[0, 0], &d, &square[0, 0], &d)
+            dtrmm(b"R", b"U", b"N", b"N", &d, &d, &one, &whitening[0, 0], &d, &square[0, 0], &d)
+            dsytrd(b"U", &d, &square[0, 0], &d, &rows[0, 0], &rows[1, 0], &rows[2, 0], &work[0], &size, &info)
+            for i in range(d - 1):
+                rows[3, i] = rows[1, i] * rows[1, i]
+            scales[k] = best_scale(&rows[0, 0], &rows[3, 0], d, prior_dof, dofs[k])
