@@ -7,6 +7,8 @@ from sparsemix._kernels.split import _packed_counts
 
 # Of a fresh array of values, the share that is left free for rows to come.
 SPARE = 0.25
+# Values behind the last one, so that kernels may read a vector from anywhere.
+BEHIND = 16
 
 
 class PackedCounts:
@@ -27,10 +29,11 @@ class PackedCounts:
     def __init__(self, shape, dtype):
         n_words, n_components = shape
         self.shape = int(n_words), int(n_components)
-        self.heads = np.zeros((n_words, -(-n_components // _packed_counts.GROUP)), dtype=np.uint64)
+        self.heads = np.empty((n_words, -(-n_components // _packed_counts.GROUP)), dtype=np.uint64)
+        self.heads[...] = 0
         self.starts = np.zeros(n_words, dtype=np.int64)
         self.room = np.zeros(n_words, dtype=np.int32)
-        self.values = np.zeros(1, dtype=dtype)
+        self.values = np.zeros(BEHIND, dtype=dtype)
         self.end = np.zeros(1, dtype=np.int64)
 
     @classmethod
@@ -103,13 +106,14 @@ class PackedCounts:
 
     def reserve(self, n):
         """Room for so many values at the end."""
-        if self.end[0] + n <= len(self.values):
+        if self.end[0] + n + BEHIND <= len(self.values):
             return
         lengths = self.lengths()
         room = np.where(lengths > 0, np.minimum(self.room, lengths + lengths // 4 + 16), 0)
-        size = int((1.0 + SPARE) * (room.sum() + 2 * n)) + 1
+        size = int((1.0 + SPARE) * (room.sum() + 2 * n)) + BEHIND
         old, self.room = self.values, room.astype(np.int32)
-        self.values = np.zeros(size, dtype=old.dtype)
+        self.values = np.empty(size, dtype=old.dtype)
+        self.values[...] = 0.0
         self.end[0] = _packed_counts.move_rows(lengths, self.starts, self.room, old, self.values)
 
     def add(self, table, factor=1.0, smallest=0.0, key=0):

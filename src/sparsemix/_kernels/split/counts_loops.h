@@ -54,20 +54,19 @@ TARGET static void SPARSEMIX_NAME(add_counts)(const PACKED_COUNTS *t, ptrdiff_t 
     uint64_t *heads = t->heads + v * t->n_heads;
     REAL *row = t->values + t->starts[v];
     int64_t i, n_new = 0, length, behind;
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n; i++) { /* whether a topic has a count cannot be foretold, so nothing but the rounding waits for it */
         const int k = topics[i];
         const uint64_t head = heads[k / SPARSEMIX_GROUP];
-        REAL x = sums[i] * factor;
-        if (head >> k % SPARSEMIX_GROUP & 1)
-            row[sparsemix_counts_before(head, k)] += x;
-        else {
-            if (x < smallest)
-                x = sparsemix_uniform(sparsemix_bits(key, ~(uint64_t)k)) * smallest < x ? smallest : 0;
-            if (!(x > 0))
-                continue;
-            topics[n_new] = k;
-            sums[n_new++] = x;
-        }
+        const int known = head >> k % SPARSEMIX_GROUP & 1;
+        REAL x = sums[i] * factor, nowhere;
+        REAL *const place = known ? row + sparsemix_counts_before(head, k) : &nowhere;
+        if (!known && x < smallest)
+            x = sparsemix_uniform(sparsemix_bits(key, ~(uint64_t)k)) * smallest < x ? smallest : 0;
+        nowhere = 0;
+        *place += x;
+        topics[n_new] = k;
+        sums[n_new] = x;
+        n_new += !known & (x > 0);
         gains[k] += x;
     }
     if (n_new == 0)

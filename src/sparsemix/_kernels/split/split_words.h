@@ -51,29 +51,45 @@ TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, p
 #endif
 }
 
-/* Sums of packed counts times fixed over a block of topics. */
+#if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
+/* As many numbers as there are bits, in their lanes. The load is no part of the expansion, which takes three times as
+ * long on memory: the empty statement keeps the compiler from joining them. */
+TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(expand)(const REAL *values, uint32_t bits)
+{
+    __m512 all = _mm512_loadu_ps(values);
+#if defined(__GNUC__)
+    __asm__("" : "+v"(all));
+#endif
+    return (VECTOR)_mm512_maskz_expand_ps((__mmask16)bits, all);
+}
+#endif
+
+/* Sums of packed counts times fixed over a block of topics. No branch asks whether a group has counts, which nobody could
+ * foretell: vectors are expanded from what stands at its place, be it another group's. */
 TARGET static inline REAL SPARSEMIX_NAME(packed_block)(const uint64_t *heads, const REAL *values, const REAL *fixed,
                                                        ptrdiff_t n_groups)
 {
-    VECTOR sums = FILL(0);
-    REAL sum = 0;
     ptrdiff_t g;
+#if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
+    VECTOR low = FILL(0), high = FILL(0);
+    for (g = 0; g < n_groups; g++) {
+        const uint32_t bits = SPARSEMIX_GROUP_BITS(heads[g]);
+        const REAL *value = values + SPARSEMIX_BEFORE(heads[g]), *of = fixed + g * SPARSEMIX_GROUP;
+        const REAL *second = value + sparsemix_count_bits(bits & 0xffff);
+        low += SPARSEMIX_NAME(expand)(value, bits) * *(const VECTOR *)of;
+        high += SPARSEMIX_NAME(expand)(second, bits >> 16) * *(const VECTOR *)(of + LANES);
+    }
+    return SPARSEMIX_NAME(lane_sum)(low + high);
+#else
+    REAL sum = 0;
     for (g = 0; g < n_groups; g++) {
         const REAL *value = values + SPARSEMIX_BEFORE(heads[g]), *of = fixed + g * SPARSEMIX_GROUP;
         uint32_t bits = SPARSEMIX_GROUP_BITS(heads[g]);
-#if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
-        if (bits & 0xffff)
-            sums += (VECTOR)_mm512_maskz_expandloadu_ps((__mmask16)bits, value) * *(const VECTOR *)of;
-        if (bits >> 16)
-            sums += (VECTOR)_mm512_maskz_expandloadu_ps((__mmask16)(bits >> 16),
-                                                        value + sparsemix_count_bits(bits & 0xffff))
-                    * *(const VECTOR *)(of + 16);
-#else
         for (; bits; bits &= bits - 1)
             sum += *value++ * of[sparsemix_lowest_bit(bits)];
-#endif
     }
-    return sum + SPARSEMIX_NAME(lane_sum)(sums);
+    return sum;
+#endif
 }
 
 /* The same as split_blocks from packed counts; ``background`` is room for the sums of fixed by block. */
@@ -138,31 +154,57 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(fixed_block)(const SPLIT *d, ptrdiff_t wo
     return n;
 }
 
-/* The topic at ``rest`` of a word's fixed part: its block, its lane there, its place in the lane. */
-TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
+/* A block of a word's fixed part, and where draws from it begin. */
+typedef struct {
+    ptrdiff_t block, n;
+    REAL before; /* the sum of the blocks before */
+    REAL weights[SPARSEMIX_SPLIT_BLOCK], lanes[SPARSEMIX_PADDING];
+} SPARSEMIX_NAME(block_at);
+
+TARGET static void SPARSEMIX_NAME(enter_block)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block,
+                                               SPARSEMIX_NAME(block_at) *at)
+{
+    VECTOR sum = FILL(0);
+    ptrdiff_t k;
+    at->block = block;
+    at->before = block > 0 ? d->blocks[word * d->s->n_blocks + block - 1] : 0;
+    at->n = SPARSEMIX_NAME(fixed_block)(d, word, block, at->weights);
+    for (k = 0; k < at->n; k += LANES)
+        sum += *(const SPARSEMIX_NAME(unaligned) *)(at->weights + k);
+    memcpy(at->lanes, &sum, sizeof sum);
+}
+
+/* The topic at ``rest`` of the block: its lane, its place in the lane. */
+TARGET static int SPARSEMIX_NAME(draw_in_block)(const SPARSEMIX_NAME(block_at) *at, REAL rest)
+{
+    ptrdiff_t lane = 0, k;
+    while (lane < LANES - 1 && rest >= at->lanes[lane])
+        rest -= at->lanes[lane++];
+    for (k = lane; k < at->n; k += LANES) {
+        if (rest < at->weights[k])
+            return (int)(at->block * SPARSEMIX_SPLIT_BLOCK + k);
+        rest -= at->weights[k];
+    }
+    for (k = at->n - 1; k > 0 && !(at->weights[k] > 0); k--) /* by round-off behind the last one */
+        ;
+    return (int)(at->block * SPARSEMIX_SPLIT_BLOCK + k);
+}
+
+/* The block, from ``block`` on, that ``rest`` of a word's fixed part is in. */
+TARGET static inline ptrdiff_t SPARSEMIX_NAME(block_of)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block, REAL rest)
 {
     const REAL *blocks = d->blocks + word * d->s->n_blocks;
-    REAL weights[SPARSEMIX_SPLIT_BLOCK], lanes[SPARSEMIX_PADDING];
-    ptrdiff_t block = 0, lane = 0, n, k;
-    VECTOR sum = FILL(0);
     while (block < d->s->n_blocks - 1 && rest >= blocks[block])
         block++;
-    if (block > 0)
-        rest -= blocks[block - 1];
-    n = SPARSEMIX_NAME(fixed_block)(d, word, block, weights);
-    for (k = 0; k < n; k += LANES)
-        sum += *(const SPARSEMIX_NAME(unaligned) *)(weights + k);
-    memcpy(lanes, &sum, sizeof sum);
-    while (lane < LANES - 1 && rest >= lanes[lane])
-        rest -= lanes[lane++];
-    for (k = lane; k < n; k += LANES) {
-        if (rest < weights[k])
-            return (int)(block * SPARSEMIX_SPLIT_BLOCK + k);
-        rest -= weights[k];
-    }
-    for (k = n - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
-        ;
-    return (int)(block * SPARSEMIX_SPLIT_BLOCK + k);
+    return block;
+}
+
+/* The topic at ``rest`` of a word's fixed part. */
+TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
+{
+    SPARSEMIX_NAME(block_at) at;
+    SPARSEMIX_NAME(enter_block)(d, word, SPARSEMIX_NAME(block_of)(d, word, 0, rest), &at);
+    return SPARSEMIX_NAME(draw_in_block)(&at, rest - at.before);
 }
 
 /* -- sums by word */
@@ -189,9 +231,13 @@ TARGET static void SPARSEMIX_NAME(add_records)(const int *entries, int64_t begin
         const int *topics = (const int *)(intptr_t)record->topics;
         const REAL weight = weights ? weights[entries[at]] : 1;
 #if SPARSEMIX_VECTORS
-        if (at + 4 < behind) {
-            sparsemix_prefetch((const char *)(intptr_t)records[entries[at + 4]].values);
-            sparsemix_prefetch((const char *)(intptr_t)records[entries[at + 4]].topics);
+        if (at + 12 < behind)
+            sparsemix_prefetch(records + entries[at + 12]);
+        if (at + 6 < behind) {
+            const sparsemix_split_record *later = records + entries[at + 6];
+            sparsemix_prefetch((const char *)(intptr_t)later->values);
+            sparsemix_prefetch((const char *)(intptr_t)later->values + 64);
+            sparsemix_prefetch((const char *)(intptr_t)later->topics);
         }
 #else
         (void)behind;
@@ -278,6 +324,7 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
 {
     const ptrdiff_t n_groups = (d->s->n_components + 63) / 64;
     const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
+    SPARSEMIX_NAME(block_at) here;
     int64_t n = 0, at, j;
     ptrdiff_t i, g;
     for (i = first; i < last; i++) {
@@ -298,8 +345,13 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
             for (j = 0; j < record->n; j++)
                 touched[list[j] >> 6] |= (uint64_t)1 << (list[j] & 63);
         }
-        for (j = 0; j < n_draws; j++) {
-            const int k = SPARSEMIX_NAME(draw_fixed)(d, words[i], (REAL)((j + offset) / n_draws) * all);
+        for (j = 0; j < n_draws; j++) { /* increasing, so that most fall in the block of the last one */
+            const REAL rest = (REAL)((j + offset) / n_draws) * all;
+            const ptrdiff_t block = SPARSEMIX_NAME(block_of)(d, words[i], j > 0 ? here.block : 0, rest);
+            int k;
+            if (j == 0 || block != here.block)
+                SPARSEMIX_NAME(enter_block)(d, words[i], block, &here);
+            k = SPARSEMIX_NAME(draw_in_block)(&here, rest - here.before);
             row[k] += mass / n_draws;
             touched[k >> 6] |= (uint64_t)1 << (k & 63);
         }
@@ -309,10 +361,9 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
             while (bits) {
                 const int k = (int)(64 * g) + sparsemix_lowest_bit(bits);
                 bits &= bits - 1;
-                if (row[k] > 0) {
-                    topics[n] = k;
-                    values[n++] = row[k];
-                }
+                topics[n] = k;
+                values[n] = row[k];
+                n += row[k] > 0;
                 row[k] = 0;
             }
         }
