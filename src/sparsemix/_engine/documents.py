@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -281,7 +282,7 @@ class DocumentMemory:
             -1 in all of a document that nothing is known of, or whose N_dk is given sparse.
         """
         states, kept = np.full(starts[-1], -1, dtype=np.int32), []
-        for first, last in spans(len(numbers), tile):
+        for first, last in tiles(numbers, tile):
             found = self._find(numbers[first:last])
             if found is not None and found[3] is not None:
                 states[starts[first] : starts[last]] = found[3]
@@ -297,7 +298,7 @@ class DocumentMemory:
 
     def remember_states(self, numbers, states, starts, tile):
         """Keep the states of the documents of several tiles."""
-        for first, last in spans(len(numbers), tile):
+        for first, last in tiles(numbers, tile):
             if not self._cold(numbers[first:last]):
                 self._keep(numbers[first:last], None, None, None, states[starts[first] : starts[last]])
 
@@ -324,6 +325,16 @@ class DocumentMemory:
 def topic_dtype(n_topics):
     """The smallest type that the kernels of the memory read topics in."""
     return np.uint16 if n_topics <= 1 << 16 else np.int32
+
+
+def tiles(numbers, tile):
+    """Spans of the documents of a tile. Minibatches that are visited together have tiles of their own.
+
+    A minibatch begins where row numbers fall.
+    """
+    bounds = [0, *(np.flatnonzero(np.diff(numbers) < 0) + 1).tolist(), len(numbers)]
+    for first, last in pairwise(bounds):
+        yield from ((first + a, first + b) for a, b in spans(last - first, tile))
 
 
 def tile_key(numbers):

@@ -11,6 +11,7 @@ streaming  S <- S + s_b, seen once                          ``partial_fit`` of u
 meets half a step. The batch's are never changed. N and n_b are masses: sums of sample weights.
 """
 
+import math
 from copy import copy
 from functools import lru_cache
 
@@ -18,6 +19,8 @@ import numpy as np
 
 # Rates are kept of so many steps, 8 MB; documents with more tokens go on with the last of them.
 MOST_RATES = 1 << 20
+# The share of the statistics that minibatches which are visited together may replace.
+MOST_MOVED = 0.2
 # Memoized learning with more batches keeps a copy of the initial statistics for the first lap.
 MOST_BATCHES = 32
 
@@ -252,6 +255,10 @@ class MiniEpochs(Stochastic):
 
     Laps after ``last_warm`` begin with nothing remembered, and their minibatches all count the same: the statistics
     become an average over these laps.
+
+    Up to ``together`` minibatches may make one selection, each in the order of its rows, once steps are small: they
+    then share what a step reads and writes. They move the statistics as far as that many steps do, and no further than
+    ``MOST_MOVED``; the first ``alone`` steps are of one.
     """
 
     def __init__(
@@ -259,6 +266,8 @@ class MiniEpochs(Stochastic):
         last_warm=np.inf,
     ):  # fmt: skip
         super().__init__(n_rows, batch_size, rng, decay, offset, mass)
+        self.together = self.n_held = 1
+        self.alone = 0
         self.size, self.n_visits, self.forget = size, n_visits, forget
         self.last_warm, self.lap, self.last_step = last_warm, 0, None
         self._all = None
@@ -268,12 +277,16 @@ class MiniEpochs(Stochastic):
         return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass, self.last_warm)
 
     def absorb(self, stats, new):
-        """As in the laps before; of an average, as one of the minibatches that the last step held and those since."""
+        """A step, or as many as there are minibatches in the selection."""
+        kept = math.prod(1.0 - self._rate(self.step + i) for i in range(1, self.n_held + 1))
+        self.step += self.n_held
+        return blend(stats, new, 1.0 - kept, self.mass, self.mass)
+
+    def _rate(self, step):
+        """rho_t; of an average, as one of the minibatches that the last step held and those since."""
         if self.last_step is None:
-            return super().absorb(stats, new)
-        self.step += 1
-        held = 1.0 / learning_rate(self.last_step, self.decay, self.offset)
-        return blend(stats, new, 1.0 / (held + self.step - self.last_step), self.mass, self.mass)
+            return learning_rate(step, self.decay, self.offset)
+        return 1.0 / (1.0 / learning_rate(self.last_step, self.decay, self.offset) + step - self.last_step)
 
     def batches(self):
         """Minibatches in random order, as often as they are visited."""
@@ -283,13 +296,27 @@ class MiniEpochs(Stochastic):
             self.last_step = self.step if self.last_step is None else self.last_step
         if self.size is None:
             self._all = self._minibatches(np.arange(self.n_rows)) if self._all is None else self._all
-            yield from (self._all[b] for b in self.rng.permutation(len(self._all)))
+            yield from self._joined([self._all[b] for b in self.rng.permutation(len(self._all))])
             return
         for part in np.array_split(self.rng.permutation(self.n_rows), -(-self.n_rows // self.size)):
             minibatches = self._minibatches(part)
             for _ in range(self.n_visits):
                 yield from (minibatches[b] for b in self.rng.permutation(len(minibatches)))
             self.forget()
+
+    def _joined(self, minibatches):
+        """Minibatches in their order, several as one where their steps are small."""
+        first = 0
+        while first < len(minibatches):
+            n, moved = 1, self._rate(self.step + 1)
+            while self.step >= self.alone and n < min(self.together, len(minibatches) - first):
+                moved += self._rate(self.step + n + 1)
+                if moved > MOST_MOVED:
+                    break
+                n += 1
+            self.n_held = n
+            yield minibatches[first] if n == 1 else np.concatenate(minibatches[first : first + n])
+            first += n
 
 
 class PlannedSteps(MiniEpochs):

@@ -21,7 +21,7 @@ ctypedef fused real:
 
 cdef extern from "split/split.h" nogil:
     enum:
-        SPARSEMIX_PADDING
+        SPARSEMIX_GROUP
         SPARSEMIX_SPLIT_BLOCK
         SPARSEMIX_SPLIT_OK
         SPARSEMIX_SPLIT_NO_TOPIC
@@ -139,8 +139,8 @@ def n_blocks(Py_ssize_t n_components):
 
 
 def padded(values, dtype):
-    """A vector of K numbers in whole registers, with zeros behind."""
-    size = (len(values) + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
+    """A vector of K numbers in whole groups of topics, which are whole registers, with zeros behind."""
+    size = (len(values) + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
     out = aligned_empty(size, dtype)
     out[:len(values)] = values
     out[len(values):] = 0
@@ -159,7 +159,7 @@ def sum_blocks(
     """The fixed part of some words' conditionals."""
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = table.shape[1]
-    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed must be padded, with room for {n_components} topics")
     if blocks.shape[0] != table.shape[0] or blocks.shape[1] != n_blocks(n_components):
         raise ValueError(f"blocks must be ({table.shape[0]}, {n_blocks(n_components)})")
@@ -189,7 +189,7 @@ def sum_packed_blocks(
     cdef real[::1] background = np.empty(blocks.shape[1], dtype=np.float32 if real is float else np.float64)
     cdef sparsemix_counts_float packed_float
     cdef sparsemix_counts_double packed_double
-    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed must be padded, with room for {n_components} topics")
     if blocks.shape[0] != packed.shape[0] or blocks.shape[1] != n_blocks(n_components):
         raise ValueError(f"blocks must be ({packed.shape[0]}, {n_blocks(n_components)})")
@@ -313,7 +313,7 @@ def sum_rows(
     cdef const real* weight = NULL
     if out.shape[1] != n_components or words.shape[0] != out.shape[0] or totals.shape[0] != n_components:
         raise ValueError(f"every row of the sums must have a word and {n_components} columns")
-    if min(fixed.shape[0], row.shape[0]) < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+    if min(fixed.shape[0], row.shape[0]) < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed and row must be padded, with room for {n_components} topics")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
@@ -356,7 +356,7 @@ def add_rows(
     cdef real[::1] row = padded(np.zeros(n_components), dtype), part = padded(np.zeros(n_components), dtype)
     if totals.shape[0] != n_components:
         raise ValueError(f"there must be {n_components} totals")
-    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_PADDING:
+    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed must be padded, with room for {n_components} topics")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
@@ -431,7 +431,7 @@ def sum_sparse(
         if packed is None or gains.shape[0] != s.n_components or topics.shape[0] < s.n_components:
             raise ValueError("gains need packed counts, one for each topic, and room for the topics of a word")
         gained = &gains[0]
-    if fixed.shape[0] < s.n_components or fixed.shape[0] % SPARSEMIX_PADDING or s.n_blocks != n_blocks(s.n_components):
+    if fixed.shape[0] < s.n_components or fixed.shape[0] % SPARSEMIX_GROUP or s.n_blocks != n_blocks(s.n_components):
         raise ValueError("fixed and blocks must be those of the table")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")

@@ -23,6 +23,8 @@ LEAST_BATCH = 250
 TOKENS_A_TOPIC = 160
 MINIBATCH = 16, 500
 LEAST_STEPS = 64
+# Minibatches that are visited together at most, where one has fewer tokens a topic than that.
+TOGETHER = 8
 # Minibatches that are visited densely in steps by default, until topics differ; and documents times topics, which make
 # them fewer, but not than the first number, for very many topics.
 START_BATCHES = 10, 150
@@ -96,6 +98,23 @@ def batch_size(params, documents, n_tokens):
         return max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES))
     wanted = TOKENS_A_TOPIC * params.n_components * documents.mass / n_tokens
     return int(np.clip(min(wanted, n / LEAST_STEPS), *MINIBATCH))
+
+
+def join_minibatches(params, begin):
+    """Let minibatches of a fit be visited together, under the same counts, once steps are small.
+
+    The bounds of a minibatch are those of early learning. With very many topics it has few tokens of each, and what a
+    step costs is to read and write rows of counts; later ones may have as many tokens a topic as those of other fits.
+    """
+    model, schedule = begin.model, begin.schedule
+    default = params.batch_size is None and params.learning_method == "online" and not model.learn_priors
+    if not default or begin.rows.source is not None or model.later_sampler.name != "gibbs":
+        return
+    wanted = TOKENS_A_TOPIC * model.n_components * begin.rows.mass / model.size(begin.stats)
+    schedule.together = int(np.clip(wanted / schedule.batch_size, 1, TOGETHER))
+    schedule.alone = -(-model.n_first // schedule.batch_size)
+    if schedule.together > 1:
+        model.step_rows = schedule.together * schedule.batch_size
 
 
 def n_averaged_iter(params):

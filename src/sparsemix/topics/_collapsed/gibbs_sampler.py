@@ -99,7 +99,8 @@ class GibbsSampler:
 
     def blocking(self, model, rows):  # noqa: ARG002
         """Documents of a tile, and of a chunk."""
-        return int(max(1, TILE_ENTRIES / rows.entries)), int(max(1, CHUNK_ENTRIES / rows.entries))
+        tile = int(max(1, TILE_ENTRIES / rows.entries))
+        return tile, int(max(1, CHUNK_ENTRIES / rows.entries, model.step_rows + tile))
 
     def begin(self, model):
         """The fixed parts of words are those of the last counts no longer."""

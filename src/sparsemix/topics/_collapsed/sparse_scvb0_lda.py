@@ -363,6 +363,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
     def _begin_fit(self, documents, rng, workers, warm):
         begin = super()._begin_fit(documents, rng, workers, warm)
         begin.model.batch_size = assemble_stochastic.batch_size(self, documents, begin.model.size(begin.stats))
+        assemble_stochastic.join_minibatches(self, begin)
         return begin
 
     def _view(self, model, documents, n_seen):

@@ -70,6 +70,7 @@ class StochasticCollapsedModel:
         self.stats = None
         self.random_documents = False
         self.batch_size = None  # of a fit, for those who ask
+        self.step_rows = 0  # of its largest step
         self.tile = 1  # documents that are remembered together
         self.n_visited = self.n_steps = 0
         self._choose_sampler()
