@@ -26,6 +26,7 @@ class Setting:
     doc_topic_prior: float | None
     topic_word_prior: float | None
     n_jobs: int = 1
+    seed: int = 0
 
 
 class Estimator:
@@ -35,7 +36,7 @@ class Estimator:
     """
 
     def __init__(self, X, setting, path, **parameters):
-        wishes = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": 0}
+        wishes = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": setting.seed}
         wishes |= {"n_components": setting.n_components, "n_jobs": setting.n_jobs}
         self.model = estimator(path, wishes, parameters)
         self.X = X

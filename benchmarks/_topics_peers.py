@@ -49,8 +49,9 @@ class ScikitLearn:
     def __init__(self, X, setting, learning_method):
         self.X = X
         self.model = TimedAllocation(
-            **vars(setting), learning_method=learning_method, max_iter=UNLIMITED, random_state=0
-        )
+            setting.n_components, doc_topic_prior=setting.doc_topic_prior, topic_word_prior=setting.topic_word_prior,
+            n_jobs=setting.n_jobs, learning_method=learning_method, max_iter=UNLIMITED, random_state=setting.seed,
+        )  # fmt: skip
 
     def learn(self, clock):
         self.model.clock = clock
@@ -87,7 +88,7 @@ class Gensim:
             alpha = np.full(setting.n_components, setting.doc_topic_prior, dtype=np.float32)
         self.model = LdaModel(
             num_topics=setting.n_components, id2word=names, eta=setting.topic_word_prior, eval_every=None,
-            alpha=alpha, random_state=0, **self.parameters,
+            alpha=alpha, random_state=setting.seed, **self.parameters,
         )  # fmt: skip
         clock.lap(0)
         size, n_passes = min(n, self.model.chunksize), 0
@@ -122,7 +123,7 @@ class Gensim:
 
 
 class Tomotopy:
-    """LDAModel, collapsed Gibbs sampling with fixed priors.
+    """LDAModel, collapsed Gibbs sampling; the prior of documents is learned, as by default, unless one is given.
 
     Parameters
     ----------
@@ -140,8 +141,9 @@ class Tomotopy:
         self.workers = {"workers": setting.n_jobs, "parallel": scheme.NONE if setting.n_jobs == 1 else scheme.DEFAULT}
         priors = {"alpha": setting.doc_topic_prior, "eta": setting.topic_word_prior}
         priors = {name: prior for name, prior in priors.items() if prior is not None}
-        self.model = tomotopy.LDAModel(k=setting.n_components, seed=1, **priors)
-        self.model.optim_interval = 0
+        self.model = tomotopy.LDAModel(k=setting.n_components, seed=1 + setting.seed, **priors)
+        if setting.doc_topic_prior is not None:
+            self.model.optim_interval = 0
         self.names = np.array([str(word) for word in range(self.n_words)], dtype=object)
         for words in self.tokens(X):
             self.model.add_doc(words)
@@ -204,7 +206,7 @@ class BigArtm:
         )
         self.model = artm.ARTM(
             num_topics=setting.n_components, dictionary=self.batches.dictionary, num_processors=setting.n_jobs,
-            cache_theta=False, show_progress_bars=False, seed=1,
+            cache_theta=False, show_progress_bars=False, seed=1 + setting.seed,
             regularizers=[] if setting.doc_topic_prior is None else [
                 artm.SmoothSparsePhiRegularizer(name="topics", tau=setting.topic_word_prior),
                 artm.SmoothSparseThetaRegularizer(name="proportions", tau=setting.doc_topic_prior),

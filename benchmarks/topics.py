@@ -19,17 +19,20 @@ from importlib.util import find_spec
 from itertools import product
 
 from _measure import CORES, MeasurementError, run
-from _report import number, plot_curves, print_table, seconds_until, write_line
+from _report import number, plot_curves, print_table, seconds_until
+from _results import add_options, recorder
 
-# Of the peers: those of the package, or 5 / K and 0.01, which ours have by default.
+# Of the peers: those of the package (tomotopy learns alpha), or those that ours have by default.
 PRIORS = {
     "own": lambda n_components: {"doc_topic_prior": None, "topic_word_prior": None},  # noqa: ARG005
-    "5/K": lambda n_components: {"doc_topic_prior": 5.0 / n_components, "topic_word_prior": 0.01},
+    "5/K": lambda n_components: {"doc_topic_prior": min(0.1, 5.0 / n_components), "topic_word_prior": 0.01},
 }
 GAPS = (0.1, 0.05, 0.02, 0.01)
 
 # Ours: the parameter whose values are contestants of their own, each named after its value.
 ESTIMATORS = {"SparseLDA": "n_nonzero", "SparseSCVB0LDA": "sampler", "CollapsedLDA": "method"}
+# What the defaults of ours were chosen on; those of SparseSCVB0LDA, doc/user_guide/topic_defaults.rst, on all of these.
+TUNED_ON = ["nips", "kos", "20news", "ap", "reuters21578", "arxiv", "tweets_t"]
 # Others: package to import, adapter, its arguments.
 PEERS = {
     "sklearn-batch": ("sklearn.decomposition", "ScikitLearn", {"learning_method": "batch"}),
@@ -40,6 +43,7 @@ PEERS = {
     "gensim-256": ("gensim.models", "Gensim", {"chunksize": 256, "offset": 10.0, "decay": 0.7}),
     "bigartm": ("artm", "BigArtm", {}),
 }
+NOT_PARAMETERS = ("package", "adapter", "path", "priors")
 LEARN_ONLY = "tomotopy-mean", "bigartm"  # not in --transform: they infer nothing here
 NOTES = {
     "tomotopy-mean": "tomotopy-mean: topics are the mean of about the last 20 samples, one every 5 passes",
@@ -91,6 +95,7 @@ class Contest:
 
     def __init__(self, options, folder):
         self.options, self.folder, self.failed, self.records = options, folder, [], []
+        self.recorder = recorder(options)
         self.environment = self.run("_tasks:environment") | versions()
         self.corpus = self.run("_topics_tasks:prepare", path=options.data, n_test=options.n_test, folder=folder)
 
@@ -108,15 +113,16 @@ class Contest:
         )
 
     def measure_all(self, mode, n_components):
-        """Records of all contestants, told on stderr as they come and written where --json says."""
+        """Records of all contestants, told on stderr as they come, and kept where --record says."""
         options = self.options
         setting = {
             "n_components": n_components, "doc_topic_prior": doc_topic_prior(n_components), "topic_word_prior": None,
             "n_jobs": options.n_jobs,
         }  # fmt: skip
-        for label, contestant in contestants(options, n_components).items():
+        for (label, contestant), seed in product(contestants(options, n_components).items(), range(options.seeds)):
+            setting["seed"] = seed
             begun = time.perf_counter()
-            print(f"{mode}: K={n_components}, {label} ...", end="", file=sys.stderr, flush=True)
+            print(f"{mode}: K={n_components}, {label}, seed {seed} ...", end="", file=sys.stderr, flush=True)
             try:
                 result = self.run(
                     f"_topics_tasks:{mode}", folder=self.folder, contestant=contestant, setting=setting,
@@ -128,9 +134,33 @@ class Contest:
                 continue
             print(f"  ({time.perf_counter() - begun:.1f} s in all)", file=sys.stderr, flush=True)
             record = {"mode": mode, "label": label, "contestant": contestant, **setting, **result}
-            if options.json:
-                write_line(options.json, record | {"corpus": self.corpus, "environment": self.environment})
+            self.keep(record)
             yield record
+
+    def keep(self, record):
+        """What of a record is kept, where --record says."""
+        corpus, options = self.corpus, self.options
+        own = {key: value for key, value in record["contestant"].items() if key not in NOT_PARAMETERS}
+        ours = record["contestant"]["package"] == "sparsemix"
+        prior = record["label"].rpartition(", ")[2].removesuffix(" prior")
+        fields = {
+            "corpus": f"{corpus['corpus']}, {corpus['n_documents']:,} documents",
+            "estimator": peer_of(record), "label": peer_of(record) if not ours else record["label"],
+            "split": f"{corpus['n_test']} documents, a fifth of their words",
+            "parameters": {"n_components": record["n_components"], "n_jobs": record["n_jobs"],
+                           "budget": options.seconds, **own},
+            "prior": ("given" if "doc_topic_prior" in own else "5/K") if ours else prior, "seed": record["seed"],
+            "clock": "processor" if options.cpu else "wall", "tuned_on": TUNED_ON if ours else [],
+        }  # fmt: skip
+        if record["mode"] == "transform":
+            scores = {name: record[name] for name in ("score", "dense_score", "documents_per_second")}
+            self.recorder.add("topics-transform", scores=scores, **fields)
+        elif record["checkpoints"]:
+            curve = [{"passes": p, "seconds": round(s, 3), "nats": round(nats, 4), "npmi": round(npmi, 4)}
+                     for p, s, nats, npmi in record["checkpoints"]]  # fmt: skip
+            end = curve[-1] | {"tokens_per_second": record["tokens_per_second"]}
+            self.recorder.add("topics", seconds=end.pop("seconds"), scores=end, curve=curve, memory=record["bytes"],
+                              **fields)  # fmt: skip
 
 
 def doc_topic_prior(n_components):
@@ -269,7 +299,8 @@ def parse(arguments=None):
     add("--transform", action="store_true", help="time new documents instead")
     add("--n-jobs", type=int, default=1, help="threads, and cores (default: 1)")
     add("--cores", type=numbers(int), help="numbers of the cores to use (default: the first allowed)")
-    add("--json", metavar="FILE", help="append all records there, one a line")
+    add("--seeds", type=int, default=1, help="so many fits of each contestant (default: 1)")
+    add_options(parser)
     add("--plot", metavar="FILE", help="draw the curves (needs matplotlib)")
     options = parser.parse_args(arguments)
     if options.peers is None:
