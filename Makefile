@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain fuzz mutants kills compare lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain fuzz mutants kills compare evidence evidence-quick lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -59,6 +59,15 @@ mutants: $(VENV)/.test
 # Seconds, memory and scores of this folder beside those of another revision: make compare BASE=main
 compare: $(VENV)/.test
 	$(BIN)/python benchmarks/compare.py $(BASE)
+
+# Every benchmark, ours beside the peers that are installed, and what moved since the kept results: hours, or a tenth of
+# each. DATA is a folder of corpora, which may be missing; RECORD=1 keeps what was measured.
+EVIDENCE = $(BIN)/python benchmarks/evidence.py $(if $(DATA),--data $(DATA)) $(if $(RECORD),--record)
+evidence: $(VENV)/.bench
+	$(EVIDENCE)
+
+evidence-quick: $(VENV)/.bench
+	$(EVIDENCE) --quick
 
 # Fits of every setting, killed again and again at random moments: what goes on from their checkpoints has the same bits.
 kills: $(VENV)/.test

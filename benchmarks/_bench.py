@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from _measure import CORES, run
-from _report import write_line
+from _results import figures
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,18 @@ QUICK = Sizes(
 )  # fmt: skip
 
 
+# Of a task's arguments those that say where things are, and what is known of the record otherwise.
+PLACES = ("train", "test", "start", "out", "marks", "rows", "n_jobs")
+
+
 class Bench:
     """Data, common starts and records of one run; ``folder`` holds what the children share."""
 
-    def __init__(self, sizes, images, folder, json_path=None):
+    def __init__(self, sizes, images, folder, recorder):
         self.sizes = sizes
         self.images = images
         self.folder = Path(folder)
-        self.json_path = json_path
+        self.recorder = recorder
         self.records = []
         self.environment = run("_tasks:environment", CORES[:1])
         self.patches = cache(self._patches)
@@ -79,9 +83,26 @@ class Bench:
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, **dict(fields), **result}
         self.records.append(record)
-        if self.json_path:
-            write_line(self.json_path, record | {"environment": self.environment})
+        if task != "gemm_peak":
+            self.keep(section, label, task, arguments, record)
         return record
+
+    def keep(self, section, label, task, arguments, record):
+        """What of a record is kept, where --record says."""
+        estimator = {"rival": "GaussianMixture", "kmeans": "faiss"}.get(task.partition("_")[0], "SparseGaussianMixture")
+        parameters = {name: value for name, value in arguments.items() if name not in PLACES}
+        shown = {name: record[name] for name in ("n_components", "n_jobs", "n_cores") if name in record}
+        scores = figures(record, ("seconds", "bytes", *shown, *parameters, "n_rows", "pairs", "measured_rows"))
+        curve = [{"passes": p, "seconds": round(s, 4), "score": round(score, 4)}
+                 for p, s, score in record.get("checkpoints", [])]  # fmt: skip
+        end = {"score": curve[-1]["score"]} if curve else {}
+        self.recorder.add(
+            f"mixture-{section}", f"patches of {self.patches(8)['source']}, {record.get('n_rows', self.n_rows):,} rows",
+            estimator, scores | end, label=label, parameters=parameters | shown, prior="the same start", seed=0,
+            seconds=record.get("seconds", curve[-1]["seconds"] if curve else None), memory=record.get("bytes"),
+            clock="wall", tuned_on=["patches"] if estimator == "SparseGaussianMixture" else [],
+            **({"curve": curve} if curve else {}),
+        )  # fmt: skip
 
     def files(self, size=8, held_out=False):
         """Paths of the patches, as tasks take them."""

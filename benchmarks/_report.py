@@ -1,6 +1,5 @@
-"""Records as aligned tables, JSON lines and a picture."""
+"""Records as aligned tables and a picture."""
 
-import json
 import sys
 
 
@@ -36,12 +35,6 @@ def print_rst_table(title, header, rows, notes=()):
 def number(value, form=".3f", mark=""):
     """A formatted number; a dash when there is none."""
     return "-" if value is None else f"{mark}{value:{form}}"
-
-
-def write_line(path, record):
-    """Append one record."""
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps(record) + "\n")
 
 
 def seconds_until(checkpoints, score):

@@ -178,6 +178,12 @@ class Recorder:
         return records
 
 
+def figures(result, without=()):
+    """Numbers among what a measurement returned."""
+    return {name: value for name, value in result.items()
+            if isinstance(value, NUMBER) and not isinstance(value, bool) and name not in without}  # fmt: skip
+
+
 def add_options(parser):
     """--record and --quiet-core, the same in all benchmarks."""
     parser.add_argument("--record", nargs="?", const=str(FOLDER), metavar="FOLDER",

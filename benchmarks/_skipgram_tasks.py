@@ -1,6 +1,7 @@
 """What ``skipgram.py`` measures, each in a child process: seconds of a token, scores, senses, vectors of documents."""
 
 import gzip
+import re
 import time
 import warnings
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA, TokenSequences
+from sparsemix.datasets import load_docstrings
 from sparsemix.metrics import topic_coherence
 
 KINDS = {
@@ -20,7 +22,9 @@ KINDS = {
 
 
 def read(path, n_documents=None):
-    """Documents as lists of words, a line each."""
+    """Documents as lists of words, a line each; the docstrings that are installed where there is no path."""
+    if path is None:
+        return [re.findall(r"[a-z]{3,}", text.lower()) for text in load_docstrings().texts[:n_documents]]
     with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
         return [line.split() for line in file][:n_documents]
 
@@ -46,7 +50,7 @@ def counts_of(X, n_words):
 def describe(path, n_documents):
     """Size of a corpus."""
     X, names = sequences(path, n_documents)
-    name = Path(path).name.removeprefix("tokens.").partition(".")[0]
+    name = "docstrings" if path is None else Path(path).name.removeprefix("tokens.").partition(".")[0]
     return {"name": name, "n_documents": X.shape[0], "n_tokens": X.nnz, "n_words": len(names)}
 
 

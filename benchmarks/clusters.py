@@ -16,7 +16,6 @@ core, seconds are those of the processor. README.md has the rest.
 """
 
 import argparse
-import json
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -25,14 +24,22 @@ from pathlib import Path
 import _clusters_corpora as corpora
 import _clusters_rows as numeric
 import _clusters_synthetic as synthetic
+from _clusters_report import prior_name
 from _measure import CORES, MeasurementError, run
-from _report import write_line
+from _results import add_options, figures, recorder
 
 EXPERIMENTS = {
     "bars": synthetic.bars, "rows": numeric.rows, "pitman-yor": synthetic.pitman_yor, "table": corpora.table,
     "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
     "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed,
 }  # fmt: skip
+# What the defaults of concentration, prior and threshold were chosen on.
+TUNED_ON = ["kos", "news_t", "tweets_t"]
+# Of a task's arguments those that a record has in other places.
+NOT_PARAMETERS = (
+    "path", "params", "split_number", "order", "seed", "n_documents", "marks", "grid", "name", "n_repeats", "n_seeds",
+    "n_orders",
+)  # fmt: skip
 SYNTHETIC = ("bars", "rows", "pitman-yor")
 
 
@@ -99,8 +106,7 @@ class Bench:
 
     def __init__(self, options):
         self.sizes = QUICK if options.quick else Sizes()
-        self.folder, self.json_path = options.data, options.json
-        self.known = known_records(options.json) if options.reuse else {}
+        self.folder, self.recorder = options.data, recorder(options)
         self.environment = run("_tasks:environment", CORES[:1])
         for name, value in self.environment.items():
             print(f"{name}: {value}", file=sys.stderr)
@@ -112,30 +118,60 @@ class Bench:
 
     def measure(self, section, label, task, fields=None, **arguments):
         """One measurement, told on stderr and kept as a record."""
-        key = key_of(section, label, arguments)
-        if key in self.known:
-            return self.known[key]
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
         result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, "arguments": arguments, **(fields or {}), **result}
-        if self.json_path:
-            write_line(self.json_path, record | {"environment": self.environment})
+        for kept in records_of(section, label, arguments, record):
+            self.recorder.add(f"clusters-{section}", **kept)
         return record
 
 
-def key_of(section, label, arguments):
-    """What tells one measurement from all others."""
-    return json.dumps([section, label, arguments], sort_keys=True)
+def records_of(section, label, arguments, record):
+    """What is kept of a measurement: a record for each method or point of a stream; repetitions share one."""
+    params = arguments.get("params", {})
+    about = {
+        "corpus": corpus_of(section, arguments), "label": label, "seed": arguments.get("seed", 0),
+        "parameters": params | {name: value for name, value in arguments.items() if name not in NOT_PARAMETERS},
+        "prior": prior_name(params | {name: arguments[name] for name in ("discount",) if name in arguments}),
+        "split": next((f"{name} {arguments[name]}" for name in ("split_number", "order") if name in arguments), None),
+        "estimator": "GibbsNGGPMixture" if "gibbs" in (arguments.get("method"), "gibbs" * (section == "chains"))
+        else "StreamingNGGPMixture", "tuned_on": TUNED_ON,
+    }  # fmt: skip
+    runs = record.get("runs")
+    if isinstance(runs, dict):
+        for method, run in runs.items():
+            peer = {"HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture"}.get(method)
+            yield about | {"label": method, "scores": figures(run, ("seconds",)), "seconds": run["seconds"],
+                           "estimator": peer or about["estimator"], "tuned_on": []}  # fmt: skip
+    elif runs:
+        names = [name for name in runs[0] if name != "seconds"]
+        rest = figures(record)
+        yield about | {"scores": {name: [float(run[name]) for run in runs] for name in names} | rest,
+                       "seconds": [run["seconds"] for run in runs], "seed": list(range(len(runs)))}  # fmt: skip
+    elif "points" in record:
+        for point in record["points"]:
+            yield about | {"scores": figures(point, ("seconds", "n_samples", "bytes")), "seconds": point.get("seconds"),
+                           "memory": point.get("bytes"),
+                           "parameters": about["parameters"] | {"documents": point["n_samples"]}}  # fmt: skip
+    else:
+        labels = record.get("as_they_come", record.get("at_end", {}))
+        joints = dict(zip(("joint_at_a_tenth", "joint_at_half", "joint"), record.get("log_joint", ()), strict=False))
+        yield about | {"scores": figures(record, ("seconds", "bytes")) | labels | joints,
+                       "seconds": record.get("seconds"), "memory": record.get("bytes")}  # fmt: skip
 
 
-def known_records(path):
-    """Records of earlier runs, the last of each measurement."""
-    if path is None or not Path(path).exists():
-        return {}
-    records = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
-    return {key_of(record["section"], record["label"], record["arguments"]): record for record in records}
+def corpus_of(section, arguments):
+    """A corpus by its file and how much of it, or what was drawn."""
+    if "path" in arguments:
+        name = Path(arguments["path"]).name.removeprefix("docword.").split(".")[0]
+        return name + f", the first {arguments['n_documents']:,} documents" * bool(arguments.get("n_documents"))
+    if "n_features" in arguments and section == "rows":
+        return f"five blobs, {arguments['n_features']} dimensions"
+    if section == "pitman-yor":
+        return f"Pitman-Yor stream, {arguments['doc_length']} tokens a document"
+    return arguments.get("name", section)
 
 
 def parse(arguments=None):
@@ -144,8 +180,7 @@ def parse(arguments=None):
     add("experiments", nargs="+", choices=list(EXPERIMENTS), metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
     add("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz], and labels.NAME.txt[.gz]")
     add("--quick", action="store_true", help="tiny sizes: shows that everything runs")
-    add("--json", metavar="FILE", help="append all records there, one a line")
-    add("--reuse", action="store_true", help="measure only what that file does not have; prints tables again")
+    add_options(parser)
     options = parser.parse_args(arguments)
     if options.data is None and set(options.experiments) - set(SYNTHETIC):
         parser.error(f"--data is missing; only {' and '.join(SYNTHETIC)} do without")

@@ -11,11 +11,11 @@ import argparse
 import sys
 import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 from _bench import DEFAULT, FULL, QUICK, Bench
 from _measure import CORES, MeasurementError
 from _report import number, plot_curves, print_table, seconds_until
+from _results import add_options, recorder
 
 SPARSE, RIVAL = "SparseGaussianMixture", "scikit-learn GaussianMixture"
 COMMON = {
@@ -322,7 +322,7 @@ def parse(arguments=None):
     parser.add_argument("--n-test", type=int, help="held-out patches (default: 20000)")
     parser.add_argument("--components", type=int, help="one K for all sections that have several (default: see --full)")
     parser.add_argument("--sections", default=",".join(SECTIONS), help="some of %(default)s")
-    parser.add_argument("--json", metavar="FILE", help="write all records there, one a line")
+    add_options(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the learning curves (needs matplotlib)")
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--full", action="store_true", help="K=800 too, more passes, scikit-learn on more rows")
@@ -342,12 +342,10 @@ def main():
     if options.components:
         given |= dict.fromkeys(("components", "pass_components", "candidate_components"), (options.components,))
         given |= {name: getattr(sizes, name)[-1:] for name in ("sparsity_passes", "learning_seconds", "rival_seconds")}
-    if options.json:
-        Path(options.json).write_text("")
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         try:
-            bench = Bench(replace(sizes, **given), options.images, folder, options.json)
+            bench = Bench(replace(sizes, **given), options.images, folder, recorder(options))
             for name, value in bench.environment.items():
                 print(f"{name}: {value}")
             print(f"data: {bench.patches(8)['source']}", flush=True)

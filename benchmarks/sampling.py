@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_table, write_line
+from _report import number, print_table
+from _results import add_options, recorder
 
 # Topics that are all the same, and no document that is visited in another way.
 START = {"init_params": "uniform", "n_start_samples": 0, "batch_size": 100}  # the default follows K
@@ -31,7 +32,7 @@ class Bench:
     """One corpus, and the records that are made of it."""
 
     def __init__(self, options, folder):
-        self.options, self.folder, self.failed = options, folder, []
+        self.options, self.folder, self.failed, self.recorder = options, folder, [], recorder(options)
         self.environment = run("_tasks:environment", CORES[:1])
         self.corpus = run("_topics_tasks:prepare", CORES[:1], path=options.data, n_test=1, folder=folder)
 
@@ -60,8 +61,15 @@ class Bench:
             print(f"\n{label}, K={n_components} failed: {error}", flush=True)
             return None
         record = {"name": name, "label": label, "n_components": n_components, "n_jobs": n_jobs, **result}
-        if self.options.json:
-            write_line(self.options.json, record | {"corpus": self.corpus, "environment": self.environment})
+        tokens, kind = self.corpus["n_tokens"], path.partition(":")[2]
+        phases = {phase: 1e9 * seconds / tokens for phase, seconds in result["phases"].items()} if n_jobs == 1 else {}
+        self.recorder.add(
+            "sampling", "{corpus}, {n_documents:,} documents".format(**self.corpus), kind,
+            phases | {"all": 1e9 * result["seconds"] / tokens, "acceptance": result["acceptance"]}, label=label,
+            parameters={"n_components": n_components, "n_jobs": n_jobs, "passes": self.options.passes, **parameters,
+                        **self.options.params.get(name, {})},
+            prior="defaults", seed=0, seconds=result["seconds"], clock="wall", memory=result["bytes"],
+        )  # fmt: skip
         return record
 
 
@@ -143,7 +151,7 @@ def parse(arguments=None):
     add("--most-dense", type=int, default=1000, metavar="K", help="largest K of the other two (default: %(default)d)")
     add("--params", type=json.loads, default={}, metavar="JSON", help='of contestants, as {"mhw": {"n_samples": 2}}')
     add("--n-jobs", type=int, default=1, help="threads to compare one with (default: 1, no comparison)")
-    add("--json", metavar="FILE", help="append all records there, one a line")
+    add_options(parser)
     return parser.parse_args(arguments)
 
 

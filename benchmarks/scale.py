@@ -13,6 +13,7 @@ from pathlib import Path
 
 from _measure import CORES, MeasurementError, run
 from _report import number, print_table
+from _results import add_options, figures, recorder
 
 # Of the model of a cluster: bytes a second between two workers, and seconds a message takes.
 BANDWIDTH, LATENCY = 0.6e9, 5e-3
@@ -30,6 +31,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--estimator", default="SparseLDA", choices=["SparseLDA", "SparseSCVB0LDA"])
     parser.add_argument("--workers", default="1,2")
+    add_options(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report(options, folder)
@@ -52,9 +54,23 @@ def report(options, folder):
         records.append((f"workers: {n}", try_run("_scale_tasks:cluster", CORES, n_workers=n, **blocks)))
     records.append(("two workers, one dies", try_run("_scale_tasks:cluster", CORES, n_workers=2, kill=True, **blocks)))
     print_records(records)
+    keep(options, [(name, record) for name, record in records if record])
     measured = dict(records)["blocks, no client"]
     if measured is not None:
         print_model(options, measured)
+
+
+def keep(options, records):
+    """Into the files of results, where --record says."""
+    kept = recorder(options)
+    for name, record in records:
+        kept.add(
+            "scale", f"drawn, {options.documents:,} documents", options.estimator,
+            figures(record, ("seconds", "n_workers")), label=name, split="1,000 documents", prior="defaults", seed=0,
+            parameters={"n_components": options.K, "passes": options.passes, "steps": options.steps,
+                        "blocks": options.blocks, "n_words": options.words},
+            seconds=record["seconds"], memory=record["anonymous"], clock="wall",
+        )  # fmt: skip
 
 
 def try_run(task, cores, **arguments):

@@ -17,8 +17,10 @@ import json
 import sys
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_rst_table, write_line
+from _report import number, print_rst_table
+from _results import add_options, figures, recorder
 
+PEERS = ("SparseSCVB0LDA", "word2vec")
 KINDS = ("scvb0, dense", "scvb0, chains", "gibbs", "mhw")
 SCORES = {
     "scvb0, dense": {},
@@ -45,7 +47,7 @@ class Bench:
     """One corpus; what fails is told and left out."""
 
     def __init__(self, options):
-        self.options, self.failed = options, 0
+        self.options, self.failed, self.recorder = options, 0, recorder(options)
         self.corpus = run("_skipgram_tasks:describe", CORES[:1], path=options.data, n_documents=options.documents)
         print("{name}: {n_documents:,} documents, {n_tokens:,} tokens, {n_words:,} words".format(**self.corpus))
 
@@ -61,8 +63,12 @@ class Bench:
             self.failed += 1
             print(f"{label} failed: {error}", flush=True)
             return None
-        if self.options.json:
-            write_line(self.options.json, {"task": task, "label": label, "corpus": self.corpus, **arguments, **result})
+        known = {name: value for name, value in arguments.items() if name not in ("labels", "words", "analogies")}
+        self.recorder.add(
+            f"skipgram-{task.replace('_', '-')}", f"{self.corpus['name']}, {self.corpus['n_documents']:,} documents",
+            label if label in PEERS else "SkipGramTopicModel", figures(result, ("seconds", "digest")), label=label,
+            parameters=known, prior="defaults", seed=0, seconds=result.get("seconds"),
+        )  # fmt: skip
         return result
 
 
@@ -193,7 +199,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("experiment", choices=EXPERIMENTS)
-    add("--data", required=True, metavar="PATH", help="documents, one a line; may be compressed (.gz)")
+    add("--data", metavar="PATH", help="documents, one a line; may be compressed (.gz); default: docstrings")
     add("--labels", metavar="PATH", help="for vectors: labels, one a line, the first of those divided by commas")
     add("--documents", type=int, metavar="N", help="the first N documents only")
     add("--K", type=numbers, help="numbers of topics, by commas (default: 10,100,500,1000,5000 for tokens, else 200)")
@@ -202,7 +208,7 @@ def main():
     add("--words", nargs="+", default=WORDS, metavar="WORD", help="whose nearest words are printed")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all models of scores")
     add("--n-jobs", type=int, default=1, help="for tokens: threads to compare one with")
-    add("--json", metavar="FILE", help="append all records there, one a line")
+    add_options(parser)
     options = parser.parse_args()
     options.K = options.K or ([10, 100, 500, 1000, 5000] if options.experiment == "tokens" else [200])
     if options.experiment == "vectors" and not options.labels:
