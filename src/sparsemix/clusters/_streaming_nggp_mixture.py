@@ -379,9 +379,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     @property
     def u_(self):
-        """Mode of U given the rows so far, in E[K] clusters."""
+        """Mode of U given the rows so far, in E[K] clusters; infinite where no number is large enough."""
         fitted = self._attribute("u_")
-        return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
+        with np.errstate(over="ignore"):
+            return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
 
     # -- inside
 
