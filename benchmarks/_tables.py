@@ -8,7 +8,7 @@ A specification has a column a line, in the order of the table:
     after 5 s = {at(5).nats:.3f}                       the last checkpoint of the curve before so many seconds
     best = {best(nats).nats:.3f}                       the best checkpoint of the curve by that score, chosen afterwards
     worst = {min scores.rand:.2f}                      min, max, median or mean over seeds
-    MB = {memory:MB}                                   also ms, of seconds, and all formats of Python
+    MB = {memory:MB}                                   also ms, of seconds, Mega, and all formats of Python
 
 and before them, where they are needed, lines "where FIELD = VALUE | VALUE", which records there are in the table, and
 "across FIELD", whose values stand beside each other.
@@ -24,7 +24,7 @@ from _results import CLOCKS, IDENTITY, RecordError
 
 NUMBERS = re.compile(r"\{(?:(min|max|median|mean) )?([^{}:]+):([^{}]+)\}")
 POINT = re.compile(r"(at|best)\(([^()]+)\)\.(\w+)")
-SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f")}
+SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f"), "Mega": (1e-6, ".2f")}
 NAMES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 TUNED = " †"
 
@@ -130,14 +130,14 @@ def check_alike(group):
 
 
 def cell(group, template):
-    """Numbers of a group in the place of fields; empty where one is missing."""
+    """Numbers of a group in the place of fields; empty where one is missing, if only of one seed."""
     missing = False
 
     def fill(match):
         nonlocal missing
         kind, field, form = match.groups()
         values = [value for value in (look_up(record, field.strip()) for record in group) if value is not None]
-        missing = missing or not values
+        missing = missing or len(values) < len(group)
         scale, form = SCALES.get(form, (1, form))
         values = [scale * value for value in values]
         return figure(values, kind, form) if values else ""

@@ -74,9 +74,13 @@ def draw(records, score, path):
     if not curves:
         raise RecordError(f"no curves of {score!r}")
     figure, panel = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    colours = {}
     for label, prior, curve in curves:
+        name = f"{label}, {prior}" if prior else label
         points = [(point["seconds"], look_up(point, score)) for point in curve if point["seconds"]]
-        panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=f"{label}, {prior}" if prior else label)
+        [line] = panel.plot(*zip(*points, strict=True), marker="o", markersize=3, color=colours.get(name),
+                            label=None if name in colours else name)  # fmt: skip
+        colours[name] = line.get_color()
     panel.set(xlabel="seconds of training", ylabel=score, xscale="log")
     panel.legend(fontsize=8)
     figure.savefig(path)
