@@ -25,14 +25,15 @@ HERE = Path(__file__).parent
 # Programs with their arguments; {NAME} is a file of the folder of corpora, and what lacks its file does without.
 QUICK = [
     ["mixture_defaults.py", "--quick"],
-    ["mixture.py", "--quick"],
+    ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
     ["sampling.py", "--K", "100,1000", "--passes", "4", "--contestants", "gibbs,sparse"],
     ["skipgram.py", "tokens", "--documents", "300", "--K", "10,100,500"],
     ["skipgram.py", "scores", "--documents", "500", "--K", "50", "--passes", "5", "--settings", "gibbs"],
     ["clusters.py", "bars", "rows", "--quick"],
-    ["clusters.py", "table", "short", "--quick", "--data", "{}"],
+    ["clusters.py", "table", "--quick", "--data", "{}"],
+    ["departures.py", "--quick"],
     ["scale.py", "--documents", "4000", "--words", "1000", "--K", "50", "--passes", "3"],
 ]
 FULL = [
@@ -51,6 +52,9 @@ FULL = [
     ["skipgram.py", "senses", "--documents", "4000", "--data", "{tokens.arxiv.txt.gz}"],
     ["skipgram.py", "support", "--documents", "4000", "--K", "500,2000,5000", "--data", "{tokens.arxiv.txt.gz}"],
     ["clusters.py", "bars", "rows", "pitman-yor"],
+    ["departures.py"],
+    ["departures.py", "--only", "topics", "--data", "{docword.kos.txt.gz}"],
+    ["departures.py", "--only", "topics", "--seeds", "3", "--K", "100", "--data", "{docword.nips.txt.gz}"],
     ["clusters.py", "table", "paper", "chains", "orders", "stream", "short", "speed", "--data", "{}"],
     ["scale.py", "--documents", "100000", "--K", "200"],
 ]  # fmt: skip
