@@ -34,8 +34,8 @@ VARIANTS = {
     "n_restarts=20": {"n_restarts": 20},
     "n_restarts=5, cold documents": {"n_restarts": 5, "warm_documents": False},
     "topic_word_prior=0.1": {"topic_word_prior": 0.1},
-    "doc_topic_prior=0.5": {"doc_topic_prior": 0.5},
     "doc_topic_prior=1/K": {"doc_topic_prior": "1/K"},
+    "doc_topic_prior=0.5/K": {"doc_topic_prior": "0.5/K"},
 }
 TOPICS = """
     parameters = label
@@ -53,14 +53,14 @@ SELECTION = """
 """
 
 
-def topics(record, path, n_documents, n_components, n_seeds):
+def topics(record, path, n_documents, n_components, n_seeds, labels):
     """Fits of each variant."""
     X = sparse.csr_matrix(load_docstrings().data if path is None else load_bag_of_words(path, False).data)
     X = X[:n_documents].astype(np.float32)
     train, test = split(X[np.diff(X.indptr) > 0], None)
     name = "docstrings" if path is None else str(path).rpartition("docword.")[2].split(".")[0]
     records = []
-    for label, parameters in VARIANTS.items():
+    for label, parameters in ((label, VARIANTS[label]) for label in labels):
         fits = [fit(train, test, n_components, parameters, seed) for seed in range(n_seeds)]
         seconds, *scores = zip(*fits, strict=True)
         records += record.add(
@@ -76,8 +76,8 @@ def topics(record, path, n_documents, n_components, n_seeds):
 
 def fit(train, test, n_components, parameters, seed):
     """Seconds, held-out score, coherence, bound a token, share of restarts that were accepted."""
-    if parameters.get("doc_topic_prior") == "1/K":
-        parameters = {"doc_topic_prior": 1.0 / n_components}
+    if "doc_topic_prior" in parameters:
+        parameters = {"doc_topic_prior": float(parameters["doc_topic_prior"].removesuffix("/K")) / n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         begun = time.process_time()
@@ -131,6 +131,7 @@ def main():
     parser.add_argument("--data", metavar="PATH", help="UCI bag of words (default: docstrings)")
     parser.add_argument("--K", type=int, default=50)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS), metavar="NAME")
     parser.add_argument("--only", choices=["topics", "selection"])
     parser.add_argument("--quick", action="store_true")
     add_options(parser)
@@ -139,7 +140,7 @@ def main():
     with threadpool_limits(1):
         if options.only != "selection":
             n_documents, n_seeds = (1_000, 2) if options.quick else (None, options.seeds)
-            topics(record, options.data, n_documents, options.K, n_seeds)
+            topics(record, options.data, n_documents, options.K, n_seeds, options.variants)
         if options.only != "topics":
             sizes = (1_000,) if options.quick else (100, 1_000, 10_000)
             selection(record, 200, sizes, (4, 16, 64))
