@@ -135,7 +135,7 @@ class Problem:
         for first, last in ((0, 3), (3, self.n_words)):
             _split.add_rows(
                 starts, entries, records, shares, self.weights, added, self.base, fixed, every, first, last, 0.3,
-                totals_of,
+                *(_split.padded(np.zeros(n_components), dtype) for _ in range(2)), totals_of,
             )  # fmt: skip
         rtol = 1e-10 if dtype == np.float64 else 1e-3  # of sums of 10^5 numbers in another order
         np.testing.assert_allclose(added, self.table + 0.3 * out, rtol=rtol)
@@ -467,3 +467,17 @@ def test_wrong_shapes_are_refused():
     problem.alpha = problem.alpha[:0]
     with pytest.raises(ValueError, match="padded"):
         problem.run(2, problem.fresh())
+
+
+def test_fixed_parts_have_whole_groups():
+    """Whole groups are read, also where registers end before: what stood behind them would reach the sums."""
+    n_components, rng = 40, np.random.default_rng(0)
+    table = rng.random((3, n_components)).astype(np.float32)
+    packed = PackedCounts.of(sparse.csr_array(table))
+    words, blocks = np.arange(3, dtype=np.int32), np.empty((3, 1), dtype=np.float32)
+    fixed = _split.padded(rng.random(n_components), np.float32)
+    assert len(fixed) == 64
+    _split.sum_packed_blocks(packed, 0.5, fixed, words, 0, 3, blocks)
+    np.testing.assert_allclose(blocks[:, 0], (table + 0.5) @ fixed[:n_components], rtol=1e-5)
+    with pytest.raises(ValueError, match="padded"):
+        _split.sum_packed_blocks(packed, 0.5, fixed[:48], words, 0, 3, blocks)

@@ -346,16 +346,18 @@ def add_rows(
     Py_ssize_t first,              # IN  words first to last only
     Py_ssize_t last,               # IN
     double factor,                 # IN
+    real[::1] row,                 # TMP (K padded,) aligned, zero before and after
+    real[::1] part,                # TMP the same
     double[::1] totals,            # INOUT (K,) += sums of S_vk
 ):
     """The sums of ``sum_rows`` added to the table that documents were visited with."""
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = table.shape[1]
     cdef const real* weight = NULL
-    dtype = np.float32 if real is float else np.float64
-    cdef real[::1] row = padded(np.zeros(n_components), dtype), part = padded(np.zeros(n_components), dtype)
     if totals.shape[0] != n_components:
         raise ValueError(f"there must be {n_components} totals")
+    if min(row.shape[0], part.shape[0]) < fixed.shape[0]:
+        raise ValueError("row and part must be as long as fixed")
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed must be padded, with room for {n_components} topics")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:

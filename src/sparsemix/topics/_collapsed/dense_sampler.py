@@ -74,7 +74,7 @@ class DenseSampler:
     def blocking(self, model, rows):
         """Documents of a tile, and of a chunk."""
         n_documents = CHUNK_NUMBERS / (rows.entries * model.n_components)
-        tile = int(np.clip(n_documents / TILES, 1, 64))
+        tile = int(max(1, min(64, n_documents / TILES)))
         return tile, TILES * tile
 
     def forget(self):

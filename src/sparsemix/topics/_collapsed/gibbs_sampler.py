@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sparsemix._engine.blocks import spans
 from sparsemix._kernels.split import _split
-from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.packed_counts import PackedCounts, room_for
 from sparsemix._stats.suffstats import rows_added
@@ -118,7 +118,7 @@ class GibbsSampler:
         if self._blocks is None or self._blocks.shape != shape or self._blocks.dtype != model.dtype:
             self._blocks = np.zeros(shape, dtype=model.dtype)
         self._grouped = starts, _ = group(x, model.n_words)
-        self._words = words = np.flatnonzero(np.diff(starts)).astype(np.int32)
+        self._words = words = np.flatnonzero(starts[1:] != starts[:-1]).astype(np.int32)
         table = model.table
         sum_blocks = _split.sum_packed_blocks if isinstance(table, PackedCounts) else _split.sum_blocks
         workers.split(
@@ -162,7 +162,7 @@ class GibbsSampler:
         workers.split(share, len(rooms))
         resp.rooms.extend(rooms)
         if memory is not None:
-            memory.remember_states(numbers, states.astype(topic_type(model.n_components)), starts, model.tile)
+            memory.remember_states(numbers, states, starts, model.tile)
         return TokenTopics.of_samples(x, states) if model.learn_priors else None
 
     def _room(self, model):
@@ -206,31 +206,37 @@ class SplitSums(DeferredRows):
         """A row is read and written once."""
         fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
 
-        def share(first, last, totals):
+        def share(first, last, totals, row, part):
             _split.add_rows(
                 *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base * scale,
-                fixed, self.words, first, last, factor, totals,
+                fixed, self.words, first, last, factor, row, part, totals,
             )  # fmt: skip
 
-        return self._make(share)
+        return self._make(share, 2)
 
     def rows(self):
         """The sums alone."""
         rows = np.empty((len(self.words), self.shape[1]), dtype=self.dtype)
 
-        def share(first, last, totals):
+        def share(first, last, totals, row):
             _split.sum_rows(
                 *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base,
-                self._fixed, self.words, first, last, aligned_empty(len(self._fixed), self.dtype), rows, totals,
+                self._fixed, self.words, first, last, row, rows, totals,
             )  # fmt: skip
 
-        totals = self._make(share)
+        totals = self._make(share, 1)
         return WordRows(self.words, rows, self.shape[0]), totals
 
-    def _make(self, share):
-        """Share out groups of words; their totals, added up in the order of groups."""
+    def _make(self, share, n_rows=0):
+        """Share out groups of words; their totals, added up in the order of groups. A share has ``n_rows`` of room."""
         bounds, totals = bounds_of(self.words, *self._grouped), np.zeros((GROUPS, self.shape[1]))
-        self._workers.map(lambda g, _: share(bounds[g], bounds[g + 1], totals[g]), [(g, g + 1) for g in range(GROUPS)])
+
+        def share_groups(first, last):
+            rows = [_split.padded(np.zeros(self.shape[1]), self.dtype) for _ in range(n_rows)]
+            for g in range(first, last):
+                share(bounds[g], bounds[g + 1], totals[g], *rows)
+
+        self._workers.map(share_groups, spans(GROUPS, max(1, GROUPS // (4 * self._workers.n_jobs))))
         self._give_back(self._resp)
         self._resp = None  # once only: the table is another now
         return totals.sum(axis=0)
@@ -298,10 +304,5 @@ def counts_of(table):
 
 def bounds_of(words, starts, entries):
     """Where groups of words begin, each with about as many entries as the others."""
-    shares = np.linspace(0, len(entries), GROUPS + 1)[1:-1]
+    shares = np.arange(1, GROUPS) * len(entries) // GROUPS
     return [0, *(int(b) for b in np.searchsorted(starts[words], shares)), len(words)]
-
-
-def topic_type(n_components):
-    """The smaller type that holds samples."""
-    return np.int16 if n_components <= np.iinfo(np.int16).max else np.int32

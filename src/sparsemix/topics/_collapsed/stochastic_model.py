@@ -167,7 +167,7 @@ class StochasticCollapsedModel:
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, word by word."""
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
-        stats["mass"] += weight @ x.lengths()
+        stats["mass"] += x.counts.sum(dtype=np.float64) if sample_weight is None else weight @ x.lengths()
         stats["documents"] += weight.sum()
         self.n_visited += len(x)
         if self.learn_priors:
