@@ -93,6 +93,7 @@ WRONG = {
     "sparsity": [-0.1, 1.5, np.nan],
     "split_merge": ["yes", None],
     "start_temperature": [-0.1, np.nan, "auto"],
+    "stream_init_size": [-1, 1.5],
     "thin": [0, -1, 1.5, None],
     "tilt": [-1.0, np.nan, None],
     "tol": [-1.0, np.nan],

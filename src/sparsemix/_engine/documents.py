@@ -1,4 +1,4 @@
-"""Documents as word counts, read in blocks; what is remembered of each from visit to visit."""
+"""Documents as word counts, read in blocks; what is remembered of each from visit to visit; the first of a stream."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +13,8 @@ from sparsemix._kernels.documents import _gather, _memory
 # Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
 # so a chunk should hold every frequent word many times.
 CHUNK_BYTES = 1 << 25
+# A stream begins anew when its entries have grown by this factor: all beginnings together cost three times the last.
+GROWTH = 1.5
 
 
 @dataclass(frozen=True)
@@ -340,3 +342,58 @@ def tiles(numbers, tile):
 def tile_key(numbers):
     """What a tile of row numbers is known by."""
     return int(numbers[0]), len(numbers)
+
+
+class FirstDocuments:
+    """What a stream brought so far, to begin anew from; whoever adds to it has another one, and the old one stays.
+
+    Parameters
+    ----------
+    n_words : int
+        V.
+    dtype : dtype
+        Of the counts.
+    n_begun : int
+        Entries that topics were begun from.
+    """
+
+    def __init__(self, n_words, dtype, n_begun=0):
+        self.n_words, self.dtype, self.n_begun = n_words, np.dtype(dtype), n_begun
+        self.n_entries = self._n_parts = 0
+        self._parts = []  # shared with those that it grew from, each of which knows how many are its own
+
+    @classmethod
+    def of(cls, documents):
+        """Those that topics have just been begun from."""
+        out = cls(documents.X.shape[1], documents.dtype).grown(documents)
+        out.n_begun = out.n_entries
+        return out
+
+    def grown(self, documents):
+        """These and some more."""
+        block = DocumentBlock.of(documents.X, self.dtype)
+        weight = documents.sample_weight
+        arrays = np.diff(block.indptr), block.indices, block.counts, np.ones(len(block)) if weight is None else weight
+        out = FirstDocuments(self.n_words, self.dtype, self.n_begun)
+        out._parts = self._parts if len(self._parts) == self._n_parts else self._parts[: self._n_parts]
+        out._parts.append(tuple(np.array(array) for array in arrays))  # copies: blocks are their owner's
+        out._n_parts, out.n_entries = self._n_parts + 1, self.n_entries + len(block.indices)
+        return out
+
+    @property
+    def outgrown(self):
+        """Whether the topics should begin anew."""
+        return self.n_entries >= GROWTH * self.n_begun
+
+    def documents(self):
+        """All of them."""
+        lengths, indices, counts, weight = self._arrays()
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        X = sparse.csr_array((counts, indices, indptr), shape=(len(lengths), self.n_words))
+        return Documents(X, None if (weight == 1.0).all() else weight, self.dtype)
+
+    def _arrays(self):
+        return [np.concatenate(arrays) for arrays in zip(*self._parts[: self._n_parts], strict=True)]
+
+    def __getstate__(self):
+        return {**vars(self), "_parts": [self._arrays()], "_n_parts": 1}

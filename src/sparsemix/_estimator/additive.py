@@ -23,6 +23,8 @@ from sparsemix._stats.suffstats import SufficientStatistics
 
 # Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
+# Attributes that tell of a stream alone; a fit and a step from elsewhere make them untrue.
+OF_STREAM = ("_first_documents",)
 
 
 @dataclass
@@ -62,6 +64,8 @@ class AdditiveEstimator(SparsemixEstimator):
     _stream_first_passes = 0
     # Whether the rows of a stream are numbered from block to block, for random numbers; else rows are those of a call.
     _numbers_go_on = False
+    # Rows of a stream that its start may be made anew from, until a fit or a step from elsewhere.
+    _first_documents = None
     # Seconds after which the pass at hand is the last one; for the command line.
     _stop_after = None
 
@@ -149,7 +153,7 @@ class AdditiveEstimator(SparsemixEstimator):
             if first:
                 self._start_stream(rows, workers)
             if rows.informative:  # rows that teach nothing should not make others forgotten
-                self._before_block(rows, workers)
+                rows = self._before_block(rows, workers)
                 self._absorb(self._collect(rows, workers), len(rows), workers)
         return self
 
@@ -164,8 +168,12 @@ class AdditiveEstimator(SparsemixEstimator):
             stats.settle()  # the model may go on learning
         return stats
 
-    def _before_block(self, rows, workers):
-        """What else may change when one more block of a stream comes; ``_fitted`` is replaced, not changed."""
+    def _before_block(self, rows, workers):  # noqa: ARG002
+        """What else may change when one more block of a stream comes; ``_fitted`` is replaced, not changed.
+
+        Returns the rows that are to be absorbed.
+        """
+        return rows
 
     def _start_stream(self, rows, workers):
         """Model and initial statistics from the first block."""
@@ -273,7 +281,7 @@ class AdditiveEstimator(SparsemixEstimator):
         """Publish a fit that has completed a step; whether it has."""
         if monitor.stats is None:
             return False
-        for name in OF_FIT:
+        for name in (*OF_FIT, *OF_STREAM):
             vars(self).pop(name, None)
         vars(self).update(self._attributes(monitor))
         return True
@@ -319,6 +327,8 @@ class AdditiveEstimator(SparsemixEstimator):
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
         self._check_stats(stats)
         with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
+            for name in OF_STREAM:
+                vars(self).pop(name, None)
             self._absorb(stats, stats.n_rows, workers, learning_rate)
         return self
 

@@ -481,14 +481,15 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         return None if begin.rows.memory is None else repaired_lists
 
     def _before_block(self, rows, workers):
-        model, rows = self._view(self._fitted.model, rows, self.n_samples_seen_)
-        if model.search is not None and len(rows):
-            wider = widened(model, rows, workers)
+        model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
+        if model.search is not None and len(seen):
+            wider = widened(model, seen, workers)
             if wider is not model:
                 model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
-        found = late_births(model, self._fitted.stats, rows, workers) if self.n_samples_seen_ else None
+        found = late_births(model, self._fitted.stats, seen, workers) if self.n_samples_seen_ else None
         if found is not None:
             self._fitted = FittedMixture(*found)
+        return rows
 
     def _check_enough(self, rows, remedy):
         super()._check_enough(rows, remedy)

@@ -17,7 +17,7 @@ from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._readings import SkipGramReadings
 from sparsemix.topics._parameters import OF_STEPS
 
-DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter")
+DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter", "stream_init_size")
 
 
 def learns_by_steps(estimator):

@@ -3,12 +3,16 @@
 import numpy as np
 
 from sparsemix._compat import _fit_context, with_callbacks
+from sparsemix._engine.documents import FirstDocuments
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.checks import check_counts
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._blockwise import TopicsOfBlocks
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._readings import TopicReadings
+
+# Entries that are kept of the beginning of a stream by default: 34 MB.
+MOST_ENTRIES = 1 << 22
 
 
 class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
@@ -67,15 +71,18 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream.
 
-        With ``total_samples=None`` every document counts the same whenever it came: the statistics are the sum over
-        all blocks. With ``total_samples`` given the blocks are minibatches of a corpus of that size, and step t moves
-        the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets, and
-        only this makes sense when documents come again.
+        With ``total_samples=None`` every document counts the same whenever it came: the statistics are the sum over all
+        blocks. Few documents make poor topics, and a sum does not forget them. So the first documents are kept
+        (``stream_init_size``), and when they have grown by half topics are begun anew from all of them: then a topic
+        need not be that of the call before, and the call costs five passes over what is kept. With
+        ``total_samples`` given the blocks are minibatches of a corpus of that size, and step t moves the statistics by
+        ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets, and only this makes sense
+        when documents come again.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The block. The first one starts the topics: the more documents it has, the better.
+            The block. The first one starts the topics.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -96,7 +103,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
         """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
 
         Statistics of several blocks may be added, in any order and on any machine, and given to
-        ``update_from_stats``: ``partial_fit`` is one of each.
+        ``update_from_stats``: ``partial_fit`` is one of each, where it does not begin the topics anew.
 
         Parameters
         ----------
@@ -150,3 +157,26 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
     def _begin_stream(self, documents, rng, workers):
         model = self._make_model(documents.X.shape[1])
         return Beginning(documents, model, self._make_start(model, documents, rng, workers))
+
+    def _start_stream(self, documents, workers):
+        super()._start_stream(documents, workers)
+        given = self.total_samples is not None or not isinstance(self.init_params, str)
+        kept = None if given else FirstDocuments.of(documents)
+        self._first_documents = None if given or kept.n_entries >= self._most_entries() else kept
+
+    def _before_block(self, documents, workers):
+        """Begin the topics anew, from all documents so far, where these are many more than at the last beginning."""
+        kept = self._first_documents
+        if kept is None or self.n_samples_seen_ == 0:
+            return documents
+        kept = kept.grown(documents)
+        if not kept.outgrown and kept.n_entries < self._most_entries():
+            self._first_documents = kept
+            return documents
+        n_steps, documents = self.n_steps_, kept.documents()
+        self._start_stream(documents, workers)
+        self.n_steps_ = n_steps
+        return documents
+
+    def _most_entries(self):
+        return MOST_ENTRIES if self.stream_init_size is None else self.stream_init_size

@@ -23,6 +23,7 @@ OF_STEPS = {
     "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "stream_init_size": [Interval(numbers.Integral, 0, None, closed="left"), None],
     "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
     "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
 }

@@ -3,6 +3,7 @@
 import numbers
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions
+from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.schedules import LearningRates
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
@@ -117,6 +118,11 @@ class SparseSCVB0LDA(EvaluatedTopics):
         Visits of a document in a mini-epoch, in one pass.
     total_samples : float, default=None
         Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+    stream_init_size : int, default=None
+        Entries (a word of a document each) that ``partial_fit`` keeps of the beginning of a stream without
+        ``total_samples``, 8 bytes each, to begin the topics anew from all of them whenever they have grown by half, and
+        once more when there are so many; not with topics given as ``init_params``. None means 2 ** 22 (34 MB). 0 begins
+        topics from the first block, for good.
     learning_decay : float, default=0.6
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=1.0
@@ -228,8 +234,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     }
     _fitted_class = FittedCounts
     _state_classes = (
-        FittedCounts, StochasticCollapsedModel, SufficientStatistics, WordRows, PackedCounts, DenseSampler,
-        GibbsSampler, WalkerSampler, LearningRates,
+        FittedCounts, FirstDocuments, StochasticCollapsedModel, SufficientStatistics, WordRows, PackedCounts,
+        DenseSampler, GibbsSampler, WalkerSampler, LearningRates,
     )  # fmt: skip
     _rows_statistic = "documents"  # mass is of tokens
 
@@ -259,6 +265,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         mini_epoch_size=None,
         mini_epoch_passes=5,
         total_samples=None,
+        stream_init_size=None,
         learning_decay=0.6,
         learning_offset=1.0,
         local_decay=0.9,
@@ -295,6 +302,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.mini_epoch_size = mini_epoch_size
         self.mini_epoch_passes = mini_epoch_passes
         self.total_samples = total_samples
+        self.stream_init_size = stream_init_size
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
         self.local_decay = local_decay

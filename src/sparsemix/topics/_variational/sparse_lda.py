@@ -3,6 +3,7 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
+from sparsemix._engine.documents import FirstDocuments
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._additive_topics import AdditiveTopics
@@ -17,11 +18,11 @@ class SparseLDA(AdditiveTopics):
     """Latent Dirichlet allocation with at most L topics for each word of a document.
 
     Use it for topics of a large corpus, hundreds of them, where a bound or sparse responsibilities are wanted. With a
-    thousand topics and more of short documents, and for streams that begin with few documents, take SparseSCVB0LDA:
-    its topics are better and far more coherent there. A word of a document keeps responsibilities for
-    only ``n_nonzero`` topics, topics without mass leave a document early, and what is left fits the registers of the
-    processor, so the time of a pass hardly follows the number of topics. With ``n_nonzero=None`` it is ordinary
-    variational LDA, with the bound of scikit-learn's LatentDirichletAllocation and its fixed points.
+    thousand topics and more of short documents take SparseSCVB0LDA: its topics are better and far more coherent there.
+    A word of a document keeps responsibilities for only ``n_nonzero`` topics, topics without mass leave a document
+    early, and what is left fits the registers of the processor, so the time of a pass hardly follows the number of
+    topics. With ``n_nonzero=None`` it is ordinary variational LDA, with the bound of scikit-learn's
+    LatentDirichletAllocation and its fixed points.
 
     The responsibilities of a word with at most L non-zeros are the softmax of its L largest weights, and documents are
     inferred by coordinate ascent on the same bound as without that limit ([1]_ Section 5).
@@ -69,6 +70,11 @@ class SparseLDA(AdditiveTopics):
         hundredth, between 256 and 4,096.
     total_samples : float, default=None
         Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+    stream_init_size : int, default=None
+        Entries (a word of a document each) that ``partial_fit`` keeps of the beginning of a stream without
+        ``total_samples``, 8 bytes each, to begin the topics anew from all of them whenever they have grown by half, and
+        once more when there are so many; not with topics given as ``init_params``. None means 2 ** 22 (34 MB). 0 begins
+        topics from the first block, for good.
     learning_decay : float, default=0.7
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=10.0
@@ -165,7 +171,7 @@ class SparseLDA(AdditiveTopics):
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
 
-    _state_classes = FittedTopics, TopicModel, SufficientStatistics, WordRows
+    _state_classes = FittedTopics, FirstDocuments, TopicModel, SufficientStatistics, WordRows
 
     def __init__(
         self,
@@ -187,6 +193,7 @@ class SparseLDA(AdditiveTopics):
         doc_update_tol=0.5,
         batch_size=None,
         total_samples=None,
+        stream_init_size=None,
         learning_decay=0.7,
         learning_offset=10.0,
         warm_start=False,
@@ -211,6 +218,7 @@ class SparseLDA(AdditiveTopics):
         self.doc_update_tol = doc_update_tol
         self.batch_size = batch_size
         self.total_samples = total_samples
+        self.stream_init_size = stream_init_size
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
         self.warm_start = warm_start
