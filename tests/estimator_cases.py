@@ -222,7 +222,7 @@ def clusters(name, cls, model, likelihood, **params):
 
 def streaming(name, likelihood, **params):
     params = {"new_cluster_threshold": max(0.3, params.get("discount", 0.0)), "tol": 0.0,
-              "merge_criterion": None} | params
+              "merge_criterion": None, "n_epochs": 1} | params
     return clusters(name, StreamingNGGPMixture, StreamingModel, likelihood, **params)
 
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import entr, gammaln
 from sparsemix._kernels.clusters._rule import Responsibilities
 from sparsemix._kernels.clusters._sequential import add_up
 
@@ -157,6 +157,56 @@ def test_a_few_rows_join_the_cluster_that_they_are_of(likelihood, monkeypatch):
         joined = likelihood != "multinomial" and n < 5 and factor > 3.0
         assert Moves(10, "bayes_factor").merge(PRIORS[0], state) == ([(0, 1)] if joined else [])
         assert (factor > 3.0) == (kind == 0) or likelihood in ("multinomial", "zero_mean")
+
+
+def touching(distance, n=200):
+    """Rows of two Gaussians that are so far apart, and their responsibilities under those."""
+    rows = np.random.default_rng(0).normal(size=(n, 3))
+    rows[: n // 2, 0] += distance
+    shares = 1.0 / (1.0 + np.exp(-distance * (rows[:, 0] - distance / 2)))
+    return rows, np.column_stack([shares, 1.0 - shares])
+
+
+def sparse_part(resp):
+    """Responsibilities (n, K) as several epochs keep them."""
+    part = RowResponsibilities(len(resp))
+    part.starts[...], part.lengths[...] = np.arange(len(resp)) * resp.shape[1], resp.shape[1]
+    part.slots, part.values = np.tile(np.arange(resp.shape[1], dtype=np.intc), len(resp)), resp.ravel().copy()
+    part.n_used = resp.size
+    return part
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.5, 3.0, 4.5])
+@pytest.mark.parametrize("prior", PRIORS[:2], ids=str)
+def test_epochs_join_clusters_where_the_bound_rises(prior, distance, monkeypatch):
+    """Evidence under expected statistics, partition and entropy before and after; without entropy more would join."""
+    monkeypatch.setattr(_moves, "TOUCHING", 0.0)
+    rows, resp = touching(distance)
+    state = state_of("full", rows, resp, prior=prior)
+    v, sizes = state.log_u, resp.sum(axis=0)
+    one = state_of("full", rows, np.ones((len(rows), 1)), prior=prior)
+    bound = state.sums.evidence([0, 1]).sum() + log_partition(prior, sizes, v) + entr(resp).sum()
+    rise = one.sums.evidence([0])[0] + log_partition(prior, [len(rows)], v) - bound
+    before = state.counts.copy()
+    for threshold, wanted in ((rise - 1e-6, [(0, 1)]), (rise + 1e-6, [])):
+        state = state_of("full", rows, resp, prior=prior)
+        merged = Moves(1, "bayes_factor", threshold).look_back(prior, [(rows, None, sparse_part(resp), 0)], state)
+        assert merged == wanted
+        assert state.overlap is None
+    np.testing.assert_array_equal(state.counts, before)
+    assert (rise > 0.0) == (distance < 4.0)
+    if distance == 4.5:
+        assert log_bayes_factor(prior, state, 0, np.array([1]))[0] > rise
+
+
+def test_equal_values_join_nothing_that_is_far_apart():
+    """Columns of one value make one cluster infinitely likelier than two, the more rows the surer."""
+    rows = np.zeros((80, 9))
+    rows[:, 0] = np.random.default_rng(0).normal(size=80) + 15.0 * (np.arange(80) < 40)
+    resp = hard(np.repeat([0, 1], 40))
+    state = state_of("full", rows, resp)
+    assert log_bayes_factor(PRIORS[0], state, 0, np.array([1]))[0] > 0.0
+    assert Moves(1, "bayes_factor").look_back(PRIORS[0], [(rows, None, sparse_part(resp), 0)], state) == []
 
 
 # -- what a merge leaves

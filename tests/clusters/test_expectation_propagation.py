@@ -336,3 +336,17 @@ def test_empty_documents_have_no_responsibilities(within):
     streaming(n_epochs=3, shuffle=False).fit(TEXTS)
     lengths = np.concatenate([part.lengths for part in within["row_state"].parts])
     np.testing.assert_array_equal(lengths > 0, np.asarray(TEXTS.sum(axis=1)) > 0)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "params", "n_epochs"),
+    [("multinomial", {}, 1), ("diag", {}, 2), ("diag", {"half_life": 50.0}, 1), ("full", {"prune_threshold": 1.5}, 1)],
+)
+def test_gaussians_are_gone_over_twice(likelihood, params, n_epochs):
+    """By default; clusters that are to be forgotten, and those of counts, are those of one pass."""
+    rng = np.random.default_rng(0)
+    rows = rng.poisson(2.0, (60, 4)) if likelihood == "multinomial" else rng.normal(size=(60, 4))
+    auto = StreamingNGGPMixture(likelihood, random_state=0, **params).fit(rows)
+    same = StreamingNGGPMixture(likelihood, random_state=0, n_epochs=n_epochs, **params).fit(rows)
+    assert auto.n_iter_ == n_epochs
+    np.testing.assert_array_equal(auto.score_samples(rows), same.score_samples(rows))

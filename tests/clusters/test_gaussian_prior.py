@@ -28,7 +28,7 @@ def blobs(n_features, n=1000, seed=0, scale=1.0):
 def test_clusters_are_found_in_any_dimension(n_features, likelihood):
     rows, labels = blobs(n_features)
     est = StreamingNGGPMixture(likelihood, random_state=0).fit(rows)
-    assert est.n_clusters_ in (5, 6)  # one pass may leave a piece of a cluster
+    assert est.n_clusters_ == 5
     assert adjusted_rand_score(labels, est.labels_) > 0.98
 
 

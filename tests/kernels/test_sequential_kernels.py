@@ -1,12 +1,14 @@
 """Clusters of documents in slots, and the sweeps over rows that change them: the compiled loops against plain NumPy."""
 
 import math
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import reference_nggp as twin
 from scipy import sparse
+from scipy.special import entr
 from sparsemix._kernels.clusters._clusters import SLOTS
 
 from sparsemix._kernels.clusters import _multinomial, _rule, _sequential
@@ -869,6 +871,22 @@ def test_overlaps_are_sums_of_the_smaller_responsibilities(weighted):
     expected = np.triu(np.einsum("i,ikl->kl", np.ones(50) if weight is None else weight, smaller), 1)
     np.testing.assert_allclose(overlap[:6, :6] - 0.5, expected, rtol=1e-12)
     assert (overlap[6:] == 0.5).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_entropies_are_what_two_clusters_as_one_would_lose(weighted):
+    """Entropy of each row's responsibilities, less that with the two added; rows have none of some clusters."""
+    Q, weight = random_responsibilities(50, 6, weighted=weighted)
+    assert (Q == 0.0).any()
+    entropy = np.full((SLOTS, SLOTS), 0.5)
+    _sequential.add_entropy(_rule.Responsibilities(*sparse_rows(Q)), weight, entropy)
+    assert (np.tril(entropy) == np.tril(np.full_like(entropy, 0.5))).all()
+    weight = np.ones(50) if weight is None else weight
+    for k, other in combinations(range(6), 2):
+        joined = np.delete(Q, other, axis=1)
+        joined[:, k] += Q[:, other]
+        lost = weight @ (entr(Q).sum(axis=1) - entr(joined).sum(axis=1))
+        assert entropy[k, other] - 0.5 == pytest.approx(lost, rel=1e-10, abs=1e-12)
 
 
 # -- rows and arrays that sweeps refuse

@@ -238,14 +238,7 @@ class StreamingModel(NGGPModel):
 
     def _move(self, visits, state):
         """Merge clusters and drop those without rows; returns the new slot of each old one, -1 for none."""
-        merged = []
-        if self.moves is not None:
-            if self.moves.wants_overlap:
-                state.counts_then[...] = 0.0
-                for _, weight, part, _ in visits:
-                    self.moves.observe(part.kernel(), weight, state)
-            merged = self.moves.merge(self.prior, state)
-            state.looked()
+        merged = [] if self.moves is None else self.moves.look_back(self.prior, visits, state)
         kept = np.flatnonzero(state.counts[: state.n_slots] > max(self.threshold, self.prior.discount))
         index = np.full(state.n_slots, -1, dtype=np.intc)
         index[kept] = np.arange(len(kept))

@@ -161,6 +161,12 @@ class ClusterState:
 
     # -- between two looks at the clusters
 
+    def note_overlap(self):
+        """From now on what pairs of clusters have of rows is noted, of all rows and none so far."""
+        self.counts_then[...] = 0.0
+        if self.overlap is None:
+            self.overlap = np.zeros((self.capacity, self.capacity))
+
     def looked(self):
         """Another look is over: what is noted until the next one begins anew."""
         self.looked_id = self.next_id

@@ -45,7 +45,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     grow like log n), the normalized inverse Gaussian (``discount=0.5``, like the square root of n), and everything
     between and beyond. Clusters are conjugate and integrated out, so nothing is initialised. ``partial_fit`` is assumed
     density filtering [1]_, with the same result however rows are cut into blocks. ``fit`` shuffles the rows, makes the
-    same pass, and with ``n_epochs`` goes on by expectation propagation: each row is taken out of the clusters and
+    same pass, and goes on for ``n_epochs`` by expectation propagation: each row is taken out of the clusters and
     assigned anew under all others.
 
     Parameters
@@ -95,7 +95,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         responsibilities (one less the normalized L1 distance [3]_), or by the similarity of their means or densities.
         "auto" is "bayes_factor" for Gaussians and None, which merges none, for counts, where hardly a pair qualifies.
     merge_threshold : float, default=None
-        What a pair must exceed; None means 3 for "bayes_factor", 0.9 for "responsibility", 0.98 for "similarity".
+        What a pair must exceed; None means 0 for "bayes_factor", which joins what is likelier to be one, 0.9 for
+        "responsibility", 0.98 for "similarity".
     merge_every : int, default=1000
         Rows between two looks for clusters to merge or to prune, in a stream or a single epoch; of several epochs each
         ends with a look for clusters to merge.
@@ -107,8 +108,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Rows after which a row counts half, for streams whose clusters drift or end: every ``merge_every`` rows all
         masses and sums shrink, and clusters of which a twentieth of a row is left are forgotten. None forgets nothing;
         several epochs do not use it.
-    n_epochs : int, default=1
-        Passes of ``fit``: one of assumed density filtering, the others of expectation propagation.
+    n_epochs : int or "auto", default="auto"
+        Passes of ``fit``: one of assumed density filtering, the others of expectation propagation. "auto" is 2 for
+        Gaussians, whose first rows are assigned before there are clusters and whose merges are surer where
+        responsibilities are kept, and 1 for counts, or with ``prune_threshold`` or ``half_life``.
     tol : float, default=1e-3
         ``fit`` ends when an epoch moves less than this share of all responsibilities.
     shuffle : bool, default=True
@@ -209,7 +212,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "n_epochs": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "shuffle": ["boolean"],
         "compute_labels": ["boolean"],
@@ -237,7 +240,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         merge_every=1000,
         prune_threshold=None,
         half_life=None,
-        n_epochs=1,
+        n_epochs="auto",
         tol=1e-3,
         shuffle=True,
         compute_labels=True,
@@ -301,14 +304,15 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             check_words(rows, counts)
             order = seeded(self.random_state).permutation(len(rows)) if self.shuffle else None
             state, rows = self._first_state(rows, counts)
-            model = self._model(state, record=self.n_epochs > 1)
+            n_epochs = self._passes(counts)
+            model = self._model(state, record=n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
             if model.record:
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
-            observer = FitObserver(self, self.n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
+            observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
             schedule = Sweeps(has_bound=False, least_laps=2)
             monitor = Monitor(
-                self.n_epochs, self.tol, schedule, self.verbose, type(self).__name__, observer, None, started
+                n_epochs, self.tol, schedule, self.verbose, type(self).__name__, observer, None, started
             )
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
@@ -429,6 +433,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             partition, threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
             self.expected_clusters == "recursion", moves, record=record,
         )  # fmt: skip
+
+    def _passes(self, counts):
+        """Epochs of ``fit``; one where clusters are to be forgotten, which several do not do."""
+        if self.n_epochs != "auto":
+            return self.n_epochs
+        return 1 if counts or self.prune_threshold is not None or self.half_life is not None else 2
 
     def _check_first(self, rows, counts):
         """Priors that are taken from the data need some."""

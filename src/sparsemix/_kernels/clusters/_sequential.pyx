@@ -6,7 +6,7 @@ What a row says stands in Clusters, what the prior says in Rule.
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, isfinite, log
+from libc.math cimport INFINITY, exp, isfinite, log, log1p
 from libc.stdint cimport int64_t, uint64_t
 
 from sparsemix._kernels.clusters._clusters cimport Clusters
@@ -388,6 +388,25 @@ def add_overlap(
             for i in range(resp.starts[row], end):
                 for j in range(i + 1, end):
                     overlap[resp.slots[i], resp.slots[j]] += w * min(resp.values[i], resp.values[j])
+
+
+def add_entropy(
+    Responsibilities resp,      # IN    of rows
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    double[:, ::1] entropy,     # INOUT (capacity, capacity) += what a merge of two takes from rows, for k < l
+):
+    """Entropy of which of two clusters a row is of, once it is of one of them: (q_k + q_l) H(q_k / (q_k + q_l))."""
+    cdef Py_ssize_t row, i, j, end
+    cdef double w, p, q
+    with nogil:
+        for row in range(resp.starts.shape[0]):
+            w = 1.0 if weight is None else weight[row]
+            end = resp.starts[row] + resp.lengths[row]
+            for i in range(resp.starts[row], end):
+                for j in range(i + 1, end):
+                    p, q = resp.values[i], resp.values[j]
+                    if p > 0.0 and q > 0.0:
+                        entropy[resp.slots[i], resp.slots[j]] += w * (p * log1p(q / p) + q * log1p(p / q))
 
 
 def add_up(
