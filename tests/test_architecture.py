@@ -28,6 +28,7 @@ FLOORS = {
     "sparsemix.clusters._state": 2,
     "sparsemix.mixture._candidates": 2,
     "sparsemix.mixture._linear._model": 2,
+    "sparsemix.mixture._linear._search": 2,
     "sparsemix.mixture._model": 2,
     "sparsemix.skipgram._samplers": 2,
     "sparsemix.skipgram._sequences": 3,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from sparsemix._kernels.documents import _words
+from sparsemix._kernels.documents import _linear, _words
 from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.word_clocks import WordClocks
@@ -25,8 +25,9 @@ class SufficientStatistics:
 
     Parameters
     ----------
-    by_component : dict of str to ndarray of shape (K, ...)
-        Sums with the components first; ``count`` of shape (K,) is always among them.
+    by_component : dict of str to ndarray of shape (K, ...), or csr_array of shape (K, D)
+        Sums with the components first; ``count`` of shape (K,) is always among them. Sparse ones are added
+        to dense ones in place.
     shared : dict of str to ndarray
         Sums over all components; ``mass`` (total weight of the rows) and ``entropy`` (of their responsibilities)
         are always among them.
@@ -80,6 +81,11 @@ class SufficientStatistics:
         """Another array of the same shape in the place of one by word; it may be sparse where that was dense."""
         self._fold_words()
         self._by_word[name] = value
+
+    def put_sums(self, name, value):
+        """Sums of the same shape in the place of those by component; they may be sparse where those were dense."""
+        self._fold()
+        self._by_component[name] = value
 
     def defer(self, name, value):
         """Deferred sums in the place of those by word, which were empty."""
@@ -254,7 +260,7 @@ class SufficientStatistics:
                 if name == "count":
                     for more in totals.values():
                         new = new + more
-                ours[name] = added(value, new, factor)
+                ours[name] = added_by_component(value, new, factor)
         return self
 
     def _add_deferred(self, other, factor):
@@ -317,7 +323,7 @@ class SufficientStatistics:
 
     def take(self, components):
         """The given components, in that order; shared sums stay."""
-        return self._map(lambda value: np.array(value[components]), by_word=lambda value: value[:, components])
+        return self._map(lambda value: copied(value[components]), by_word=lambda value: value[:, components])
 
     def drop(self, component):
         """All but one component."""
@@ -408,6 +414,15 @@ def added(value, other, factor):
         value -= other
     else:
         add_scaled(value, other, factor)
+    return value
+
+
+def added_by_component(value, other, factor):
+    """The same of sums by component, which may have any sign."""
+    if not sparse.issparse(other) or sparse.issparse(value):
+        return added(value, other, factor)
+    indptr, indices = other.indptr.astype(np.int64, copy=False), other.indices.astype(np.intc, copy=False)
+    _linear.add_rows(indptr, indices, other.data, factor, value)
     return value
 
 

@@ -162,16 +162,17 @@ def remember_judge(model, learner):
         model.judge, learner.table = learner, None
 
 
-def make_search(params, rng, step_rows, stored=True):
+def make_search(params, rng, step_rows, stored=True, kind=CandidateSearch, least=CANDIDATES_FROM):
     """How candidates are found by steps of so many rows; None when the weights of all components are made.
 
     A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. They look at all
-    components first, unless the user says otherwise: a few at random would blend what the start has found.
+    components first, unless the user says otherwise: a few at random would blend what the start has found. ``least`` is
+    the number of components from which on there are lists.
     """
     n_components, size = params.n_components, params.candidates
     if size == "auto":
         size = max(CANDIDATES, kept_entries(params))
-        if not stored or n_components < CANDIDATES_FROM or 4 * size > n_components:
+        if not stored or n_components < least or 4 * size > n_components:
             return None
     if size == "all":
         return None
@@ -180,7 +181,7 @@ def make_search(params, rng, step_rows, stored=True):
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
     seed = int(rng.integers(2**31))
-    return CandidateSearch(size, seed, every, all_first=params.candidates_init != "random")
+    return kind(size, seed, every, all_first=params.candidates_init != "random")
 
 
 def kept_entries(params):

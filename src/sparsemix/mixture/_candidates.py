@@ -101,10 +101,13 @@ class CandidateSearch:
         """The search under new weights."""
         new = copy(self)
         new.n_steps += 1
-        n_components = len(gaussians.means)
         if self.neighbours is None or new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
-            new.neighbours = nearest(gaussians, table, min(NEIGHBOURS, n_components))
+            new.neighbours = self.nearest(gaussians, table)
         return new
+
+    def nearest(self, gaussians, table):
+        """The neighbours of each component."""
+        return nearest(gaussians, table, min(NEIGHBOURS, len(gaussians.means)))
 
     def renewed(self):
         """The search when components have become others: their neighbours are made anew in the next step."""

@@ -1,7 +1,7 @@
 """Likelihoods whose log density is linear in the row: x . eta_k + c_k, up to what all components share."""
 
-from sparsemix._stats.linear._base import Linear, LinearFamily
+from sparsemix._stats.linear._base import LinearFamily, dense
 from sparsemix._stats.linear.multinomial import Multinomial
 from sparsemix._stats.linear.von_mises_fisher import VonMisesFisher
 
-__all__ = ["Linear", "LinearFamily", "Multinomial", "VonMisesFisher"]
+__all__ = ["LinearFamily", "Multinomial", "VonMisesFisher", "dense"]

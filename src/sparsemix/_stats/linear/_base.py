@@ -1,73 +1,72 @@
 """What likelihoods that are linear in the row share: their table, and the sums of rows that they all keep."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.gaussians import _accumulate
-from sparsemix._stats.families import serial
-from sparsemix._stats.suffstats import SufficientStatistics
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Natural parameters eta (K, D) and constants (K,) of K components; log F(x | k) = x . eta_k + constants_k."""
-
-    natural: np.ndarray
-    constants: np.ndarray
-
-    def table(self, log_weights, dtype, split=serial):  # noqa: ARG002
-        """Table of ``log_weights[k] + log F(x | k)``."""
-        return LinearTable(self.natural, log_weights + self.constants, np.dtype(dtype))
+from sparsemix._stats.suffstats import SufficientStatistics, added_by_component
 
 
 class LinearTable:
-    """Weights of a tile of rows: one product of matrices."""
+    """Weights x . eta_k + constants_k of rows in compressed form; eta (K, D), of one type with the rows."""
 
-    def __init__(self, natural, constants, dtype):
-        self.dtype = dtype
-        self.natural = np.ascontiguousarray(natural.T, dtype=dtype)  # (D, K): an entry of a sparse row reads a line
-        self.constants = np.ascontiguousarray(constants, dtype=dtype)
+    def __init__(self, natural, constants):
+        self.natural = natural
+        self.constants = np.ascontiguousarray(constants, dtype=natural.dtype)
+
+    @property
+    def linear(self):
+        """The table that sparse rows read."""
+        return self
+
+    def rows(self, x):
+        """Rows as they are."""
+        return x
 
     def weights(self, x, out):
-        """Weights of rows ``x``, dense or in compressed rows, in ``out`` (n, K)."""
-        if isinstance(x, np.ndarray):
-            np.matmul(x, self.natural, out=out)
-        else:
-            out[...] = csr(x, len(self.natural)) @ self.natural
-        out += self.constants
+        """Weights of all components in ``out`` (n, K)."""
+        _linear.weights(self.natural, self.constants, x.indptr, x.indices, x.counts, out)
+        return out
+
+    def pair_weights(self, x, starts, rows):
+        """Weights of pairs, component by component."""
+        out = np.empty(len(rows), dtype=self.natural.dtype)
+        _linear.pair_weights(self.natural, self.constants, x.indptr, x.indices, x.counts, starts, rows, out)
         return out
 
 
 class LinearFamily(ABC):
-    """A likelihood that is linear in the row; its statistics are counts and sums of rows, (K,) and (K, D)."""
+    """A likelihood that is linear in the row; its statistics are counts and sums of rows, (K,) and (K, D).
+
+    Sums of some sparse rows are sparse, and added to dense ones.
+    """
 
     tied = False
 
     def __init__(self, n_features):
         self.n_features = n_features
 
-    def empty_stats(self, n_components, shift=None):
-        """Statistics of no rows."""
+    def empty_stats(self, n_components, shift=None, sums=np.zeros):
+        """Statistics of no rows; ``sums(shape)`` are dense or sparse zeros."""
         return SufficientStatistics(
-            {"count": np.zeros(n_components), "first": np.zeros((n_components, self.n_features))},
+            {"count": np.zeros(n_components), "first": sums((n_components, self.n_features))},
             {"mass": np.zeros(()), "entropy": np.zeros(())},
             shift,
         )
 
     def accumulate(self, stats, x, groups, first, last):
-        """Add rows ``x``, grouped by component, to components ``first`` to ``last``."""
-        out = stats["first"]
+        """Add dense rows ``x``, grouped by component, to components ``first`` to ``last``."""
         if isinstance(x, np.ndarray):
-            _accumulate.add_first(x, groups.starts, groups.rows, groups.resp, first, last, out)
-            return
-        part = slice(groups.starts[first], groups.starts[last])
-        indptr = groups.starts[first : last + 1] - groups.starts[first]
-        resp = sparse.csr_array((groups.resp[part], groups.rows[part], indptr), shape=(last - first, len(x)))
-        sums = resp @ csr(x, self.n_features)
-        out[first + np.repeat(np.arange(last - first), np.diff(sums.indptr)), sums.indices] += sums.data
+            _accumulate.add_first(x, groups.starts, groups.rows, groups.resp, first, last, stats["first"])
+
+    def accumulate_sparse(self, stats, x, groups):
+        """Add sparse rows to all components."""
+        resp = sparse.csr_array((groups.resp, groups.rows, groups.starts), shape=(stats.n_components, len(x)))
+        sums = resp @ csr(x, self.n_features).astype(np.float64)
+        stats.put_sums("first", added_by_component(stats["first"], sums, 1.0))
 
     def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
         """Nothing is shared."""
@@ -82,11 +81,11 @@ class LinearFamily(ABC):
 
     @abstractmethod
     def expected(self, parameters, variational):
-        """``Linear`` of the expected log likelihood."""
+        """The expected log likelihood, of which ``table(log_weights, dtype, split)`` makes a table of weights."""
 
     @abstractmethod
     def plug_in(self, parameters):
-        """``Linear`` of the density at the point estimates."""
+        """The same of the density at the point estimates."""
 
     @abstractmethod
     def seed_weights(self, x, i):
@@ -95,6 +94,11 @@ class LinearFamily(ABC):
     @abstractmethod
     def own_weights(self, x):
         """The weight of each row under itself, (n,): that under another row is smaller by their divergence."""
+
+
+def dense(sums):
+    """Sums as an array, which those of one pass over sparse rows are not."""
+    return sums.toarray() if sparse.issparse(sums) else sums
 
 
 def csr(x, n_features):

@@ -10,7 +10,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sparsemix._stats.linear._base import Linear, LinearFamily, csr
+from sparsemix._kernels.documents import _linear
+from sparsemix._stats.families import serial
+from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense
 
 # A document that stands for a cluster counts as if so many more words had been drawn from the corpus.
 SEED_TOKENS = 1.0
@@ -34,26 +36,39 @@ class WordCounts:
     @cached_property
     def totals(self):
         """Sums of the Dirichlet parameters, (K,)."""
-        k, _, counts = self.entries
-        return self.prior * self.sums.shape[1] + np.bincount(k, weights=counts, minlength=len(self.sums))
+        return self.prior * self.sums.shape[1] + np.maximum(self.sums.sum(axis=1), 0.0)
 
-    def table(self, function):
-        """``function`` of each Dirichlet parameter less that of their sum, (K, V), words together in memory."""
-        k, v, counts = self.entries
-        totals = function(self.totals)
-        out = np.empty(self.sums.shape[::-1])
-        out[...] = function(self.prior) - totals
-        out[v, k] = function(self.prior + counts) - totals[k]
-        return out.T
+    def logs(self, function, dtype, split=serial):
+        """``function`` (digamma or np.log) of each Dirichlet parameter less that of their sum, (K, V)."""
+        out, totals = np.empty(self.sums.shape, dtype), function(self.totals)
+        split(
+            lambda first, last: _linear.word_logs(
+                self.sums, self.prior, function is digamma, totals, first, last, out
+            ),
+            len(out),
+        )  # fmt: skip
+        return out
 
     @property
     def means(self):
         """Word proportions (K, V)."""
-        return np.exp(self.table(np.log))
+        return np.exp(self.logs(np.log, np.float64))
 
     def permuted(self, order):  # noqa: ARG002
         """The next step makes them anew."""
         return self
+
+
+@dataclass(frozen=True)
+class WordLogs:
+    """E[log phi_kv], ``function`` digamma, or log E[phi_kv]."""
+
+    counts: WordCounts
+    function: object
+
+    def table(self, log_weights, dtype, split=serial):
+        """Table of ``log_weights[k]`` + log likelihoods of documents."""
+        return LinearTable(self.counts.logs(self.function, dtype, split), log_weights)
 
 
 class Multinomial(LinearFamily):
@@ -66,7 +81,7 @@ class Multinomial(LinearFamily):
 
     def fit(self, stats, variational, previous=None):  # noqa: ARG002
         """Prior + statistics."""
-        return WordCounts(stats["first"], self.prior)
+        return WordCounts(dense(stats["first"]), self.prior)
 
     def objective(self, parameters, stats, variational):
         """See LinearFamily; in EM with the logarithm of the prior, up to its constant."""
@@ -84,7 +99,7 @@ class Multinomial(LinearFamily):
 
     def expected(self, parameters, variational):
         """E[log phi_kv]."""
-        return Linear(parameters.table(digamma if variational else np.log), np.zeros(len(parameters.sums)))
+        return WordLogs(parameters, digamma if variational else np.log)
 
     def plug_in(self, parameters):
         """Logarithms of the posterior means."""

@@ -14,7 +14,7 @@ from sparsemix._kernels.gaussians import _quadratic
 from sparsemix._stats.bessel import log_bessel
 from sparsemix._stats.families import Gaussians, serial
 from sparsemix._stats.families._tables import KernelTable
-from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr
+from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense
 
 # Counts below this are those of an empty component.
 EMPTY = 1e-10
@@ -33,11 +33,14 @@ def log_constant(n_features, kappa):
     return -g - (order + 1.0) * np.log(2.0 * np.pi), mean_length
 
 
-def concentration_of(n_features, mean_length):
-    """kappa with A(kappa) = ``mean_length``, elementwise, at most MOST; log C + kappa A is concave, so this is best."""
+def concentration_of(n_features, mean_length, near=None):
+    """kappa with A(kappa) = ``mean_length``, elementwise, at most MOST; log C + kappa A is concave, so this is best.
+
+    Newton's method begins ``near`` it, by default at the approximation of Banerjee et al. Eq. 4.4.
+    """
     most = log_constant(n_features, MOST)[1]
     r = np.clip(mean_length, 0.0, most)
-    kappa = np.minimum(r * (n_features - r**2) / np.maximum(1.0 - r**2, 1e-300), MOST)  # Banerjee et al. Eq. 4.4
+    kappa = np.minimum(r * (n_features - r**2) / np.maximum(1.0 - r**2, 1e-300), MOST) if near is None else near
     low, high = np.zeros_like(kappa), np.full_like(kappa, MOST)
     for _ in range(NEWTON_STEPS):
         a = log_constant(n_features, kappa)[1]
@@ -69,13 +72,18 @@ class ConeTable:
     """Weights as spheres around the mean directions have them: mu . x = 1 - |x - mu|^2 / 2.
 
     Cosines near one lose no digits this way, a row's weights do not depend on the rows beside it, and pairs are weighed
-    as those of Gaussians. Sparse rows take products with scale * mean, (D, K), which is made when the first come.
+    as those of Gaussians. Sparse rows take products with scale * mean. Either table is made when the first rows come.
     """
 
     def __init__(self, means, scale, constants, dtype):
         self.dtype = dtype
-        self.kernel = KernelTable(_quadratic.SPHERICAL, np.sqrt(scale), means, constants + scale, dtype)
         self.means, self.scale, self.constants = means, scale, constants
+
+    @cached_property
+    def kernel(self):
+        """The table that dense rows read."""
+        constants = self.constants + self.scale
+        return KernelTable(_quadratic.SPHERICAL, np.sqrt(self.scale), self.means, constants, self.dtype)
 
     def rows(self, x):
         """Rows as the kernel's table knows them."""
@@ -84,7 +92,9 @@ class ConeTable:
     @cached_property
     def linear(self):
         """The table that sparse rows read."""
-        return LinearTable(self.scale[:, None] * self.means, self.constants, self.dtype)
+        natural = np.empty(self.means.shape, dtype=self.dtype)
+        np.multiply(self.scale[:, None], self.means, out=natural, casting="same_kind")
+        return LinearTable(natural, self.constants)
 
     def weights(self, x, out):
         """Log densities of rows, dense or in compressed rows, in ``out`` (n, K)."""
@@ -120,27 +130,33 @@ class VonMisesFisher(LinearFamily):
 
     def fit(self, stats, variational, previous=None):
         """Mean directions in closed form, concentrations by one equation each."""
-        count, first = np.maximum(stats["count"], 0.0), stats["first"]
-        length = np.minimum(np.linalg.norm(first, axis=1), count)
+        count, first = np.maximum(stats["count"], 0.0), dense(stats["first"])
+        norm = np.sqrt(np.einsum("kd,kd->k", first, first))
+        length = np.minimum(norm, count)
         live = (count > EMPTY) & (length > EMPTY)
-        means = np.zeros_like(first)
-        means[live] = first[live] / np.linalg.norm(first[live], axis=1, keepdims=True)
-        kappa = self._concentrations(count, length, variational)
+        means = first * (1.0 / np.where(live, norm, 1.0))[:, None]
+        kappa = self._concentrations(count, length, variational, None if previous is None else previous.kappa)
         if not live.all():
             means[~live] = np.eye(1, self.n_features) if previous is None else previous.means[~live]
         return Directions(means, kappa, kappa * np.where(live, length, 0.0) if variational else None)
 
-    def _concentrations(self, count, length, variational):
-        """Zeros of the objective's slope, by EM over the mean directions where these are uncertain (VB)."""
+    def _concentrations(self, count, length, variational, kappa=None):
+        """Zeros of the objective's slope, by EM over the mean directions where these are uncertain (VB).
+
+        EM goes on from ``kappa``, which those of the last step are.
+        """
         n, pull = (count.sum(), 0.0) if self.shared else (count + self.weight, self.weight * self.mean_length)
 
-        def from_certainties(certain):
+        def from_certainties(certain, near=None):
             total = (length * certain).sum() if self.shared else length * certain + pull
-            return concentration_of(self.n_features, np.asarray(total / n))
+            return concentration_of(self.n_features, np.asarray(total / n), near)
 
-        kappa = from_certainties(np.ones_like(length))
+        if kappa is None or not variational:
+            kappa = from_certainties(np.ones_like(length))
+        elif self.shared:
+            kappa = kappa[0]
         for _ in range(EM_STEPS if variational else 0):
-            new = from_certainties(log_constant(self.n_features, kappa * length)[1])
+            new = from_certainties(log_constant(self.n_features, kappa * length)[1], kappa)
             done = np.all(np.abs(new - kappa) <= CLOSE * kappa)
             kappa = new
             if done:
@@ -157,7 +173,7 @@ class VonMisesFisher(LinearFamily):
         if variational:
             uniform = log_constant(self.n_features, 0.0)[0]
             return float(out + (uniform - log_constant(self.n_features, parameters.certainty)[0]).sum())
-        return float(out + (kappa * (parameters.means * stats["first"]).sum(axis=1)).sum())
+        return float(out + (kappa * np.einsum("kd,kd->k", parameters.means, dense(stats["first"]))).sum())
 
     def expected(self, parameters, variational):
         """E[log f] = log C(kappa) + kappa E[mu] . x, E[mu] = A(kappa |S|) S / |S|."""

@@ -13,6 +13,7 @@ from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._linear._fitted import FittedLinear
 from sparsemix.mixture._linear._model import LinearMixture
 from sparsemix.mixture._linear._rows import weighted
+from sparsemix.mixture._linear._search import SparseSearch
 from sparsemix.mixture._linear._start import SEEDINGS, start
 from sparsemix.mixture._readings import RowReadings
 
@@ -21,6 +22,7 @@ CONSTRAINTS = {
     "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "inference": [StrOptions({"vb", "em"})],
     "learning_method": [StrOptions({"batch", "memoized", "online"})],
+    "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
     "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
     "init_params": [StrOptions(set(SEEDINGS)), "array-like", "sparse matrix"],
     "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
@@ -36,6 +38,9 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 
+# Components from which on sparse rows have lists of candidates by default.
+SPARSE_FROM = 500
+
 
 class LinearEstimator(RowReadings, MixtureEstimator):
     """Mixtures over a ``LinearFamily``. An estimator defines
@@ -47,7 +52,7 @@ class LinearEstimator(RowReadings, MixtureEstimator):
 
     _fitted_class = FittedLinear
     # Of estimators that have no such parameters.
-    candidates_init, candidates, n_init_iter = None, "all", 0
+    candidates_init, n_init_iter = None, 0
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -155,17 +160,19 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         self._check_enough(rows, "give more rows or lower n_components")
         model, stats = self._resumed(rows) if warm else self._started(rows, rng, workers)
         schedule = make_schedule(self, rows, rng)
-        if not rows.sparse:
-            model.search = make_search(self, rng, schedule.step_rows)
-            rows.memory = None if model.search is None else CandidateLists(len(rows), model.search.size)
+        model.search = self._search(rows, rng, schedule.step_rows)
+        rows.memory = None if model.search is None else CandidateLists(len(rows), model.search.size)
         return Beginning(rows, model, stats, schedule)
 
     def _begin_stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
         model, stats = self._started(rows, rng, workers)
-        if not rows.sparse:
-            model.search = make_search(self, rng, len(rows), stored=False)
+        model.search = self._search(rows, rng, len(rows), stored=False)
         return Beginning(rows, model, stats)
+
+    def _search(self, rows, rng, step_rows, stored=True):
+        kind = {"kind": SparseSearch, "least": SPARSE_FROM} if rows.sparse else {}
+        return make_search(self, rng, step_rows, stored, **kind)
 
     def _started(self, rows, rng, workers):
         k, variational = self.n_components, self.inference == "vb"

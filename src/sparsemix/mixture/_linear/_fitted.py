@@ -10,6 +10,11 @@ from sparsemix.mixture._fitted import FittedMixture
 class FittedLinear(FittedMixture):
     """As of Gaussians, with other parameters."""
 
+    def keep(self, stats):
+        """See FittedMixture; parameters may refer to the statistics."""
+        super().keep(stats)
+        vars(self).pop("parameters", None)
+
     @cached_property
     def parameters(self):
         """Those that the last step gave."""

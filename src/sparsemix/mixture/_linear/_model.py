@@ -1,7 +1,14 @@
 """Mixtures of linear likelihoods as the engine sees them: the model of Gaussian mixtures with other parameters."""
 
+import numpy as np
+from scipy import sparse
+
 from sparsemix._stats.families import serial
-from sparsemix.mixture._model import MixtureModel
+from sparsemix.mixture._linear._search import SparseSearch
+from sparsemix.mixture._model import Groups, MixtureModel
+
+# Rows and weights of a tile of sparse rows, at most.
+SPARSE_TILE, SPARSE_WEIGHTS = 1 << 11, 1 << 22
 
 
 class LinearMixture(MixtureModel):
@@ -27,27 +34,48 @@ class LinearMixture(MixtureModel):
         """Parameters given the statistics."""
         return self.family.fit(stats, self.variational, self.parameters)
 
+    def blocking(self, rows):
+        """See MixtureModel; the whole table is read for every tile of sparse rows."""
+        tile, chunk = super().blocking(rows)
+        if not rows.sparse or self.search is not None:
+            return tile, chunk
+        tile = max(tile, min(SPARSE_TILE, SPARSE_WEIGHTS // self.n_components // 64 * 64))
+        return tile, max(1, chunk // tile) * tile
+
+    def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
+        """See MixtureModel; those of sparse rows have sparse sums."""
+        sums = sparse.csr_array if rows is not None and rows.sparse else np.zeros
+        return self.family.empty_stats(self.n_components, sums=sums)
+
+    def accumulate(self, x, resp, sample_weight, stats, workers):
+        """See MixtureModel."""
+        super().accumulate(x, resp, sample_weight, stats, workers)
+        if not isinstance(x, np.ndarray):
+            self.family.accumulate_sparse(stats, x, Groups.of(resp, sample_weight, self.n_components))
+
     def prepare(self, x, workers):
         """The table, which pickles leave out; ``global_step`` has made it anywhere else."""
         if self.table is None:
             self._make_linear()
         super().prepare(x, workers)
 
-    def global_step(self, stats, split=serial):  # noqa: ARG002
+    def global_step(self, stats, split=serial):
         """Parameters that maximise the bound, and the table of the next local step."""
         self.parameters = self.fitted(stats)
         self._expected_log = self.weights.expected_log(stats["count"])
-        self._make_linear()
+        self._make_linear(split)
         if self.search is not None:
-            self.search = self.search.updated(self.family.moments(self.parameters), self.table)
+            sparse_rows = isinstance(self.search, SparseSearch)
+            moments = stats if sparse_rows else self.family.moments(self.parameters)
+            self.search = self.search.updated(moments, self.table)
 
-    def _make_linear(self):
+    def _make_linear(self, split=serial):
         expected = self.family.expected(self.parameters, self.variational)
-        self.table = expected.table(self._expected_log, self.dtype)
+        self.table = expected.table(self._expected_log, self.dtype, split)
 
     def lower_bound(self, stats):
-        """Bound (VB) or expected log likelihood plus entropy (EM) at the last global step; all rows."""
-        data = self.family.objective(self.parameters, stats, self.variational)
+        """Bound (VB) or expected log likelihood plus entropy (EM) at what follows from the statistics; all rows."""
+        data = self.family.objective(self.fitted(stats), stats, self.variational)
         return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
 
     def permute(self, order):

@@ -17,8 +17,13 @@ class UnitRows(Rows):
     def load(self, selection, start, stop, buffer):
         """See Rows."""
         out = super().load(selection, start, stop, buffer)
-        out /= np.abs(out).max(axis=1, keepdims=True)  # squares of very large and very small numbers
-        out /= np.sqrt(np.einsum("nd,nd->n", out, out))[:, None]
+        with np.errstate(over="ignore"):
+            squares = np.einsum("nd,nd->n", out, out)
+        extreme = ~((squares > 1e-20) & (squares < 1e20))  # squares of these may be zero, or none
+        if extreme.any():
+            out[extreme] /= np.abs(out[extreme]).max(axis=1, keepdims=True)
+            squares[extreme] = np.einsum("nd,nd->n", out[extreme], out[extreme])
+        out /= np.sqrt(squares)[:, None]
         return out
 
     def _is_view(self, selection):  # noqa: ARG002

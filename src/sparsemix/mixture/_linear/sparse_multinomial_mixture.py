@@ -32,6 +32,9 @@ class SparseMultinomialMixture(LinearEstimator):
         How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
         remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
         size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+    candidates : {"auto", "all"} or int, default="auto"
+        Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
+        max(4, n_nonzero) in ``fit`` with 500 components and more, else all. Predictions and scores are exact always.
     word_prior : float, default=0.1
         Dirichlet parameter of each word in each component.
     weight_concentration_prior : float, default=None
@@ -102,8 +105,8 @@ class SparseMultinomialMixture(LinearEstimator):
     Notes
     -----
     The likelihood of a row is that of its words in their order: the multinomial coefficient is left out of bounds and
-    scores. Statistics take 8 K V bytes, tables 12 K V while they are made and 4 K V after, 8 K V for predictions.
-    Memoized learning keeps the statistics once more for each batch. Rows without words say nothing of their component:
+    scores. Statistics take 8 K V bytes, the table 4 K V, for predictions 8 K V. What a batch has summed is sparse, and so
+    is what memoized learning remembers of it. Rows without words say nothing of their component:
     their responsibilities are the weights.
 
     References
@@ -139,6 +142,7 @@ class SparseMultinomialMixture(LinearEstimator):
         n_nonzero=4,
         inference="vb",
         learning_method="memoized",
+        candidates="auto",
         word_prior=0.1,
         weight_concentration_prior=None,
         init_params="k-means++",
@@ -159,6 +163,7 @@ class SparseMultinomialMixture(LinearEstimator):
         self.n_nonzero = n_nonzero
         self.inference = inference
         self.learning_method = learning_method
+        self.candidates = candidates
         self.word_prior = word_prior
         self.weight_concentration_prior = weight_concentration_prior
         self.init_params = init_params

@@ -1,11 +1,9 @@
 """SparseVonMisesFisherMixture: clusters of directions."""
 
-import numbers
-
 import numpy as np
 from scipy import sparse
 
-from sparsemix._compat import Interval, StrOptions
+from sparsemix._compat import StrOptions
 from sparsemix._stats.linear import VonMisesFisher
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
@@ -43,8 +41,8 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
     candidates : {"auto", "all"} or int, default="auto"
         Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
-        max(4, n_nonzero) in ``fit`` with 100 components and more, else all. Sparse rows look at all components.
-        Predictions and scores are exact always.
+        max(4, n_nonzero) in ``fit`` with 100 components and more (sparse rows: 500), else all. Predictions and scores
+        are exact always.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB); None means 1 / K.
     init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
@@ -110,8 +108,9 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     Notes
     -----
-    Statistics take K D float64 numbers, tables as many in the dtype of the rows (sparse rows: twice that): K D has to
-    fit into memory, N D has not. Memoized learning keeps the statistics once more for each batch. Bessel functions of
+    Statistics and mean directions take K D float64 numbers each, tables as many in the dtype of the rows: K D has to fit
+    into memory, N D has not. Memoized learning keeps the statistics once more for each batch, of sparse rows only what is
+    not zero. Bessel functions of
     any order and size come from uniform asymptotic expansions (DLMF 10.41), exact to about 13 digits.
 
     References
@@ -133,7 +132,6 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     _parameter_constraints: dict = CONSTRAINTS | {
         "concentration_type": [StrOptions({"shared", "own"})],
-        "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
     }
 
     def __init__(

@@ -1,0 +1,184 @@
+"""Components that are linear in a sparse row: its weights under all of them or chosen ones; sums of rows; word tables.
+
+A component's parameters lie together: they stay in the caches while the rows of a tile pass, each of which asks for a
+few of them. The loop over words is in word_logs_loops.h.
+"""
+
+from libc.stdint cimport int64_t
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+ctypedef fused real:
+    float
+    double
+
+# Components whose weights of a row are made at once: the row is read, and the end of its entries guessed, once for all.
+cdef enum:
+    BLOCK = 8
+
+
+cdef extern from "documents/word_logs.h" nogil:
+    void sparsemix_word_logs_float(int, const double*, Py_ssize_t, double, int, double, float*)
+    void sparsemix_word_logs_double(int, const double*, Py_ssize_t, double, int, double, double*)
+
+
+def word_logs(
+    const double[:, ::1] sums,      # IN  (K, V) expected counts; those below zero are round-off
+    double prior,                   # IN  of each word
+    bint digamma,                   # IN  f: digamma, or else the logarithm
+    const double[::1] totals,       # IN  (K,) f of the sums of prior + sums over words
+    Py_ssize_t first,               # IN  components to make
+    Py_ssize_t last,                # IN
+    real[:, ::1] out,               # OUT (K, V) f(prior + sums) - totals
+):
+    """Tables of E[log phi], or of log E[phi]."""
+    cdef Py_ssize_t k, n_words = sums.shape[1]
+    cdef int level = instruction_level()
+    if out.shape[0] != sums.shape[0] or out.shape[1] != n_words or totals.shape[0] != sums.shape[0]:
+        raise ValueError("out must have the shape of sums, and totals one number a component")
+    if not 0 <= first <= last <= sums.shape[0]:
+        raise ValueError(f"there are no components {first} to {last}")
+    with nogil:
+        for k in range(first if n_words else last, last):
+            if real is float:
+                sparsemix_word_logs_float(level, &sums[k, 0], n_words, prior, digamma, totals[k], &out[k, 0])
+            else:
+                sparsemix_word_logs_double(level, &sums[k, 0], n_words, prior, digamma, totals[k], &out[k, 0])
+
+
+cdef inline real product(const real* natural, const int* words, const real* counts, Py_ssize_t n) noexcept nogil:
+    """counts . natural[words], in four sums that need not wait for each other."""
+    cdef real a = 0, b = 0, c = 0, d = 0
+    cdef Py_ssize_t i = 0
+    while i + 4 <= n:
+        a = a + counts[i] * natural[words[i]]
+        b = b + counts[i + 1] * natural[words[i + 1]]
+        c = c + counts[i + 2] * natural[words[i + 2]]
+        d = d + counts[i + 3] * natural[words[i + 3]]
+        i += 4
+    while i < n:
+        a = a + counts[i] * natural[words[i]]
+        i += 1
+    return (a + b) + (c + d)
+
+
+cdef inline void products(
+    const real* natural, Py_ssize_t n_features, const int* words, const real* counts, Py_ssize_t n, real* out
+) noexcept nogil:
+    """The same for the components of a block, whose sums need not wait for each other either."""
+    cdef real sums[BLOCK]
+    cdef Py_ssize_t i, c
+    for c in range(BLOCK):
+        sums[c] = out[c]
+    for i in range(n):
+        for c in range(BLOCK):
+            sums[c] += counts[i] * natural[c * n_features + words[i]]
+    for c in range(BLOCK):
+        out[c] = sums[c]
+
+
+def weights(
+    const real[:, ::1] natural,     # IN  (K, D) eta_k
+    const real[::1] constants,      # IN  (K,)
+    const int64_t[::1] indptr,      # IN  (n + 1,) entries of row i are indptr[i] to indptr[i + 1]
+    const int[::1] indices,         # IN  (nnz,)
+    const real[::1] counts,         # IN  (nnz,)
+    real[:, ::1] out,               # OUT (n, K) constants[k] + x . eta_k
+):
+    """Weights of all components."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = natural.shape[0], d = natural.shape[1], k, i, b
+    cdef Py_ssize_t n_blocks = n_components // BLOCK
+    cdef const int* words = NULL
+    cdef const real* values = NULL
+    check(d, indptr, indices, counts.shape[0])
+    if constants.shape[0] != n_components or out.shape[0] != n or out.shape[1] != n_components:
+        raise ValueError("out must be (n, K) and constants (K,)")
+    if counts.shape[0]:
+        words, values = &indices[0], &counts[0]
+    with nogil:
+        for i in range(n):
+            for k in range(n_components):
+                out[i, k] = constants[k]
+        for b in range(n_blocks):
+            k = b * BLOCK
+            for i in range(n):
+                products(
+                    &natural[k, 0], d, words + indptr[i], values + indptr[i], indptr[i + 1] - indptr[i], &out[i, k]
+                )
+        for k in range(n_blocks * BLOCK, n_components):
+            for i in range(n):
+                out[i, k] += product(
+                    &natural[k, 0], words + indptr[i], values + indptr[i], indptr[i + 1] - indptr[i]
+                )
+
+
+def pair_weights(
+    const real[:, ::1] natural,     # IN  (K, D) eta_k
+    const real[::1] constants,      # IN  (K,)
+    const int64_t[::1] indptr,      # IN  (n + 1,) entries of row i are indptr[i] to indptr[i + 1]
+    const int[::1] indices,         # IN  (nnz,)
+    const real[::1] counts,         # IN  (nnz,)
+    const Py_ssize_t[::1] starts,   # IN  (K + 1,) pairs of component k are starts[k] to starts[k + 1]
+    const int[::1] rows,            # IN  (n_pairs,) their rows
+    real[::1] out,                  # OUT (n_pairs,) constants[k] + x . eta_k
+):
+    """Weights of chosen pairs; each is the same whatever pairs stand beside it."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = natural.shape[0], k, p
+    cdef int64_t first
+    cdef int row
+    cdef const int* words = NULL
+    cdef const real* values = NULL
+    check(natural.shape[1], indptr, indices, counts.shape[0])
+    if constants.shape[0] != n_components or starts.shape[0] != n_components + 1:
+        raise ValueError("starts must be (K + 1,) and constants (K,)")
+    if starts[0] != 0 or starts[n_components] != rows.shape[0] or out.shape[0] != rows.shape[0]:
+        raise ValueError("starts must lead from 0 to the number of pairs, and out be (n_pairs,)")
+    for p in range(rows.shape[0]):
+        if not 0 <= rows[p] < n:
+            raise IndexError(f"there is no row {rows[p]}")
+    if counts.shape[0]:
+        words, values = &indices[0], &counts[0]
+    with nogil:
+        for k in range(n_components):
+            for p in range(starts[k], starts[k + 1]):
+                row = rows[p]
+                first = indptr[row]
+                out[p] = constants[k] + product(&natural[k, 0], words + first, values + first, indptr[row + 1] - first)
+
+
+def add_rows(
+    const int64_t[::1] indptr,      # IN    (K + 1,)
+    const int[::1] indices,         # IN    (nnz,)
+    const double[::1] data,         # IN    (nnz,)
+    double factor,                  # IN
+    double[:, ::1] out,             # INOUT (K, D) += factor data
+):
+    """Add a factor times sparse sums of any sign to dense ones."""
+    cdef Py_ssize_t k
+    cdef int64_t i
+    check(out.shape[1], indptr, indices, data.shape[0])
+    if indptr.shape[0] != out.shape[0] + 1:
+        raise ValueError("indptr must be (K + 1,)")
+    with nogil:
+        for k in range(out.shape[0]):
+            for i in range(indptr[k], indptr[k + 1]):
+                out[k, indices[i]] += factor * data[i]
+
+
+cdef int check(
+    Py_ssize_t n_features, const int64_t[::1] indptr, const int[::1] indices, Py_ssize_t n_entries
+) except -1:
+    """Refuse rows that are not whole."""
+    cdef Py_ssize_t i
+    cdef int most = -1, least = 0
+    cdef Py_ssize_t n = indptr.shape[0] - 1
+    if indices.shape[0] != n_entries or n < 0 or indptr[0] != 0 or indptr[n] != n_entries:
+        raise ValueError("indptr must lead from 0 to the number of entries")
+    for i in range(n):
+        if indptr[i] > indptr[i + 1]:
+            raise ValueError("indptr must not fall")
+    for i in range(n_entries):
+        most, least = max(most, indices[i]), min(least, indices[i])
+    if least < 0 or most >= n_features:
+        raise IndexError(f"entries must be of features 0 to {n_features - 1}")
+    return 0

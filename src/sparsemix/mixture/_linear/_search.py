@@ -1,0 +1,97 @@
+"""Candidates of sparse rows: as of Gaussians, with weights from products of a few numbers."""
+
+import numpy as np
+
+from sparsemix._kernels.documents import _linear
+from sparsemix._kernels.vectors import _topl
+from sparsemix._stats.linear import dense
+from sparsemix.mixture._candidates import NEIGHBOURS, CandidateSearch, renamed
+
+# Features of a component that tell its neighbours: the largest entries of its mean.
+FEATURES = 64
+# Counts below this are those of an empty component.
+EMPTY = 1e-10
+# Weights that are made at once at a first look.
+WEIGHTS = 1 << 22
+
+
+class SparsePairs:
+    """The weights of a table, for chosen pairs of a sparse row and a component, or for all."""
+
+    def __init__(self, table):
+        self.linear = table.linear
+
+    def rows(self, x):
+        """Rows as they are."""
+        return x
+
+    def weights(self, x, starts, rows):
+        """Weights of pairs, component by component."""
+        return self.linear.pair_weights(x, starts, rows)
+
+
+class SparseSearch(CandidateSearch):
+    """How a model of sparse rows finds their candidates."""
+
+    def prepare(self, table):
+        """See CandidateSearch."""
+        if self.table is None:
+            self.table = SparsePairs(table)
+
+    def nearest(self, stats, table):
+        """The components that give the mean of each one the highest weights, (K, G) int32."""
+        x, linear = heaviest(stats, table.linear.natural.dtype), table.linear
+        n_components = len(linear.constants)
+        out = np.empty((n_components, min(NEIGHBOURS, n_components)), dtype=np.intc)
+        step = max(1, WEIGHTS // n_components)
+        for start in range(0, n_components, step):
+            stop = min(start + step, n_components)
+            expected = np.empty((stop - start, n_components), dtype=linear.natural.dtype)
+            indptr = x[0][start : stop + 1] - x[0][start]
+            entries = slice(x[0][start], x[0][stop])
+            _linear.weights(linear.natural, linear.constants, indptr, x[1][entries], x[2][entries], expected)
+            expected[np.arange(stop - start), np.arange(start, stop)] = np.finfo(expected.dtype).max
+            best(expected, out[start:stop])
+        return out
+
+    def local_step(self, x, resp, numbers, memory):
+        """See CandidateSearch; a first look at all components makes their weights together."""
+        if memory is None or not self.all_first:
+            super().local_step(x, resp, numbers, memory)
+            return
+        numbers = np.asarray(numbers, dtype=np.int64)
+        lists, visit = memory.recall(numbers)
+        if visit:
+            super().local_step(x, resp, numbers, memory)
+            return
+        linear = self.table.linear
+        n_components = len(linear.constants)
+        step = max(1, WEIGHTS // n_components)
+        for start in range(0, len(x), step):
+            part = slice(start, min(start + step, len(x)))
+            weights = linear.weights(x[part], np.empty((part.stop - start, n_components), linear.natural.dtype))
+            best(weights, lists[part])
+            chosen = resp.indices[part], resp.values[part], resp.log_z[part]
+            _topl.top_l_responsibilities(weights, *chosen, numbers[part])
+        memory.remember(numbers, renamed(lists, self.ids), visit)
+
+
+def heaviest(stats, dtype):
+    """Means of components in compressed rows, of each the entries that are largest."""
+    first, count = dense(stats["first"]), stats["count"]
+    count = np.where(count > EMPTY, count, 1.0)
+    n_components, n_features = first.shape
+    size = min(FEATURES, n_features)
+    indices = np.empty((n_components, size), dtype=np.intc)
+    for k, sums in enumerate(first):
+        indices[k] = np.argpartition(np.abs(sums), n_features - size)[n_features - size :]
+    indices.sort(axis=1)
+    values = np.take_along_axis(first, indices, axis=1) / count[:, None]
+    indptr = np.arange(0, (n_components + 1) * size, size, dtype=np.int64)
+    return indptr, indices.ravel(), values.ravel().astype(dtype)
+
+
+def best(weights, out):
+    """The components of largest weights of each row."""
+    values, log_z = np.empty(out.shape), np.empty(len(out))
+    _topl.top_l_responsibilities(weights, out, values, log_z)
