@@ -11,7 +11,7 @@ from scipy.stats import vonmises_fisher
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
-from sparsemix._stats.linear import Multinomial, VonMisesFisher
+from sparsemix._stats.linear import Multinomial, VonMisesFisher, draws
 from sparsemix._stats.linear._base import dense
 from sparsemix._stats.linear.von_mises_fisher import log_constant
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
@@ -328,3 +328,37 @@ def test_statistics_of_sparse_rows_add_up(kind):
     again = make().fit(x).update_from_stats(parts, learning_rate=1.0)
     np.testing.assert_allclose(again.weights_, est.update_from_stats(whole, learning_rate=1.0).weights_, rtol=1e-9)
     assert est.lower_bound(parts) == pytest.approx(est.lower_bound(whole), rel=1e-10)
+
+
+# -- draws
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1e-3, 1.0, 50.0, 1e4, 1e6])
+@pytest.mark.parametrize("d", [1, 2, 3, 16, 256, 4096])
+def test_draws_have_the_moments_of_the_distribution(d, kappa):
+    """The mean cosine is A(kappa), its variance the slope of A; what is across has no direction."""
+    rng = np.random.RandomState(d)
+    n = 4000 if d < 1000 else 400
+    mu = np.zeros((1, d))
+    mu[0, -1] = 1.0
+    x = draws(mu, np.array([kappa]), np.zeros(n, dtype=int), rng)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.0, rtol=1e-12)
+    a = log_constant(d, kappa)[1]
+    variance = max((1.0 - a**2 - (d - 1) * a / kappa) if kappa > 0.01 else 1.0 / d, 0.0)
+    variance = variance if kappa < 1e3 or d > 256 else (d - 1) / (2.0 * kappa**2)  # what cancels, in its limit
+    assert abs(x[:, -1].mean() - a) <= 5.0 * np.sqrt(variance / n) + 1e-9
+    across = x[:, :-1].mean(axis=0)
+    assert (across**2).sum() * n <= (1.0 - a**2) + 6.0 * (1.0 - a**2 + 1e-9)
+    if variance > 1e-12 and d < 1000:
+        assert x[:, -1].var() == pytest.approx(variance, rel=0.2)
+
+
+def test_sample_draws_from_all_components():
+    x, _ = directions(400)
+    est = vmf().fit(x)
+    rows, labels = est.sample(2000)
+    np.testing.assert_allclose(np.bincount(labels, minlength=K) / 2000, est.weights_, atol=0.05)
+    assert (est.predict(rows) == labels).mean() > 0.95
+    assert est.score(rows) == pytest.approx(est.score(x), abs=0.3)
+    with pytest.raises(ValueError, match="at least one row"):
+        est.sample(0)

@@ -16,7 +16,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sparsemix
-from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, distributed
+from sparsemix import (
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseMultinomialMixture,
+    SparseSCVB0LDA,
+    SparseVonMisesFisherMixture,
+    blocks,
+    distributed,
+)
 from sparsemix._estimator.blockwise import Here
 from sparsemix.datasets import make_sparse_lda
 
@@ -40,6 +48,15 @@ def scvb0(**params):
     return SparseSCVB0LDA(K, **({"max_iter": 3, "random_state": 0} | params))
 
 
+def directions(**params):
+    defaults = {"n_components": K, "n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0}
+    return SparseVonMisesFisherMixture(**(defaults | params))
+
+
+def words(**params):
+    return SparseMultinomialMixture(K, **({"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0} | params))
+
+
 CASES = {
     "mixture batch": mixture(learning_method="batch"),
     "mixture memoized": mixture(batch_size=120),
@@ -60,12 +77,18 @@ CASES = {
     "scvb0 averaged": scvb0(batch_size=100, n_averaged_iter=2, max_iter=4),
     "scvb0 dense memoized": scvb0(sampler="dense", learning_method="memoized", init_params="em", batch_size=90),
     "scvb0 gibbs memoized": scvb0(learning_method="memoized", init_params=GIVEN, batch_size=90),
+    "directions own": directions(concentration_type="own", learning_method="batch"),
+    "directions memoized": directions(batch_size=120, inference="em"),
+    "directions sparse": directions(n_components=10, candidates=3, batch_size=120),
+    "words memoized": words(batch_size=120),
+    "words online lists": words(learning_method="online", batch_size=60, candidates=2, n_nonzero=1),
     "scvb0 mhw": scvb0(sampler="mhw", init_params="uniform", batch_size=25, max_iter=8),
 }
 
 
 def rows_for(est):
-    return ROWS if isinstance(est, SparseGaussianMixture) else COUNTS
+    dense = isinstance(est, SparseVonMisesFisherMixture) and est.candidates != 3
+    return ROWS if dense or isinstance(est, SparseGaussianMixture) else COUNTS
 
 
 def cut(X):
@@ -100,7 +123,8 @@ def test_batch_learning_over_blocks_is_that_over_rows(name):
 
 
 def test_bounds_rise():
-    for name in ("mixture batch", "mixture memoized", "lda batch", "mixture lists"):
+    names = "mixture batch", "mixture memoized", "lda batch", "mixture lists", "directions own", "words memoized"
+    for name in names:
         est = distributed.fit(clone(CASES[name]).set_params(max_iter=8), cut(rows_for(CASES[name])))
         assert (np.diff(est.lower_bounds_) > -1e-6 * abs(est.lower_bound_)).all(), name
 
@@ -302,6 +326,7 @@ def test_what_needs_all_rows_at_once_is_refused(est, instead):
         (scvb0(early_stopping=True), "early_stopping and evaluate_every need documents set aside"),
         (scvb0(mini_epoch_size=40), "mini_epoch_size visits"),
         (mixture(init_params=np.ones((500, K))), "init_params is a matrix with a row for every row"),
+        (words(init_params=np.ones((400, K))), "init_params is a matrix with a row for every row"),
         (lda(n_nonzero=0), "n_nonzero"),
     ],
 )

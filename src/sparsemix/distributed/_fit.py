@@ -21,8 +21,9 @@ def fit(
 
     Parameters
     ----------
-    estimator : SparseGaussianMixture, SparseLDA or SparseSCVB0LDA
-        Fitted in place.
+    estimator : estimator
+        SparseGaussianMixture, SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseLDA or SparseSCVB0LDA;
+        fitted in place.
     data : sequence of blocks
         Of :mod:`sparsemix.blocks`, a list of arrays or CSR matrices, an object with ``len()`` and ``[i]``, one array or
         CSR matrix, a ``dask.array`` in chunks of rows, a ``dask.bag`` or a list of ``Delayed``. Blocks may be empty.
@@ -111,5 +112,5 @@ def check_estimator(estimator):
     name = type(estimator).__name__
     if not isinstance(estimator, AdditiveEstimator) or not hasattr(estimator, "_refuse_blocks"):
         instead = next((INSTEAD[cls.__name__] for cls in type(estimator).__mro__ if cls.__name__ in INSTEAD), None)
-        remedy = "SparseGaussianMixture, SparseLDA or SparseSCVB0LDA" if instead is None else instead
+        remedy = "a mixture, SparseLDA or SparseSCVB0LDA" if instead is None else instead
         raise TypeError(f"{name} does not learn from blocks whose statistics are added; use {remedy}")

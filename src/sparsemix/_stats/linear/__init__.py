@@ -2,6 +2,6 @@
 
 from sparsemix._stats.linear._base import LinearFamily, dense
 from sparsemix._stats.linear.multinomial import Multinomial
-from sparsemix._stats.linear.von_mises_fisher import VonMisesFisher
+from sparsemix._stats.linear.von_mises_fisher import VonMisesFisher, draws
 
-__all__ = ["LinearFamily", "Multinomial", "VonMisesFisher", "dense"]
+__all__ = ["LinearFamily", "Multinomial", "VonMisesFisher", "dense", "draws"]

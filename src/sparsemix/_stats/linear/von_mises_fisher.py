@@ -201,3 +201,36 @@ class VonMisesFisher(LinearFamily):
     def own_weights(self, x):
         """The cosine of a row with itself."""
         return np.ones(len(x))
+
+
+def draws(means, kappa, labels, rng):
+    """Unit vectors from the distributions that ``labels`` name: Wood 1994, cosines by rejection, then directions.
+
+    Everything is in terms of 1 - cosine, which is exact where concentrations are large.
+    """
+    n_features = means.shape[1]
+    below = below_one(n_features, kappa[labels], rng)
+    x = rng.standard_normal((len(labels), n_features))
+    mu = means[labels]
+    x -= np.einsum("nd,nd->n", x, mu)[:, None] * mu
+    x *= np.sqrt(below * (2.0 - below) / np.maximum(np.einsum("nd,nd->n", x, x), 1e-300))[:, None]
+    x += (1.0 - below)[:, None] * mu
+    return x / np.sqrt(np.einsum("nd,nd->n", x, x))[:, None]
+
+
+def below_one(n_features, kappa, rng):
+    """1 - mu . x for each concentration."""
+    if n_features == 1:  # the sphere is two points
+        return 2.0 * (rng.random(len(kappa)) > 1.0 / (1.0 + np.exp(-2.0 * kappa)))
+    m = n_features - 1.0
+    b = m / (2.0 * kappa + np.hypot(2.0 * kappa, m))
+    centre = 2.0 * b / (1.0 + b)  # 1 less x_0 of the paper
+    out, left = np.empty(len(kappa)), np.arange(len(kappa))
+    while len(left):
+        z = rng.beta(0.5 * m, 0.5 * m, len(left))
+        c, t = centre[left], 2.0 * b[left] * z / (1.0 - (1.0 - b[left]) * z)
+        log_ratio = kappa[left] * (c - t) + m * np.log((t + c * (1.0 - t)) / (c * (2.0 - c)))
+        accepted = np.log1p(-rng.random(len(left))) <= log_ratio
+        out[left[accepted]] = t[accepted]
+        left = left[~accepted]
+    return out

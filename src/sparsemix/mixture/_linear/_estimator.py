@@ -8,13 +8,13 @@ import numpy as np
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.additive import Beginning
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
-from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search
+from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
 from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._linear._fitted import FittedLinear
 from sparsemix.mixture._linear._model import LinearMixture
 from sparsemix.mixture._linear._rows import weighted
 from sparsemix.mixture._linear._search import SparseSearch
-from sparsemix.mixture._linear._start import SEEDINGS, start
+from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
 from sparsemix.mixture._readings import RowReadings
 
 CONSTRAINTS = {
@@ -160,8 +160,11 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         self._check_enough(rows, "give more rows or lower n_components")
         model, stats = self._resumed(rows) if warm else self._started(rows, rng, workers)
         schedule = make_schedule(self, rows, rng)
+        if rows.source is not None:
+            schedule = schedule.over(rows.source.plan)
         model.search = self._search(rows, rng, schedule.step_rows)
-        rows.memory = None if model.search is None else CandidateLists(len(rows), model.search.size)
+        if model.search is not None and rows.source is None:
+            rows.memory = CandidateLists(len(rows), model.search.size)
         return Beginning(rows, model, stats, schedule)
 
     def _begin_stream(self, rows, rng, workers):
@@ -211,6 +214,29 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         rows = self._make_rows(X, sample_weight)
         rows.dtype = (self._fitted.model if model is None else model).dtype
         return rows
+
+    # -- a fit over blocks
+
+    def _refuse_blocks(self):
+        if not isinstance(self.init_params, str):
+            raise ValueError(
+                "init_params is a matrix with a row for every row of the data, which a fit over blocks does not hold; "
+                "give the name of a start"
+            )
+
+    def _survey(self, rows):
+        return {"total": rows.total()}
+
+    def _start_size(self, survey):  # noqa: ARG002
+        return max(seed_rows(self), first_rows(self))
+
+    def _whole(self, survey, X, weight, source):
+        rows = self._make_rows(self._check(X, reset=False), weight)
+        rows.source, rows.whole = source, {"mass": float(survey.sums["mass"]), "total": survey.sums["total"]}
+        return rows
+
+    def _step_size(self, rows, survey):
+        return step_size(self, survey.n_rows, rows.X.shape[1])
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows.dtype = model.dtype

@@ -9,7 +9,38 @@ from sparsemix._engine.documents import DocumentBlock, Documents
 from sparsemix._estimator.checks import bad_row, check_rows, check_structure, check_weights
 
 
-class UnitRows(Rows):
+class Standing:
+    """Rows that may stand for all of which they are a sample: their mass and total are those of all then."""
+
+    whole = None
+
+    @property
+    def mass(self):
+        """Total weight."""
+        return super().mass if self.whole is None else self.whole["mass"]
+
+    @property
+    def informative(self):
+        """Whether there is anything to learn from."""
+        return super().informative if self.whole is None else bool(np.any(self.whole["total"]))
+
+    def total(self):
+        """Weighted sum of the rows as they are read, (D,)."""
+        return self._total() if self.whole is None else self.whole["total"]
+
+    def _total(self, size=1 << 12):
+        total = np.zeros(self.X.shape[1])
+        for start, stop in spans(len(self), size):
+            x, weight = self.read(slice(start, stop)), self.weight(slice(start, stop))
+            weight = np.ones(len(x)) if weight is None else weight
+            if isinstance(x, np.ndarray):
+                total += weight @ x
+            else:
+                total += np.bincount(x.indices, weights=x.counts * weight[x.documents()], minlength=len(total))
+        return total
+
+
+class UnitRows(Standing, Rows):
     """Dense rows, each scaled to length one as it is read."""
 
     sparse = False
@@ -30,7 +61,7 @@ class UnitRows(Rows):
         return False
 
 
-class SparseDocuments(Documents):
+class SparseDocuments(Standing, Documents):
     """Documents of which a mixture knows that they are sparse."""
 
     sparse = True

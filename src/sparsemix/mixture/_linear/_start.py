@@ -29,8 +29,7 @@ def start(params, model, rows, rng, workers):
         n_given = n if rows.kept is None else len(rows.kept)
         resp = SparseResponsibilities.from_matrix(check_responsibilities(params.init_params, n_given, k, rows.kept))
         return collect_given(model, rows, slice(0, n), resp, workers)
-    size = max(LEAST_ROWS, ROWS_PER_COMPONENT * k) if params.init_size is None else max(params.init_size, k)
-    selection = subset(rows, size, rng)
+    selection = subset(rows, seed_rows(params), rng)
     labels = seeded(params.init_params, model.family, rows, selection, k, rng)
     stats = collect_given(model, rows, selection, SparseResponsibilities.from_labels(labels), workers)
     stats["count"] += 1.0  # as for Gaussians: one row more in each cluster keeps those that are empty alive
@@ -38,9 +37,21 @@ def start(params, model, rows, rng, workers):
     stats["mass"] += k
     stats.scale(rows.mass / float(stats["mass"]))
     if params.n_init_iter:
-        n_rows = min(n, max(size, FIRST_ROWS, FIRST_ROWS_PER_COMPONENT * k))
-        stats = smoothed(model, rows, rng.permutation(n)[:n_rows], stats, params.n_init_iter, rng, workers)
+        numbers = rng.permutation(n)[: first_rows(params)]
+        stats = smoothed(model, rows, numbers, stats, params.n_init_iter, rng, workers)
     return stats
+
+
+def seed_rows(params):
+    """Rows that seeds are chosen from."""
+    k = params.n_components
+    return max(LEAST_ROWS, ROWS_PER_COMPONENT * k) if params.init_size is None else max(params.init_size, k)
+
+
+def first_rows(params):
+    """Rows of the steps before learning."""
+    rows = max(seed_rows(params), FIRST_ROWS, FIRST_ROWS_PER_COMPONENT * params.n_components)
+    return rows if params.n_init_iter else 0
 
 
 def smoothed(model, rows, numbers, stats, n_laps, rng, workers):

@@ -105,9 +105,9 @@ class SparseMultinomialMixture(LinearEstimator):
     Notes
     -----
     The likelihood of a row is that of its words in their order: the multinomial coefficient is left out of bounds and
-    scores. Statistics take 8 K V bytes, the table 4 K V, for predictions 8 K V. What a batch has summed is sparse, and so
-    is what memoized learning remembers of it. Rows without words say nothing of their component:
-    their responsibilities are the weights.
+    scores. Statistics take 8 K V bytes, the table 4 K V, for predictions 8 K V. What a batch has summed is sparse, and
+    so is what memoized learning remembers of it. Rows without words say nothing of their component: their
+    responsibilities are the weights.
 
     References
     ----------
@@ -193,7 +193,7 @@ class SparseMultinomialMixture(LinearEstimator):
         return self._attribute("word_proportions_").parameters.means
 
     def _make_family(self, rows):
-        totals = rows.word_totals()
+        totals = rows.total()
         return Multinomial(rows.X.shape[1], self.word_prior, (totals + 1.0) / (totals + 1.0).sum())
 
     def _make_rows(self, X, sample_weight):

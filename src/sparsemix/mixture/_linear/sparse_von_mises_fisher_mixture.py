@@ -2,9 +2,11 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import StrOptions
-from sparsemix._stats.linear import VonMisesFisher
+from sparsemix._stats.linear import VonMisesFisher, draws
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
 
@@ -108,9 +110,9 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     Notes
     -----
-    Statistics and mean directions take K D float64 numbers each, tables as many in the dtype of the rows: K D has to fit
-    into memory, N D has not. Memoized learning keeps the statistics once more for each batch, of sparse rows only what is
-    not zero. Bessel functions of
+    Statistics and mean directions take K D float64 numbers each, tables as many in the dtype of the rows: K D has to
+    fit into memory, N D has not. Memoized learning keeps the statistics once more for each batch, of sparse rows only
+    what is not zero. Bessel functions of
     any order and size come from uniform asymptotic expansions (DLMF 10.41), exact to about 13 digits.
 
     References
@@ -183,6 +185,32 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def sample(self, n_samples=1):
+        """Draw rows of unit length from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, grouped by component.
+        y : ndarray of shape (n_samples,), int64
+            Their components.
+
+        Notes
+        -----
+        Wood, A. T. A., "Simulation of the von Mises Fisher distribution", Communications in Statistics 1994.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
+        rng = check_random_state(self.random_state)
+        labels = np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_))
+        return draws(self.means_, self.concentrations_, labels, rng), labels
+
     @property
     def means_(self):
         """Mean directions of shape (n_components, n_features), of unit length."""
@@ -197,7 +225,8 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         n_features = rows.X.shape[1]
         if self.concentration_type == "shared":
             return VonMisesFisher(n_features)
-        return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length(rows))
+        mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
+        return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length)
 
     def _make_rows(self, X, sample_weight):
         return UnitDocuments(X, sample_weight, X.dtype) if sparse.issparse(X) else UnitRows(X, sample_weight)
@@ -208,16 +237,3 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     def _refuse(self, X, kept):
         check_zeros(X, kept, type(self).__name__)
 
-
-def mean_length(rows, size=4096):
-    """Mean resultant length of all rows."""
-    total = np.zeros(rows.X.shape[1])
-    for first in range(0, len(rows), size):
-        part = slice(first, min(first + size, len(rows)))
-        x, weight = rows.read(part), rows.weight(part)
-        weight = np.ones(len(x)) if weight is None else weight
-        if isinstance(x, np.ndarray):
-            total += weight @ x
-        else:
-            total += np.bincount(x.indices, weights=x.counts * weight[x.documents()], minlength=len(total))
-    return float(min(np.linalg.norm(total) / rows.mass, 1.0))
