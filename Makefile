@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain fuzz mutants kills compare evidence evidence-quick lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain fuzz mutants kills large compare evidence evidence-quick lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -72,6 +72,10 @@ evidence-quick: $(VENV)/.bench
 # Fits of every setting, killed again and again at random moments: what goes on from their checkpoints has the same bits.
 kills: $(VENV)/.test
 	$(BIN)/pytest -q tests/scale/kills.py
+
+# Fits over files ten times as large as the memory that they may take.
+large: $(VENV)/.test
+	$(BIN)/pytest -q -s tests/scale/large.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
