@@ -1,0 +1,147 @@
+"""Whole fits with "mhw" against the exact posterior of small documents, found by going through all their topics.
+
+All words of a document differ and have one sample, so that a chain is a chain of its tokens, whose law is known. Tables
+lack small counts, here a good part of a word; the topics' counts get even draws. Both are defaults.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsemix import SparseSCVB0LDA
+from sparsemix.topics._collapsed import walker_sampler
+
+K, V = 3, 5
+DOCUMENTS = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]])
+N = 20_000  # of each
+ALPHA, BETA = np.array([0.4, 0.1, 0.25]), 20_000.0
+# As many as there are tokens; those below 2,000 are in no table.
+GIVEN = np.array([[1900, 25_000, 1800, 8000, 1700], [14_000, 1800, 9000, 1900, 7000], [1900, 6000, 1800, 36_500, 1700]])
+X = sparse.csr_array(np.repeat(DOCUMENTS, N, axis=0).astype(np.float64))
+
+
+def expected_counts(counts, alpha=ALPHA):
+    """Counts by topic and word of one document of each kind: p(z | w) over all z, topics known."""
+    phi = (counts + BETA) / (counts + BETA).sum(axis=1, keepdims=True)
+    out = np.zeros((len(DOCUMENTS), K, V))
+    for n, document in enumerate(DOCUMENTS):
+        words = np.flatnonzero(document)
+        states = np.array(list(product(range(K), repeat=len(words))))
+        weight = np.array([joint(phi, alpha, words, z) for z in states])
+        for z, p in zip(states, weight / weight.sum(), strict=True):
+            out[n, z, words] += p
+    return out
+
+
+def joint(phi, alpha, words, z):
+    """p(w, z) up to a constant: each token in its turn, after those before it (Polya's urn)."""
+    return np.prod([phi[k, w] * (alpha[k] + np.sum(z[:i] == k)) for i, (w, k) in enumerate(zip(words, z, strict=True))])
+
+
+def fitted(max_iter, **params):
+    """Passes of one step each: the first replaces the given counts, the second goes half of the way."""
+    defaults = {
+        "sampler": "mhw", "n_samples": 1, "burn_in": 12, "doc_topic_prior": ALPHA, "topic_word_prior": BETA,
+        "init_params": GIVEN, "n_start_samples": 0, "n_averaged_iter": 0, "batch_size": len(X.indptr),
+        "learning_decay": 1.0, "learning_offset": 0.0, "random_state": 0,
+    }  # fmt: skip
+    return SparseSCVB0LDA(K, max_iter=max_iter, **(defaults | params)).fit(X)
+
+
+def counts_of(est):
+    return est.components_.astype(np.float64) - BETA
+
+
+def deviation(found, expected):
+    """Largest of all counts in standard errors of single draws, which even draws stay below."""
+    present = expected.sum(axis=0) > 0
+    p = expected / np.maximum(DOCUMENTS.sum(axis=0), 1)  # of the tokens of a word
+    variance = N * np.maximum(DOCUMENTS.sum(axis=0) * p * (1 - p), 1e-12)
+    return np.abs((found - N * expected) / np.sqrt(variance))[:, present].max()
+
+
+def total(counts, **wrong):
+    return expected_counts(counts, **wrong).sum(axis=0)
+
+
+def test_enumeration_is_gibbs_sampling():
+    """The law that all else is measured by is that of the exact sampler too, and a plain chain's."""
+    exact = fitted(1, sampler="gibbs")
+    assert deviation(counts_of(exact), total(GIVEN)) < 5.0
+    rng = np.random.default_rng(0)
+    phi = (GIVEN + BETA) / (GIVEN + BETA).sum(axis=1, keepdims=True)
+    words, z, sums = np.flatnonzero(DOCUMENTS[0]), np.zeros(3, dtype=int), np.zeros((K, V))
+    for _ in range(5_000):
+        for i, w in enumerate(words):
+            weight = phi[:, w] * (ALPHA + np.bincount(np.delete(z, i), minlength=K))
+            sums[:, w] += weight / weight.sum() / 5_000
+            z[i] = rng.choice(K, p=weight / weight.sum())
+    np.testing.assert_allclose(sums, expected_counts(GIVEN)[0], atol=0.03)
+
+
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_first_pass_has_the_exact_posterior(share, monkeypatch):
+    """Whatever share of the prior a count needs to be in a table."""
+    assert walker_sampler.NEGLIGIBLE == 0.1
+    monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", share)
+    est = fitted(1)
+    assert 0.5 < est.acceptance_rate_ < 0.999  # tables are not the conditional
+    assert deviation(counts_of(est), total(GIVEN)) < 5.0
+
+
+def test_second_pass_has_it_with_tables_of_the_first(monkeypatch):
+    """Old tables, remembered documents: of other topics than they were made from."""
+    monkeypatch.setattr(walker_sampler, "EARLY_STEPS", 0)
+    monkeypatch.setattr(walker_sampler, "LEAST_ACCEPTANCE", 0.0)
+    monkeypatch.setattr(walker_sampler.WalkerSampler, "forget", begun_without_tables)
+    first, second = counts_of(fitted(1)), fitted(2)
+    assert second.acceptance_rate_ < 0.99
+    new = 2.0 * counts_of(second) - first
+    assert deviation(new, total(first)) < 5.0
+    assert deviation(new, total(GIVEN)) > 8.0
+
+
+def begun_without_tables(self):
+    """Tables that stay where a pass ends."""
+    if not hasattr(self, "_tables"):
+        self._tables, self._age, self._draws, self._accepted = None, self.max_age, 0, 0
+
+
+@pytest.mark.parametrize("n_even_samples", [0, 1, 16])
+def test_even_draws_have_the_law_of_single_ones(n_even_samples):
+    assert deviation(counts_of(fitted(1, n_even_samples=n_even_samples)), total(GIVEN)) < 5.0
+
+
+# -- what is wrong must be seen
+
+
+def test_another_prior_of_one_topic_is_seen():
+    alpha = ALPHA * [1.0, 1.25, 1.0]
+    assert deviation(counts_of(fitted(1)), total(GIVEN, alpha=alpha)) > 8.0
+    assert deviation(counts_of(fitted(1, doc_topic_prior=alpha)), total(GIVEN)) > 8.0
+
+
+def test_counts_that_tables_lack_are_seen():
+    """Were they left out for good."""
+    assert deviation(counts_of(fitted(1)), total(np.where(GIVEN < BETA, 0.0, GIVEN))) > 8.0
+
+
+def test_own_tokens_are_seen():
+    assert deviation(counts_of(fitted(1, exclude_own="none")), total(GIVEN)) > 8.0
+
+
+def test_proposals_that_are_all_accepted_are_seen(monkeypatch):
+    sample = walker_sampler._mhw.sample_documents
+
+    def unchecked(*args):
+        return sample(*args[:14], True, *args[15:])
+
+    monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 1.0)
+    monkeypatch.setattr(walker_sampler._mhw, "sample_documents", unchecked)
+    assert deviation(counts_of(fitted(1)), total(GIVEN)) > 8.0
+
+
+def test_too_few_sweeps_are_seen():
+    assert deviation(counts_of(fitted(1, burn_in=0)), total(GIVEN)) > 8.0
