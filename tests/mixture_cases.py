@@ -50,7 +50,11 @@ def assert_valid(est, X):
 def assert_valid_covariances(est, d):
     """Positive, with inverses, and rows can be drawn."""
     covariances = est.covariances_
-    if reference.shape_of(est.covariance_type) != "full":
+    if est.covariance_type == "low_rank":
+        assert (est.noise_variance_ > 0).all()
+        assert np.isfinite(est.loadings_).all()
+        np.testing.assert_allclose(np.linalg.inv(covariances), est.precisions_, rtol=1e-6)
+    elif reference.shape_of(est.covariance_type) != "full":
         assert np.all(covariances > 0)
     else:
         assert (np.linalg.eigvalsh(covariances) > 0).all()

@@ -97,7 +97,7 @@ def statistics(covariance_type, x, resp, weight=None):
         sums["first"] = first(x, resp, weight)
     if covariance_type in ("full", "zero_mean"):
         sums["second"] = lower_triangles(outer(x, resp, weight))
-    elif covariance_type == "diag":
+    elif covariance_type in ("diag", "low_rank"):
         sums["second"] = squares(x, resp, weight)
     elif covariance_type == "spherical":
         sums["second"] = squares(x, resp, weight).sum(axis=1, keepdims=True)
@@ -107,6 +107,9 @@ def statistics(covariance_type, x, resp, weight=None):
         sums["scatter"] = squares(x, np.ones((len(x), 1)), weight).sum(axis=1, keepdims=True)
     else:
         sums["scatter"] = lower_triangles(outer(x, np.ones((len(x), 1)), weight))
+    if covariance_type == "low_rank":  # of one factor, of which nothing is known
+        sums["factor_second"] = sums["count"][:, None, None] * np.eye(min(1, x.shape[1] - 1))
+        sums["factor_entropy"] = 0.5 * len(sums["factor_second"][0]) * sums["count"]
     return sums
 
 
@@ -127,7 +130,8 @@ def is_tied(covariance_type):
 
 def shape_of(covariance_type):
     """Of one covariance."""
-    shapes = {"tied": "full", "zero_mean": "full", "tied_diag": "diag", "tied_spherical": "spherical"}
+    shapes = {"tied": "full", "zero_mean": "full", "tied_diag": "diag", "tied_spherical": "spherical",
+              "low_rank": "diag"}  # fmt: skip
     return shapes.get(covariance_type, covariance_type)
 
 

@@ -31,6 +31,7 @@ WRONG = {
     "cooling": [-0.1, 1.1, np.nan, None],
     "covariance_prior": [0, -1.0, "auto"],
     "covariance_type": ["round", None],
+    "rank": [0, -1, 1.5],
     "degrees_of_freedom_prior": [0, -1.0, "auto"],
     "dirichlet_prior": [0, -1.0, np.nan, None],
     "discount": [-0.1, 1.0, np.nan, None],

@@ -1,5 +1,7 @@
 """Densities, maximum likelihood and divergences of the likelihood families, against plain NumPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import reference
@@ -7,7 +9,7 @@ from scipy.stats import chi2
 from sklearn.mixture import GaussianMixture
 
 from sparsemix._engine import initialize
-from sparsemix._stats.families import GAUSSIANS, Gaussians
+from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 
 K, D = 4, 3
 WITH_MEANS = [name for name in GAUSSIANS if name != "zero_mean"]
@@ -27,6 +29,10 @@ def random_gaussians(name, rng, n_components=K, d=D):
     covariances = covariances[0] if family.tied else np.array(covariances)
     means = np.zeros((n_components, d)) if name == "zero_mean" else rng.normal(size=(n_components, d))
     gaussians = Gaussians(family.structure, means, family.pack_covariances(covariances))
+    if family.has_loadings:
+        loadings = rng.normal(size=(n_components, family.rank, d))
+        gaussians = FactorAnalysers(means=means, covariances=gaussians.covariances, loadings=loadings)
+        return family, gaussians, gaussians.dense()
     return family, gaussians, reference.dense_covariances(name, covariances, n_components, d)
 
 
@@ -41,6 +47,8 @@ def rows_and_stats(name, n_rows=60, n_nonzero=2, weighted=False):
 
 
 def dense(family, name, gaussians):
+    if family.has_loadings:
+        return gaussians.dense()
     covariances = family.unpack_covariances(gaussians.covariances)
     return reference.dense_covariances(name, covariances, len(gaussians.means), family.n_features)
 
@@ -54,7 +62,7 @@ def test_table_holds_log_densities(name, d, dtype):
     rng = np.random.default_rng(d)
     _, gaussians, covariances = random_gaussians(name, rng, d=d)
     log_weights, extra = rng.normal(size=K), rng.normal(size=K)
-    gaussians = Gaussians(gaussians.structure, gaussians.means, gaussians.covariances, extra)
+    gaussians = replace(gaussians, extra=extra)
     x = rng.normal(size=(90, d)).astype(dtype)
     out = gaussians.table(log_weights, dtype).weights(x, np.empty((90, K), dtype=dtype))
     expected = reference.log_densities(x, gaussians.means, covariances) + log_weights + extra
@@ -71,6 +79,7 @@ def test_log_determinants_and_traces_of_precisions(name):
     np.testing.assert_allclose(gaussians.precision_traces() + np.zeros(K), traces, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in GAUSSIANS if name != "low_rank"])  # which has matrices to read only
 def test_covariances_change_shape_and_come_back(name):
     family, gaussians, covariances = random_gaussians(name, np.random.default_rng(1))
     unpacked = family.unpack_covariances(gaussians.covariances)
@@ -144,7 +153,7 @@ def test_no_other_parameters_are_more_likely(name):
     rng = np.random.default_rng(6)
     for _ in range(20):
         means = gaussians.means + 0.05 * rng.normal(size=(K, D)) * (name != "zero_mean")
-        other = Gaussians(family.structure, means, gaussians.covariances * rng.uniform(0.9, 1.1))
+        other = replace(gaussians, means=means, covariances=gaussians.covariances * rng.uniform(0.9, 1.1))
         assert (resp * reference.log_densities(x, means, dense(family, name, other))).sum() < best
 
 
@@ -184,6 +193,9 @@ def test_statistics_of_gaussians_have_them_as_maximum_likelihood(name):
 
 @pytest.mark.parametrize("name", WITH_MEANS)
 def test_free_parameters_are_as_many_as_in_scikit_learn(name):
+    if name == "low_rank":  # a mean, a variance and a loading for each feature
+        assert GAUSSIANS[name](D).n_parameters(K) == 3 * K * D
+        return
     if name.startswith("tied_"):  # which scikit-learn lacks
         assert GAUSSIANS[name](D).n_parameters(K) == K * D + {"tied_diag": D, "tied_spherical": 1}[name]
         return

@@ -15,13 +15,14 @@ from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.checks import check_columns, check_structure, check_weights
 from sparsemix._estimator.gaussian_prior import check_covariances, check_shape
-from sparsemix._stats.families import GAUSSIANS, Gaussians
+from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix.mixture._fitted import FittedMixture
+from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._priors import covariance_share, learns_scales, make_floor, make_prior
-from sparsemix.mixture._start import Start, data_gaussian, one_component
+from sparsemix.mixture._start import Start, data_gaussian, one_component, subset
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
@@ -36,6 +37,8 @@ MEMOIZED_BATCHES = 10
 # Components on a row's list of candidates, and the number of components from which on there are lists.
 CANDIDATES = 4
 CANDIDATES_FROM = 100
+# Default rank of loadings: this many at most, and as many rows of a component for each.
+MOST_RANK, ROWS_PER_LOADING = 16, 5.0
 # Variance that EM adds unless it is told to add another, as scikit-learn's GaussianMixture does.
 EM_FLOOR = 1e-6
 # Hard assignments before learning. On image patches they make the sizes of clusters uneven, and passes do better
@@ -63,9 +66,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
     else:
         kept = rows.kept
         rows, model, learner = assemble(params, rows, workers)
-        start = make_start(params, model, learner, len(rows), kept, n_init_iter=FIT_INIT_ITER)
-        initial = start.stats(rows, rng, workers)
-        method = start.method
+        initial, method = start_stats(params, model, learner, rows, kept, FIT_INIT_ITER, rng, workers)
         remember_judge(model, learner)
     schedule = make_schedule(params, rows, rng)
     if rows.source is not None:
@@ -82,11 +83,31 @@ def begin_stream(params, rows, rng, workers):
     """What a stream begins with, from its first block."""
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
-    start = make_start(params, model, learner, len(rows), kept, n_init_iter=STREAM_INIT_ITER)
-    stats = start.stats(rows, rng, workers)
+    stats, method = start_stats(params, model, learner, rows, kept, STREAM_INIT_ITER, rng, workers)
     remember_judge(model, learner)
     model.search = make_search(params, rng, len(rows), stored=False)
-    return Beginning(rows, model, stats, about={"init_params_": start.method})
+    return Beginning(rows, model, stats, about={"init_params_": method})
+
+
+def start_stats(params, model, learner, rows, kept, n_init_iter, rng, workers):
+    """What a fit or stream starts from, and how its clusters were seeded."""
+    plain = plain_model(model)
+    start = make_start(params, plain, learner, len(rows), kept, n_init_iter)
+    stats = start.stats(rows, rng, workers)
+    if plain is not model:
+        selection = subset(rows, max(start.init_size, model.n_components), rng)
+        stats = with_loadings(model, plain, stats, rows, selection, rng, workers)
+    return stats, start.method
+
+
+def make_family(params, n_features, n_rows=np.inf):
+    """The family of ``covariance_type``; the default rank leaves some rows to each direction of a component."""
+    family = GAUSSIANS[params.covariance_type]
+    if not family.has_loadings:
+        return family(n_features)
+    if params.rank is not None:
+        return family(n_features, params.rank)
+    return family(n_features, int(np.clip(n_rows / (ROWS_PER_LOADING * params.n_components), 1, MOST_RANK)))
 
 
 def assemble(params, rows, workers):
@@ -94,16 +115,17 @@ def assemble(params, rows, workers):
 
     What depends on data (the shift, default priors, the variance floor) is fixed here.
     """
-    family = GAUSSIANS[params.covariance_type](rows.X.shape[1])
+    family = make_family(params, rows.X.shape[1], params.total_samples or rows.mass)
     check_columns(rows.X)
     if family.has_means:
         rows = rows.shifted(rows.mean())
-    data = data_gaussian(family, rows, workers)
+    plain = family.plain
+    data = data_gaussian(plain, rows, workers)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     floor = make_floor(params, data, rows.mass)
     even, learn_scales = DirichletWeights(1.0 / params.n_components), False
     if params.inference == "em":
-        prior = judging_prior(family, data, params.n_components, rows.mass)
+        prior = judging_prior(plain, data, params.n_components, rows.mass)
         model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
     else:
         prior, learn_scales = make_prior(params, family, data, rows), learns_scales(params, family)
@@ -112,29 +134,30 @@ def assemble(params, rows, workers):
         sticks = params.weight_concentration_prior_type == "dirichlet_process"
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
-    learner = VariationalMixture(family, even, prior, *sizes, floor=floor, learn_scales=learn_scales)
-    learner.wide_prior = family.prior(data)
+    learner = VariationalMixture(plain, even, prior, *sizes, floor=floor, learn_scales=learn_scales)
+    learner.wide_prior = plain.prior(data)
     return rows, model, learner
 
 
 def given_mixture(params, weights, means, covariances):
     """A mixture of maximum likelihood with these parameters, as if rows of mass one had led to them."""
     has_means = GAUSSIANS[params.covariance_type].has_means
+    if GAUSSIANS[params.covariance_type].has_loadings:
+        params.rank = given_rank(covariances, np.shape(means)[-1])
     if has_means == (means is None):
         what = "needs means" if has_means else "has no means"
         raise ValueError(f"covariance_type={params.covariance_type!r} {what}; give them for all types but 'zero_mean'")
     name, sized = ("means", means) if has_means else ("covariances", covariances)
     if np.ndim(sized) < 2:
         raise ValueError(f"{name} has shape {np.shape(sized)}; give a row of it for each component")
-    family, n_components = GAUSSIANS[params.covariance_type](np.shape(sized)[-1]), params.n_components
+    family, n_components = make_family(params, np.shape(sized)[-1]), params.n_components
     weights = given_weights("weights", weights, n_components)
-    covariances = family.pack_covariances(check_covariances("covariances", covariances, family, n_components))
     shift, relative = None, np.zeros((n_components, family.n_features))
     if has_means:
         means = check_shape("means", means, relative.shape)
         shift = weights @ means
         relative = means - shift
-    gaussians = Gaussians(family.structure, relative, covariances)
+    gaussians = given_gaussians(family, relative, covariances)
     stats = family.stats_of(gaussians, weights)
     stats.shift = shift
     sizes = n_components, kept_entries(params), np.float64, shift
@@ -142,12 +165,35 @@ def given_mixture(params, weights, means, covariances):
     one = stats.take([0])
     for each in ("count", *family.spec()[0]):
         one[each] = stats[each].sum(axis=0, keepdims=True)
-    data = family.maximum_likelihood(one, 0.0)
-    prior, even = judging_prior(family, data, n_components, 1.0), DirichletWeights(1.0 / n_components)
-    remember_judge(model, VariationalMixture(family, even, prior, *sizes, floor=make_floor(params, data, 1.0)))
+    data = family.plain.maximum_likelihood(one, 0.0)
+    prior, even = judging_prior(family.plain, data, n_components, 1.0), DirichletWeights(1.0 / n_components)
+    remember_judge(model, VariationalMixture(family.plain, even, prior, *sizes, floor=make_floor(params, data, 1.0)))
     model.search = make_search(params, seeded(params.random_state), BATCH_ROWS, stored=False)
     model.take(gaussians, stats)
     return FittedMixture(model, stats)
+
+
+def given_rank(covariances, n_features):
+    """The rank of given loadings."""
+    if not (isinstance(covariances, (tuple, list)) and len(covariances) == 2 and np.ndim(covariances[0]) == 3):
+        raise ValueError(
+            "covariances of covariance_type='low_rank' are a pair; give loadings of shape (n_components, rank, "
+            "n_features) and noise variances of shape (n_components, n_features)"
+        )
+    rank = np.shape(covariances[0])[1]
+    if rank >= n_features:
+        raise ValueError(f"covariances has loadings of rank {rank} for {n_features} features; give n_features - 1 at most")
+    return rank
+
+
+def given_gaussians(family, means, covariances):
+    """Gaussians with given parameters, checked."""
+    if not family.has_loadings:
+        covariances = check_covariances("covariances", covariances, family, len(means))
+        return Gaussians(family.structure, means, family.pack_covariances(covariances))
+    loadings = check_shape("covariances[0]", covariances[0], (len(means), family.rank, family.n_features))
+    noise = check_covariances("covariances[1]", covariances[1], family, len(means))
+    return FactorAnalysers(means=means, covariances=noise, loadings=loadings)
 
 
 def judging_prior(family, data, n_components, mass):
@@ -191,12 +237,15 @@ def kept_entries(params):
 
 def resume(params, fitted, rows):
     """Rows, model and initial statistics of a fit that goes on from a fitted mixture."""
-    model, family = copy(fitted.model), GAUSSIANS[params.covariance_type]
+    model, family = copy(fitted.model), make_family(params, fitted.model.family.n_features)
+    if family.has_loadings and params.rank is None and model.family.has_loadings:
+        family = model.family
     kind = MaximumLikelihoodMixture if params.inference == "em" else VariationalMixture
-    if (model.n_components, type(model.family), type(model)) != (params.n_components, family, kind):
+    same = type(model.family) is type(family) and model.family.spec() == family.spec()
+    if (model.n_components, same, type(model)) != (params.n_components, True, kind):
         raise ValueError(
             f"warm_start goes on with n_components={model.n_components} of {type(model.family).__name__} in a "
-            f"{type(model).__name__}, as fitted; keep n_components, covariance_type and inference, or set "
+            f"{type(model).__name__}, as fitted; keep n_components, covariance_type, rank and inference, or set "
             "warm_start=False"
         )
     model.n_nonzero = kept_entries(params)
@@ -211,8 +260,9 @@ def default_init_size(family, n_components):
     """Rows of the start's subset: some for each number of a component's covariance, in reasonable memory."""
     d = family.n_features
     per_component = INIT_ROWS_PER_COMPONENT
-    if family.structure == "full":
-        per_component = max(per_component, round(INIT_ROWS_PER_DIRECTION * d))
+    if family.structure == "full" or family.has_loadings:
+        directions = family.rank if family.has_loadings else d
+        per_component = max(per_component, round(INIT_ROWS_PER_DIRECTION * directions))
     return min(max(INIT_ROWS, per_component * n_components), max(INIT_NUMBERS // d, 10 * n_components))
 
 
@@ -280,8 +330,9 @@ def step_size(params, n_rows, n_features):
     if params.batch_size is not None:
         return params.batch_size
     per_component = BATCH_ROWS_PER_COMPONENT
-    if params.learning_method == "online" and getattr(params, "covariance_type", None) in ("full", "zero_mean"):
-        per_component = max(per_component, n_features)
+    if params.learning_method == "online":
+        directions = {"full": n_features, "zero_mean": n_features, "low_rank": 2 * (getattr(params, "rank", None) or MOST_RANK)}
+        per_component = max(per_component, directions.get(getattr(params, "covariance_type", None), 0))
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
 
@@ -341,7 +392,7 @@ class MixtureOfBlocks:
     def _start_size(self, survey):
         if self.init_size is not None:
             return self.init_size
-        return default_init_size(GAUSSIANS[self.covariance_type](len(survey.sums["first"])), self.n_components)
+        return default_init_size(make_family(self, len(survey.sums["first"]), survey.n_rows), self.n_components)
 
     def _whole(self, survey, X, weight, source):
         rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])

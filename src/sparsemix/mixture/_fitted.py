@@ -44,7 +44,7 @@ class FittedMixture:
     @cached_property
     def covariances(self):
         """Covariances in scikit-learn's shape."""
-        return self.model.family.unpack_covariances(self.gaussians.covariances)
+        return self.model.family.published_covariances(self.gaussians)
 
     @cached_property
     def plug_in(self):
@@ -54,8 +54,9 @@ class FittedMixture:
     @cached_property
     def in_single_precision(self):
         """Whether a table in float32 could hold the inverses of the variances: rows of float64 may have any scale."""
-        square = self.model.family.structure in ("full", "tied")
-        variances = np.diagonal(self.covariances, axis1=-2, axis2=-1) if square else self.covariances
+        family, variances = self.model.family, self.gaussians.covariances
+        if family.shape == "full":
+            variances = np.diagonal(family.unpack_covariances(variances), axis1=-2, axis2=-1)
         return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
 
     def table(self, kind, dtype):

@@ -125,6 +125,7 @@ class MixtureModel:
 
     def _make_table(self, gaussians, stats, split):
         """Everything that the next local steps read."""
+        self.family = self.family.under(gaussians)
         self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
         if self.search is not None:
             self.search = self.search.updated(gaussians, self.table)
@@ -236,5 +237,4 @@ class MaximumLikelihoodMixture(MixtureModel):
     def permute(self, order):
         """See MixtureModel."""
         super().permute(order)
-        moved = self.gaussians.covariances if self.gaussians.tied else self.gaussians.covariances[order]
-        self.gaussians = type(self.gaussians)(self.gaussians.structure, self.gaussians.means[order], moved)
+        self.gaussians = self.gaussians.take(order)

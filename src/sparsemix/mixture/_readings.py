@@ -264,7 +264,9 @@ class MixtureReadings(RowReadings):
         (n_components, n_features, n_features) for "full" and "zero_mean", (n_components, n_features) for "diag",
         (n_components,) for "spherical"; (n_features, n_features) for "tied", (n_features,) for "tied_diag", a number
         for "tied_spherical". In VB they are B / nu, as in
-        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1).
+        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1). For "low_rank"
+        they are (n_components, n_features, n_features) matrices, made when they are asked for: ``loadings_`` and
+        ``noise_variance_`` say the same in rank + 1 numbers a feature.
         """
         return self._attribute("covariances_").covariances
 
@@ -276,6 +278,8 @@ class MixtureReadings(RowReadings):
         predictions go on with: 1e-6 of its mean variance is added to its diagonal, and a warning says so.
         """
         fitted = self._attribute("precisions_")
+        if fitted.model.family.has_loadings:
+            return np.linalg.inv(fitted.covariances)
         if fitted.model.family.shape != "full":
             return 1.0 / fitted.covariances
         factors = self.precisions_cholesky_
@@ -286,10 +290,31 @@ class MixtureReadings(RowReadings):
         """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" roots."""
         fitted = self._attribute("precisions_cholesky_")
         family = fitted.model.family
+        if family.has_loadings:
+            return np.swapaxes(np.linalg.inv(np.linalg.cholesky(fitted.covariances)), -1, -2)
         if family.shape != "full":
             return 1.0 / np.sqrt(fitted.covariances)
         factors = np.swapaxes(symmetric.unpack_triangle(fitted.gaussians.whitened()[0]), -1, -2)
         return factors[0] if family.tied else factors
+
+    @parameter
+    def loadings_(self):
+        """Loadings ("low_rank"), (n_components, rank, n_features); rotated ones describe the same mixture.
+
+        A covariance is ``loadings_[k].T @ loadings_[k] + np.diag(noise_variance_[k])``.
+        """
+        return self._analysers("loadings_").loadings
+
+    @parameter
+    def noise_variance_(self):
+        """Variances beside the loadings ("low_rank"), (n_components, n_features); in VB B / nu."""
+        return self._analysers("noise_variance_").covariances
+
+    def _analysers(self, name):
+        fitted = self._attribute(name)
+        if not fitted.model.family.has_loadings:
+            raise AttributeError(f"covariance_type={self.covariance_type!r} has no attribute {name!r}")
+        return fitted.gaussians
 
     @property
     def weight_concentration_prior_(self):
@@ -356,7 +381,11 @@ class MixtureReadings(RowReadings):
 
     def _square_roots(self):
         """A function of k: a matrix whose product with its transpose is the covariance of component k."""
-        family, covariances = self._fitted.model.family, self.covariances_
+        family = self._fitted.model.family
+        if family.has_loadings:
+            analysers = self._fitted.gaussians
+            return lambda k: np.linalg.cholesky(analysers.take([k]).dense()[0])
+        covariances = self.covariances_
         if family.shape == "full":
             factors = cholesky(np.atleast_2d(self._fitted.gaussians.covariances))
             return lambda k: symmetric.unpack_triangle(factors[0 if family.tied else k])

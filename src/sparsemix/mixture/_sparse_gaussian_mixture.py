@@ -42,10 +42,16 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         Number of components K.
     n_nonzero : int or None, default=4
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
-    covariance_type : {"full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"}, default="full"
+    covariance_type : {"full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "low_rank", "zero_mean"}, \
+            default="full"
         Covariance of each component: full, diagonal, or a multiple of the identity; the same with one for all
-        components ("tied" is full; "tied_spherical" is k-means with probabilities); or full with the mean fixed at zero
-        (image patches, other centred signals).
+        components ("tied" is full; "tied_spherical" is k-means with probabilities); ``rank`` directions and a diagonal
+        ("low_rank": a mixture of factor analysers [6]_ [7]_, for rows of hundreds of numbers); or full with the mean
+        fixed at zero (image patches, other centred signals).
+    rank : int, default=None
+        Loadings Q of a component for "low_rank", at most n_features - 1, which is a full covariance. None means a fifth
+        of the rows a component (of the first block or ``total_samples`` in ``partial_fit``), from 1 to 16: with as many
+        loadings as rows a component describes its own rows and no others.
     inference : {"vb", "em"}, default="vb"
         Variational Bayes, or maximum likelihood by expectation maximisation.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
@@ -136,6 +142,10 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         Inverses of the covariances.
     precisions_cholesky_ : ndarray
         Their upper triangular factors, as scikit-learn's.
+    loadings_ : ndarray of shape (n_components, rank, n_features)
+        Loadings W_k ("low_rank"): the covariance is ``W_k.T @ W_k`` and the noise. Point estimates in VB too.
+    noise_variance_ : ndarray of shape (n_components, n_features)
+        Variances of the noise ("low_rank"); in VB B / nu.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
         Priors of weights, means and covariances, as given or by default (VB).
     mean_prior_, covariance_prior_ : ndarray or float
@@ -175,8 +185,8 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
 
     Notes
     -----
-    With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D), the tables half of that for
-    float32 rows. Memoized learning keeps the statistics once more for each batch. Responsibilities exist for one
+    With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D; low_rank: K (2 D + Q D + Q^2 + Q),
+    and what rows tell of their factors K Q D more), the tables half of that for float32 rows. Memoized learning keeps the statistics once more for each batch. Responsibilities exist for one
     chunk of rows at a time (16 MB). Lists of C candidates take 4 N C bytes for N rows while ``fit`` lasts. float32 rows
     are read as they are, and their weights are computed in float32; statistics are float64 always.
 
@@ -191,6 +201,9 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
     .. [4] Ackermann, M. R. and Blömer, J., "Coresets and Approximate Clustering for Bregman Divergences", SODA 2009.
     .. [5] Forster, D. and Lücke, J., "Can clustering scale sublinearly with its clusters? A variational EM acceleration
        of GMMs and k-means", AISTATS 2018.
+    .. [6] Ghahramani, Z. and Hinton, G. E., "The EM Algorithm for Mixtures of Factor Analyzers", 1996, Section 3.
+    .. [7] Tipping, M. E. and Bishop, C. M., "Mixtures of Probabilistic Principal Component Analyzers", Neural
+       Computation 1999, Section 3 and Appendix A.
 
     Examples
     --------
@@ -206,6 +219,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "covariance_type": [StrOptions(set(GAUSSIANS))],
+        "rank": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "inference": [StrOptions({"vb", "em"})],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
@@ -251,6 +265,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         *,
         n_nonzero=4,
         covariance_type="full",
+        rank=None,
         inference="vb",
         learning_method="memoized",
         candidates="auto",
@@ -285,6 +300,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.covariance_type = covariance_type
+        self.rank = rank
         self.inference = inference
         self.learning_method = learning_method
         self.candidates = candidates
@@ -330,7 +346,8 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         means : array-like of shape (n_components, n_features) or None
             Means; None for ``covariance_type="zero_mean"``.
         covariances : array-like
-            Covariances, in the shape of ``covariances_``.
+            Covariances, in the shape of ``covariances_``; for "low_rank" a pair of loadings and noise variances, in the
+            shapes of ``loadings_`` and ``noise_variance_``.
         covariance_type : str, default="full"
             As for the constructor.
         **params : dict
@@ -405,7 +422,8 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         ``(learning_offset + t) ** -learning_decay`` towards the block's; only this makes sense when rows come again.
 
         Rows of a block that no component explains get components of their own, in the places of components without
-        rows or of two that had better be one, as far as that raises the evidence.
+        rows or of two that had better be one, as far as that raises the evidence; not for "low_rank", whose sums do not
+        follow from rows alone.
 
         Parameters
         ----------
@@ -454,7 +472,7 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         -------
         stats : SufficientStatistics
             Sums by component: ``stats["count"]`` (K,), and ``"first"``, ``"second"`` or ``"scatter"`` as the
-            covariance type needs them, of the rows less a shift that the model keeps.
+            covariance type needs them, of the rows less a shift that the model keeps; for "low_rank" also of factors.
         """
         return self._expected_stats(X, sample_weight, first_row, memory)
 
@@ -475,7 +493,8 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
 
     def _births(self, begin):
         few = self.n_components < SPLITTING_FROM  # they are to be clusters, and as few as there are
-        return None if few or begin.model.family.tied else Births()
+        family = begin.model.family
+        return None if few or family.tied or family.has_loadings else Births()
 
     def _repair(self, begin):
         return None if begin.rows.memory is None else repaired_lists
@@ -486,7 +505,8 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
             wider = widened(model, seen, workers)
             if wider is not model:
                 model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
-        found = late_births(model, self._fitted.stats, seen, workers) if self.n_samples_seen_ else None
+        late = self.n_samples_seen_ and not model.family.has_loadings  # whose sums do not follow from rows alone
+        found = late_births(model, self._fitted.stats, seen, workers) if late else None
         if found is not None:
             self._fitted = FittedMixture(*found)
         return rows

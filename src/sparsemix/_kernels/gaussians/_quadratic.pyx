@@ -1,6 +1,7 @@
 """Gaussian log densities of a tile of rows under all components, as wide as the processor's registers.
 
-Every family of Gaussians comes down to ``constant[k] - 0.5 * |R_k x - o_k|^2``; the loops are in quadratic_loops.h.
+Every family of Gaussians comes down to ``constant[k] - 0.5 * |R_k x - o_k|^2``, where covariances are of low rank with
+``0.5 * |L_k x - p_k|^2`` added; the loops are in quadratic_loops.h.
 """
 
 import numpy as np
@@ -24,6 +25,10 @@ cdef extern from "gaussians/quadratic.h" nogil:
                                      const float*, Py_ssize_t, float*, float*)
     void sparsemix_log_density_double(int, int, const double*, Py_ssize_t, Py_ssize_t, const double*, const double*,
                                       const double*, Py_ssize_t, double*, double*)
+    void sparsemix_projections_float(int, const float*, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const float*,
+                                     Py_ssize_t, const Py_ssize_t*, const int*, float*, float*)
+    void sparsemix_projections_double(int, const double*, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t,
+                                      const double*, Py_ssize_t, const Py_ssize_t*, const int*, double*, double*)
 
 
 TRIANGULAR = SPARSEMIX_TRIANGULAR
@@ -61,3 +66,57 @@ def log_density(
         else:
             sparsemix_log_density_double(level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
                                          &pack[0], &out[0, 0])
+
+
+def add_projections(
+    const real[:, ::1] x,           # IN    (n, D)
+    const real[:, :, ::1] loadings,  # IN    (K, Q, D) L_k
+    const real[:, ::1] offsets,     # IN    (K, Q) p_k
+    real[:, ::1] out,               # INOUT (n, K) += 0.5 |L_k x - p_k|^2
+):
+    """Add half the squared lengths of projected rows; a row's result does not depend on the other rows."""
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = loadings.shape[0], rank = loadings.shape[1]
+    cdef int level = instruction_level()
+    if loadings.shape[2] != d or offsets.shape[0] != k or offsets.shape[1] != rank:
+        raise ValueError(f"loadings must be (K, Q, {d}) and offsets (K, Q)")
+    if out.shape[0] != n or out.shape[1] != k:
+        raise ValueError(f"out must be ({n}, {k})")
+    if n == 0 or k == 0 or rank == 0:
+        return
+    cdef real[::1] pack = aligned_empty((n + SPARSEMIX_MAX_ROWS) * d, np.float32 if real is float else np.float64)
+    with nogil:
+        if real is float:
+            sparsemix_projections_float(level, &x[0, 0], n, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, NULL, NULL,
+                                        &pack[0], &out[0, 0])
+        else:
+            sparsemix_projections_double(level, &x[0, 0], n, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, NULL,
+                                         NULL, &pack[0], &out[0, 0])
+
+
+def add_pair_projections(
+    const real[:, ::1] x,           # IN    (n, D)
+    const real[:, :, ::1] loadings,  # IN    (K, Q, D) L_k
+    const real[:, ::1] offsets,     # IN    (K, Q) p_k
+    const Py_ssize_t[::1] starts,   # IN    (K + 1,) pairs of component k are starts[k] to starts[k + 1]
+    const int[::1] rows,            # IN    (n_pairs,) their rows
+    real[::1] out,                  # INOUT (n_pairs,) += 0.5 |L_k x - p_k|^2
+):
+    """The same for chosen pairs of a row and a component, to the same bits."""
+    cdef Py_ssize_t d = x.shape[1], k = loadings.shape[0], rank = loadings.shape[1]
+    cdef int level = instruction_level()
+    if loadings.shape[2] != d or offsets.shape[0] != k or offsets.shape[1] != rank:
+        raise ValueError(f"loadings must be (K, Q, {d}) and offsets (K, Q)")
+    if starts.shape[0] != k + 1 or starts[0] != 0 or starts[k] != rows.shape[0]:
+        raise ValueError("starts must lead from 0 to the number of pairs")
+    if out.shape[0] != rows.shape[0]:
+        raise ValueError("out must be (n_pairs,)")
+    if rows.shape[0] == 0 or rank == 0:
+        return
+    cdef real[::1] pack = aligned_empty(SPARSEMIX_MAX_ROWS * d, np.float32 if real is float else np.float64)
+    with nogil:
+        if real is float:
+            sparsemix_projections_float(level, &x[0, 0], 0, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, &starts[0],
+                                        &rows[0], &pack[0], &out[0])
+        else:
+            sparsemix_projections_double(level, &x[0, 0], 0, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k,
+                                         &starts[0], &rows[0], &pack[0], &out[0])

@@ -1,4 +1,5 @@
-/* Gaussian log densities of a tile of rows under K components, constant[k] - 0.5 * |R_k x - o_k|^2.
+/* Gaussian log densities of a tile of rows under K components, constant[k] - 0.5 * |R_k x - o_k|^2, and for covariances
+ * of low rank what is to be added, 0.5 * |L_k x - p_k|^2.
  *
  * The loops live in quadratic_loops.h. Rows stand in the lanes of the vector registers, so a row's result does not
  * depend on its neighbours or on its place in the tile. */
@@ -32,5 +33,16 @@ enum { SPARSEMIX_TRIANGULAR = 0, SPARSEMIX_DIAGONAL = 1, SPARSEMIX_SPHERICAL = 2
 
 SPARSEMIX_ENTRY(float)
 SPARSEMIX_ENTRY(double)
+
+#define SPARSEMIX_PROJECTIONS(real)                                                                                    \
+    static void sparsemix_projections_##real(int isa, const real *x, ptrdiff_t n, ptrdiff_t d, const real *loadings,   \
+                                             ptrdiff_t rank, const real *offsets, ptrdiff_t k,                         \
+                                             const ptrdiff_t *starts, const int *rows, real *pack, real *out)          \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, projections, real, x, n, d, loadings, rank, offsets, k, starts, rows, pack, out);      \
+    }
+
+SPARSEMIX_PROJECTIONS(float)
+SPARSEMIX_PROJECTIONS(double)
 
 #endif

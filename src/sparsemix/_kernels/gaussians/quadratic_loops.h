@@ -19,15 +19,21 @@ typedef REAL SPARSEMIX_NAME(vector);
 #define VECTOR SPARSEMIX_NAME(vector)
 #define ROWS (LANES * N_VECTORS)
 
-/* Rows x (n, d) into groups of ROWS, feature-major inside a group, the last group filled up with zeros. */
-TARGET static void SPARSEMIX_NAME(pack_rows)(const REAL *x, ptrdiff_t n, ptrdiff_t d, REAL *pack)
+/* Rows of x, of which there are n (n, d) or those that ``chosen`` names, into groups of ROWS, feature-major inside a
+ * group, the last group filled up with zeros. */
+TARGET static void SPARSEMIX_NAME(pack_rows)(const REAL *x, const int *chosen, ptrdiff_t n, ptrdiff_t d, REAL *pack)
 {
-    ptrdiff_t first, i, j;
+    ptrdiff_t first, i, j, block;
     for (first = 0; first < n; first += ROWS) {
-        ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
-        for (i = 0; i < ROWS; i++)
-            for (j = 0; j < d; j++)
-                pack[j * ROWS + i] = i < rows ? x[(first + i) * d + j] : 0;
+        const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
+        for (block = 0; block < d; block += 16) { /* so that what is written stays in the first-level cache */
+            const ptrdiff_t end = d < block + 16 ? d : block + 16;
+            for (i = 0; i < ROWS; i++) {
+                const REAL *row = i < rows ? x + (chosen ? (ptrdiff_t)chosen[first + i] : first + i) * d : x;
+                for (j = block; j < end; j++)
+                    pack[j * ROWS + i] = i < rows ? row[j] : 0;
+            }
+        }
         pack += ROWS * d;
     }
 }
@@ -48,7 +54,7 @@ TARGET static void SPARSEMIX_NAME(triangular)(const REAL *x, ptrdiff_t n, ptrdif
                                               REAL *pack, REAL *out)
 {
     ptrdiff_t k, first, i, j, m, v;
-    SPARSEMIX_NAME(pack_rows)(x, n, d, pack);
+    SPARSEMIX_NAME(pack_rows)(x, 0, n, d, pack);
     for (k = 0; k < n_components; k++) {
         const REAL *offset = offsets + k * d;
         for (first = 0; first < n; first += ROWS) {
@@ -106,7 +112,7 @@ TARGET static void SPARSEMIX_NAME(diagonal)(const REAL *x, ptrdiff_t n, ptrdiff_
                                             REAL *pack, REAL *out)
 {
     ptrdiff_t k, first, j, v;
-    SPARSEMIX_NAME(pack_rows)(x, n, d, pack);
+    SPARSEMIX_NAME(pack_rows)(x, 0, n, d, pack);
     for (first = 0; first < n; first += ROWS) {
         const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
         for (k = 0; k < n_components; k++) {
@@ -131,7 +137,7 @@ TARGET static void SPARSEMIX_NAME(spherical)(const REAL *x, ptrdiff_t n, ptrdiff
                                              REAL *pack, REAL *out)
 {
     ptrdiff_t k, first, j, v;
-    SPARSEMIX_NAME(pack_rows)(x, n, d, pack);
+    SPARSEMIX_NAME(pack_rows)(x, 0, n, d, pack);
     for (first = 0; first < n; first += ROWS) {
         const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
         for (k = 0; k < n_components; k++) {
@@ -148,6 +154,72 @@ TARGET static void SPARSEMIX_NAME(spherical)(const REAL *x, ptrdiff_t n, ptrdiff
             for (v = 0; v < N_VECTORS; v++)
                 q[v] *= precision;
             SPARSEMIX_NAME(store)(q, constants[k], rows, n_components, out + first * n_components + k);
+        }
+    }
+}
+
+/* out[i] += 0.5 |L x - o|^2 for the packed rows of one component, L (rank, d): 4 rows of L against one group, so that
+ * the 4 x N_VECTORS sums stay in registers, and L in the caches next to the core. */
+TARGET static void SPARSEMIX_NAME(project)(const REAL *pack, ptrdiff_t n, ptrdiff_t d, const REAL *loadings,
+                                           ptrdiff_t rank, const REAL *offset, ptrdiff_t stride, REAL *out)
+{
+    ptrdiff_t first, i, j, m, v;
+    for (first = 0; first < n; first += ROWS) {
+        const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
+        const VECTOR *group = (const VECTOR *)(pack + first * d), *column;
+        const REAL *r0 = loadings;
+        VECTOR q[N_VECTORS];
+        for (v = 0; v < N_VECTORS; v++)
+            q[v] = (VECTOR){0};
+        for (i = 0; i + 4 <= rank; i += 4, r0 += 4 * d) {
+            const REAL *r1 = r0 + d, *r2 = r1 + d, *r3 = r2 + d;
+            VECTOR z[4][N_VECTORS];
+            for (v = 0; v < N_VECTORS; v++)
+                for (m = 0; m < 4; m++)
+                    z[m][v] = (VECTOR){0} - offset[i + m];
+            for (j = 0, column = group; j < d; j++, column += N_VECTORS) {
+                for (v = 0; v < N_VECTORS; v++)
+                    z[0][v] += r0[j] * column[v];
+                for (v = 0; v < N_VECTORS; v++)
+                    z[1][v] += r1[j] * column[v];
+                for (v = 0; v < N_VECTORS; v++)
+                    z[2][v] += r2[j] * column[v];
+                for (v = 0; v < N_VECTORS; v++)
+                    z[3][v] += r3[j] * column[v];
+            }
+            for (v = 0; v < N_VECTORS; v++)
+                q[v] += z[0][v] * z[0][v] + z[1][v] * z[1][v] + z[2][v] * z[2][v] + z[3][v] * z[3][v];
+        }
+        for (; i < rank; i++, r0 += d) {
+            VECTOR z[N_VECTORS];
+            for (v = 0; v < N_VECTORS; v++)
+                z[v] = (VECTOR){0} - offset[i];
+            for (j = 0, column = group; j < d; j++, column += N_VECTORS)
+                for (v = 0; v < N_VECTORS; v++)
+                    z[v] += r0[j] * column[v];
+            for (v = 0; v < N_VECTORS; v++)
+                q[v] += z[v] * z[v];
+        }
+        for (i = 0; i < rows; i++)
+            out[(first + i) * stride] += (REAL)0.5 * ((const REAL *)q)[i];
+    }
+}
+
+/* The same for K components: of a tile of rows, out (n, K); or of pairs, component by component, out (n_pairs,). */
+TARGET static void SPARSEMIX_NAME(projections)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *loadings,
+                                               ptrdiff_t rank, const REAL *offsets, ptrdiff_t n_components,
+                                               const ptrdiff_t *starts, const int *rows, REAL *pack, REAL *out)
+{
+    ptrdiff_t k, p;
+    if (!starts)
+        SPARSEMIX_NAME(pack_rows)(x, 0, n, d, pack);
+    for (k = 0; k < n_components; k++, loadings += rank * d, offsets += rank) {
+        if (!starts)
+            SPARSEMIX_NAME(project)(pack, n, d, loadings, rank, offsets, n_components, out + k);
+        for (p = starts ? starts[k] : 0; starts && p < starts[k + 1]; p += ROWS) {
+            const ptrdiff_t m = starts[k + 1] - p < ROWS ? starts[k + 1] - p : ROWS;
+            SPARSEMIX_NAME(pack_rows)(x, rows + p, m, d, pack);
+            SPARSEMIX_NAME(project)(pack, m, d, loadings, rank, offsets, 1, out + p);
         }
     }
 }

@@ -36,9 +36,17 @@ class GaussianFamily(Structured, ABC):
     structure = "full"
     has_means = True
     has_scales = False
+    has_loadings = False
 
     def __init__(self, n_features):
         self.n_features = n_features
+
+    # -- loadings, which most families lack
+
+    @property
+    def plain(self):
+        """The family of the same Gaussians without loadings, with which clusters are seeded."""
+        return self
 
     # -- statistics
 
@@ -55,6 +63,10 @@ class GaussianFamily(Structured, ABC):
             {"mass": np.zeros(()), "entropy": np.zeros(())} | {name: np.zeros(shape) for name, shape in shared.items()},
             shift,
         )
+
+    def under(self, gaussians):  # noqa: ARG002
+        """The family when rows are seen by these Gaussians; only where they have latent factors that changes sums."""
+        return self
 
     @abstractmethod
     def accumulate(self, stats, x, groups, first, last):
@@ -168,6 +180,10 @@ class GaussianFamily(Structured, ABC):
     def unpack_covariances(self, covariances):
         """The structure's shape of covariances to scikit-learn's."""
         return covariances
+
+    def published_covariances(self, gaussians):
+        """Covariances in scikit-learn's shape."""
+        return self.unpack_covariances(gaussians.covariances)
 
     @abstractmethod
     def stats_of(self, gaussians, counts):

@@ -6,7 +6,7 @@ same without K, and with one number for tied_spherical, (1,).
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,8 +33,8 @@ class Structured:
 
     @property
     def shape(self):
-        """Of one covariance: "full", "diag" or "spherical"."""
-        return "full" if self.structure == "tied" else self.structure.removeprefix("tied_")
+        """Of one covariance, or of what is left of it beside loadings: "full", "diag" or "spherical"."""
+        return {"tied": "full", "low_rank": "diag"}.get(self.structure, self.structure.removeprefix("tied_"))
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ class Gaussians(Structured):
         ``split(function, n)`` may share out ``function(first, last)`` over n components among threads.
         """
         return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype), split)
+
+    def take(self, components):
+        """The given components, in that order."""
+        covariances = self.covariances if self.tied else self.covariances[components]
+        return replace(self, means=self.means[components], covariances=covariances)
 
     def log_dets(self):
         """Log determinants of the covariances, (K,) or, tied, (1,)."""
