@@ -84,15 +84,17 @@ def programs(quick, data):
     return out, notes
 
 
-def run(program, folder):
+def run(program, folder, quiet):
     """One benchmark, its tables on stdout; seconds and whether it ended well."""
     name, *words = program
     print(f"\n== python benchmarks/{name} {' '.join(words)}", flush=True)
     begun = time.perf_counter()
     log = Path(folder) / "log.txt"
     with log.open("w") as errors:
-        code = subprocess.run([sys.executable, str(HERE / name), *words, "--record", str(folder)], stderr=errors,
-                              check=False, env=os.environ | {"PYTHONPATH": paths()}).returncode  # fmt: skip
+        code = subprocess.run(
+            [sys.executable, str(HERE / name), *words, "--record", str(folder), *["--quiet-core"] * quiet],
+            stderr=errors, check=False, env=os.environ | {"PYTHONPATH": paths()},
+        ).returncode  # fmt: skip
     if code:
         print(f"-- FAILED with code {code}:\n{log.read_text()[-2000:]}")
     return time.perf_counter() - begun, code == 0
@@ -172,13 +174,14 @@ def main():
     parser.add_argument("--data", metavar="FOLDER", help="docword.NAME.txt.gz, tokens.NAME.txt.gz, labels, images/")
     parser.add_argument("--only", default="", help="benchmarks whose command holds this")
     parser.add_argument("--record", action="store_true", help="put what was measured among the kept results")
+    parser.add_argument("--quiet-core", action="store_true", help="say in records that nothing else ran")
     options = parser.parse_args()
     kept = FOLDER / "quick" if options.quick else FOLDER
     chosen, notes = programs(options.quick, options.data)
     chosen = [program for program in chosen if options.only in " ".join(program)]
     print("\n".join(notes))
     with tempfile.TemporaryDirectory() as folder:
-        seconds = [(program, *run(program, folder)) for program in chosen]
+        seconds = [(program, *run(program, folder, options.quiet_core)) for program in chosen]
         rows, n_compared = changes(groups(kept), groups(folder))
         print_table(
             f"What moved by more than noise: {len(rows)} of {n_compared} figures that have a kept result",
