@@ -199,7 +199,8 @@ def recorder(options):
 def command(arguments=None):
     """How this program was called, without where this machine keeps its files and results."""
     program, *words = sys.argv if arguments is None else arguments
-    shown, dropped = ["python", f"benchmarks/{Path(program).name}"], False
+    folder = "benchmarks/papers" if Path(program).parent.name == "papers" else "benchmarks"
+    shown, dropped = ["python", f"{folder}/{Path(program).name}"], False
     for word in words:
         dropped = dropped and not word.startswith("-")  # the value of an option that is left out
         name, equals, value = word.rpartition("=") if word.startswith("--") else ("", "", word)

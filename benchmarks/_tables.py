@@ -63,8 +63,8 @@ def specify(lines):
         else:
             heading, _, field = line.rpartition(" = ")
             words.append(((heading or field).strip(), field.strip()))
-    if not words or not numbers:
-        raise RecordError("a table needs a column that names rows, and one of numbers in braces")
+    if not words or not (numbers or any(field.startswith("claim.") for _, field in words)):
+        raise RecordError("a table needs a column that names rows, and one of numbers in braces or of a claim")
     return Specification(where, across, words, numbers)
 
 

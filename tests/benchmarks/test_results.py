@@ -1,10 +1,13 @@
 """Committed results: what a record must say, how tables are made of them, and that README shows what they say."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
@@ -168,6 +171,12 @@ def test_a_table_in_both_markups():
     assert _tables.as_markdown(table)[:3] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |"]
 
 
+def test_a_table_of_claims_has_no_numbers():
+    claim = {"text": "it works", "published": "yes", "ours": "no", "reproduced": "no", "why": "small"}
+    table = _tables.make([record(claim=claim)], ["claim = claim.text", "reproduced = claim.reproduced"])
+    assert (table.header, table.rows) == (["claim", "reproduced"], [["it works", "no"]])
+
+
 # -- what is committed
 
 
@@ -200,3 +209,32 @@ def test_a_stale_readme_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["readme.py"])
     readme.main()
     assert stale.read_text(encoding="utf-8") == text
+
+
+# -- scripts of papers
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(_results.__file__).parent / "papers"))
+    return importlib.import_module("_paper")
+
+
+def test_tokens_are_shared_out_between_two_halves_of_the_same_documents(paper):
+    X = sparse.csr_matrix(np.random.default_rng(0).poisson(2.0, (30, 20)).astype(float))
+    train, test = paper.split_tokens(X, 0.1)
+    np.testing.assert_array_equal((train + test).toarray(), X.toarray())
+    assert min(train.data) > 0
+    assert 0.05 < test.sum() / X.sum() < 0.15
+    topics, theta = np.full((2, 20), 0.05), np.full((30, 2), 0.5)
+    assert paper.log_likelihood(theta, topics, test) == pytest.approx(np.log(0.05))
+
+
+def test_claims_are_kept_and_shown(paper, tmp_path, capsys):
+    one = paper.Paper("A paper", "", ["--record", str(tmp_path)])
+    one.claim("it works", "yes", "1.5 nats", None, corpus="docstrings", why="half of it", nats=1.5)
+    one.end()
+    (kept,) = _results.read("papers", tmp_path)
+    assert (kept["claim"]["reproduced"], kept["scores"]) == ("in part", {"nats": 1.5})
+    assert "half of it" in capsys.readouterr().out
+    assert paper.Paper("A paper", "", ["--quick"]).counts("kos", 50)[0] == "docstrings, 50 documents"
