@@ -14,6 +14,7 @@ from scipy.special import digamma
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats.families._base import EMPTY, GaussianFamily, add_first
 from sparsemix._stats.families._factor_analysers import FactorAnalysers
+from sparsemix._stats.families._tables import serial
 from sparsemix._stats.families.diag import DiagonalGaussian, NormalGamma
 
 # Penalty of a squared loading in units of the variance of its feature's noise: half of this.
