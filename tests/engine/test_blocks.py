@@ -176,7 +176,8 @@ def test_plus_plus_stops_when_all_distinct_rows_are_centres(n_distinct):
 @pytest.mark.parametrize("name", GAUSSIANS)
 def test_equal_rows_are_one_cluster_under_the_divergence_of_a_family(name):
     family = GAUSSIANS[name](D)
-    covariance = {"diag": np.ones(D), "spherical": 1.0}.get(name.removeprefix("tied_"), np.eye(D))
+    shapes = {"diag": np.ones(D), "spherical": 1.0, "low_rank": np.ones(D)}
+    covariance = shapes.get(name.removeprefix("tied_"), np.eye(D))
     prior = family.prior(None, 0.5, np.zeros(D), D + 2.0, covariance)
     x = np.repeat(matrix()[:4], 6, axis=0)
     labels = initialize.plus_plus(family.item_divergences(prior, x), len(x), 4, np.random.default_rng(4))

@@ -21,19 +21,21 @@ def twin(x, loadings, offsets):
     return out
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("n", "d", "n_components", "rank"), [(1, 1, 1, 1), (70, 13, 5, 6), (131, 40, 3, 4), (64, 17, 2, 9), (3, 2, 4, 3)]
 )
-def test_projections_are_the_obvious_sums(instruction_set, n, d, n_components, rank, dtype):
+def test_projections_are_the_obvious_sums(n, d, n_components, rank, dtype):
     x, loadings, offsets = problem(n, d, n_components, rank, dtype)
     out = np.full((n, n_components), -2.0, dtype=dtype)
     _quadratic.add_projections(x, loadings, offsets, out)
     np.testing.assert_allclose(out, twin(x, loadings, offsets) - 2.0, rtol=1e-4 if dtype is np.float32 else 1e-12)
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_pairs_have_the_bits_of_tiles(instruction_set, dtype):
+def test_pairs_have_the_bits_of_tiles(dtype):
     x, loadings, offsets = problem(150, 21, 4, 6, dtype)
     whole = np.zeros((150, 4), dtype=dtype)
     _quadratic.add_projections(x, loadings, offsets, whole)

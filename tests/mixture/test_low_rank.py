@@ -6,9 +6,11 @@ import reference
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import FactorAnalysis
+from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers
+from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._candidates import PairTable
 from sparsemix.mixture._model import Groups
 
@@ -112,8 +114,6 @@ def test_sums_are_those_of_rows_and_their_factors(weighted):
 
 def reference_entries(resp):
     """Sparse responsibilities of a dense matrix."""
-    from sparsemix._stats.responsibilities import SparseResponsibilities  # noqa: PLC0415
-
     out = SparseResponsibilities.empty(len(resp), resp.shape[1])
     out.indices[:], out.values[:] = np.arange(resp.shape[1]), resp
     return out
@@ -193,6 +193,30 @@ def test_units_of_columns_do_not_matter():
     plain, other = (fit(x, init_params=resp, max_iter=10, learning_method="batch") for x in (X, X * units))
     np.testing.assert_allclose(other.score(X * units), plain.score(X) - np.log(units).sum(), rtol=1e-6)
     np.testing.assert_allclose(other.noise_variance_, plain.noise_variance_ * units**2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-15, 15])
+def test_rows_of_any_size_have_the_same_clusters(dtype, power):
+    X, labels = rows(300, spread=8.0)
+    scale = 10.0 ** (power if dtype is np.float32 else 4 * power)
+    est = fit((scale * X).astype(dtype), max_iter=10)
+    assert adjusted_rand_score(labels, est.predict((scale * X).astype(dtype))) > 0.99
+    assert np.isfinite(est.score((scale * X).astype(dtype)))
+
+
+def test_components_of_fewer_rows_than_loadings():
+    X = rows(12)[0]
+    est = fit(X, 4, rank=5, max_iter=20)
+    bounds = np.array(est.lower_bounds_)
+    assert np.diff(bounds).min() >= -1e-9 * abs(bounds).max()
+    assert np.isfinite(est.score_samples(rows(50)[0])).all()
+
+
+@pytest.mark.parametrize(("n", "n_components", "rank"), [(30, 3, 2), (300, 3, 5), (300, 60, 1)])
+def test_default_rank_leaves_rows_to_each_loading(n, n_components, rank):
+    est = fit(rows(n)[0], n_components, rank=None, max_iter=1)
+    assert est.loadings_.shape == (n_components, rank, D)
 
 
 def test_rows_that_are_drawn_have_the_covariances():

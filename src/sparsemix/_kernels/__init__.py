@@ -5,7 +5,8 @@
     tile of rows x                                                chunk of rows x
          |                                                              |
     _quadratic.log_density    constants[k] - 0.5 |R_k x - o_k|^2   _accumulate.group_by_component
-         |  weights (rows, K)                                           |  rows by component
+         |      add_projections   + 0.5 |L_k x - p_k|^2                 |  rows by component
+         |  weights (rows, K)                                           |
     _topl.top_l_responsibilities                                   _accumulate.add_*  -> statistics, in double
          |                                                              |
       indices, values (rows, L)  --------------------------------->  (posterior = prior + statistics)

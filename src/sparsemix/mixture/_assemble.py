@@ -182,7 +182,9 @@ def given_rank(covariances, n_features):
         )
     rank = np.shape(covariances[0])[1]
     if rank >= n_features:
-        raise ValueError(f"covariances has loadings of rank {rank} for {n_features} features; give n_features - 1 at most")
+        raise ValueError(
+            f"covariances has loadings of rank {rank} for {n_features} features; give n_features - 1 at most"
+        )
     return rank
 
 
@@ -331,7 +333,8 @@ def step_size(params, n_rows, n_features):
         return params.batch_size
     per_component = BATCH_ROWS_PER_COMPONENT
     if params.learning_method == "online":
-        directions = {"full": n_features, "zero_mean": n_features, "low_rank": 2 * (getattr(params, "rank", None) or MOST_RANK)}
+        loadings = getattr(params, "rank", None) or MOST_RANK
+        directions = {"full": n_features, "zero_mean": n_features, "low_rank": 2 * loadings}
         per_component = max(per_component, directions.get(getattr(params, "covariance_type", None), 0))
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
@@ -405,3 +408,55 @@ class MixtureOfBlocks:
 
     def _moments(self, one, rows, workers):
         return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)
+
+
+class GivenParameters:
+    """The constructor of mixtures with given parameters."""
+
+    @classmethod
+    def from_parameters(cls, weights, means, covariances, *, covariance_type="full", **params):
+        """A mixture with given parameters, which predicts, scores and draws without a fit.
+
+        It is one of maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` learn on from it, and the
+        first block or pass leaves nothing of these parameters but what its responsibilities tell.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n_components,)
+            Mixture weights; they sum to one.
+        means : array-like of shape (n_components, n_features) or None
+            Means; None for ``covariance_type="zero_mean"``.
+        covariances : array-like
+            Covariances, in the shape of ``covariances_``; for "low_rank" a pair of loadings and noise variances, in the
+            shapes of ``loadings_`` and ``noise_variance_``.
+        covariance_type : str, default="full"
+            As for the constructor.
+        **params : dict
+            Other parameters of the constructor but ``n_components`` and ``inference``.
+
+        Returns
+        -------
+        mixture : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            For weights that are no distribution, shapes that do not match, or covariances that are not positive
+            definite.
+
+        Examples
+        --------
+        >>> from sparsemix import SparseGaussianMixture
+        >>> mixture = SparseGaussianMixture.from_parameters([0.5, 0.5], [[0.0], [4.0]], [1.0, 1.0],
+        ...                                                 covariance_type="spherical")
+        >>> mixture.predict([[1.0], [3.0]])
+        array([0, 1])
+        """
+        mixture = cls(max(1, np.size(weights)), inference="em", covariance_type=covariance_type, **params)
+        mixture._validate_params()
+        fitted = given_mixture(mixture, weights, means, covariances)
+        vars(mixture).update(
+            _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,
+            init_params_="given",
+        )  # fmt: skip
+        return mixture

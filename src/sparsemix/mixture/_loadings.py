@@ -2,7 +2,7 @@
 
 Seeds, given parameters and starts of a mixture with diagonal covariances serve as they are. A component without
 loadings would never get any (that is a saddle point of the bound), so each takes the principal directions of the rows
-that are most likely its own, by some power iterations, and what they explain ([TB99] Section 3.2 and Appendix A).
+that are most likely its own, by some power iterations, and what they explain (Tipping and Bishop 1999, Section 3.2).
 """
 
 from copy import copy

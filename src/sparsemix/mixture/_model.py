@@ -146,7 +146,7 @@ class MixtureModel:
 class VariationalMixture(MixtureModel):
     """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics.
 
-    With ``learn_scales`` B_0 of component k is s_k times that of ``prior``, where s_k >= 1 maximises the bound given the
+    With ``learn_scales`` B_0 of component k is s_k times that of ``prior``; s_k >= 1 maximises the bound given the
     statistics: it is a function of them too, so that steps may be of any kind and no bound falls.
     """
 

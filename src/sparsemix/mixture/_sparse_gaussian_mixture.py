@@ -2,19 +2,17 @@
 
 import numbers
 
-import numpy as np
-
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.checks import check_rows
 from sparsemix._estimator.sklearn_names import ScikitLearnNames
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
+    GivenParameters,
     MixtureEstimator,
     MixtureOfBlocks,
     begin_fit,
     begin_stream,
-    given_mixture,
     weighted_rows,
 )
 from sparsemix.mixture._births import Births, late_births
@@ -25,7 +23,7 @@ from sparsemix.mixture._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, MixtureEstimator):
+class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, MixtureReadings, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
@@ -186,9 +184,10 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
     Notes
     -----
     With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D; low_rank: K (2 D + Q D + Q^2 + Q),
-    and what rows tell of their factors K Q D more), the tables half of that for float32 rows. Memoized learning keeps the statistics once more for each batch. Responsibilities exist for one
-    chunk of rows at a time (16 MB). Lists of C candidates take 4 N C bytes for N rows while ``fit`` lasts. float32 rows
-    are read as they are, and their weights are computed in float32; statistics are float64 always.
+    and K Q D more by which rows tell of their factors), the tables half of that for float32 rows. Memoized learning
+    keeps the statistics once more for each batch. Responsibilities exist for one chunk of rows at a time (16 MB). Lists
+    of C candidates take 4 N C bytes for N rows while ``fit`` lasts. float32 rows are read as they are, and their
+    weights are computed in float32; statistics are float64 always.
 
     References
     ----------
@@ -331,54 +330,6 @@ class SparseGaussianMixture(ScikitLearnNames, MixtureOfBlocks, MixtureReadings, 
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    @classmethod
-    def from_parameters(cls, weights, means, covariances, *, covariance_type="full", **params):
-        """A mixture with given parameters, which predicts, scores and draws without a fit.
-
-        It is one of maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` learn on from it, and the
-        first block or pass leaves nothing of these parameters but what its responsibilities tell.
-
-        Parameters
-        ----------
-        weights : array-like of shape (n_components,)
-            Mixture weights; they sum to one.
-        means : array-like of shape (n_components, n_features) or None
-            Means; None for ``covariance_type="zero_mean"``.
-        covariances : array-like
-            Covariances, in the shape of ``covariances_``; for "low_rank" a pair of loadings and noise variances, in the
-            shapes of ``loadings_`` and ``noise_variance_``.
-        covariance_type : str, default="full"
-            As for the constructor.
-        **params : dict
-            Other parameters of the constructor but ``n_components`` and ``inference``.
-
-        Returns
-        -------
-        mixture : SparseGaussianMixture
-
-        Raises
-        ------
-        ValueError
-            For weights that are no distribution, shapes that do not match, or covariances that are not positive
-            definite.
-
-        Examples
-        --------
-        >>> from sparsemix import SparseGaussianMixture
-        >>> mixture = SparseGaussianMixture.from_parameters([0.5, 0.5], [[0.0], [4.0]], [1.0, 1.0],
-        ...                                                 covariance_type="spherical")
-        >>> mixture.predict([[1.0], [3.0]])
-        array([0, 1])
-        """
-        mixture = cls(max(1, np.size(weights)), inference="em", covariance_type=covariance_type, **params)
-        mixture._validate_params()
-        fitted = given_mixture(mixture, weights, means, covariances)
-        vars(mixture).update(
-            _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,
-            init_params_="given",
-        )  # fmt: skip
-        return mixture
 
     # -- learning
 

@@ -1,12 +1,11 @@
 """Likelihood families: what a component is, and its conjugate prior, one file each behind one protocol."""
 
 from sparsemix._stats.families._base import GaussianFamily
-from sparsemix._stats.families._factor_analysers import FactorAnalysers, FactorView
 from sparsemix._stats.families._overlap import bhattacharyya, marginal_bounds
 from sparsemix._stats.families._tables import Gaussians, cholesky, serial
 from sparsemix._stats.families.diag import DiagonalGaussian
 from sparsemix._stats.families.full import FullGaussian
-from sparsemix._stats.families.low_rank import LowRankGaussian
+from sparsemix._stats.families.low_rank import FactorAnalysers, FactorView, LowRankGaussian
 from sparsemix._stats.families.spherical import SphericalGaussian
 from sparsemix._stats.families.tied import TiedGaussian
 from sparsemix._stats.families.tied_diag import TiedDiagonalGaussian
@@ -24,4 +23,14 @@ GAUSSIANS = {
     "zero_mean": ZeroMeanGaussian,
 }
 
-__all__ = ["GAUSSIANS", "FactorAnalysers", "FactorView", "GaussianFamily", "Gaussians", "bhattacharyya", "cholesky", "marginal_bounds", "serial"]
+__all__ = [
+    "GAUSSIANS",
+    "FactorAnalysers",
+    "FactorView",
+    "GaussianFamily",
+    "Gaussians",
+    "bhattacharyya",
+    "cholesky",
+    "marginal_bounds",
+    "serial",
+]
