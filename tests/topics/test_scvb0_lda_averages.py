@@ -66,3 +66,41 @@ def test_averages_from_the_start_with_an_offset_of_nothing():
     params = {"max_iter": 2, "n_averaged_iter": 2, "random_state": 0}
     none, one = (SparseSCVB0LDA(K, learning_offset=offset, **params).fit(X) for offset in (0.0, 1.0))
     np.testing.assert_array_equal(none.components_, one.components_)
+
+
+def test_small_steps_are_made_together():
+    """They move the statistics as far as one after the other, and every row is visited once a lap."""
+    schedule = MiniEpochs(200, 10, np.random.default_rng(0), 0.6, 1.0, 200.0)
+    schedule.together, schedule.alone = 4, 30
+    stats, kept = SufficientStatistics({"count": np.ones(1)}, {"mass": np.full((), 200.0)}), 1.0
+    sizes = []
+    for _ in range(6):
+        visited, before = [], schedule.step
+        for rows in schedule.batches():
+            visited.append(rows)
+            n, first = len(rows) // 10, schedule.step
+            rates = [learning_rate(first + i, 0.6, 1.0) for i in range(1, n + 1)]
+            assert n == 1 or (sum(rates) <= 0.2 and first >= 30)
+            schedule.absorb(stats, SufficientStatistics({"count": np.zeros(1)}, {"mass": np.full((), 10.0 * n)}))
+            kept *= np.prod(1.0 - np.array(rates))
+            sizes.append(n)
+        assert schedule.step == before + 20
+        np.testing.assert_array_equal(np.sort(np.concatenate(visited)), np.arange(200))
+    assert set(sizes) >= {1, 2, 3}
+    np.testing.assert_allclose(stats["count"], kept, rtol=1e-12)
+
+
+def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
+    """Whatever minibatches come together, and to the same bits for any number of threads."""
+    found, find, sizes, batches = [], DocumentMemory._find, [], MiniEpochs._joined
+    monkeypatch.setattr(
+        DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]
+    )
+    monkeypatch.setattr(
+        MiniEpochs, "_joined", lambda self, all_: (sizes.append(len(rows)) or rows for rows in batches(self, all_))
+    )
+    params = {"max_iter": 20, "n_averaged_iter": 0, "n_start_samples": 0, "random_state": 0}
+    first, second = (SparseSCVB0LDA(500, n_jobs=n_jobs, **params).fit(X) for n_jobs in (1, 2))
+    assert min(sizes) < 20 < max(sizes)
+    assert sum(kept is None for kept in found) == 2 * 4  # the minibatches of the first lap
+    np.testing.assert_array_equal(first.components_, second.components_)

@@ -23,8 +23,9 @@ LEAST_BATCH = 250
 TOKENS_A_TOPIC = 160
 MINIBATCH = 16, 500
 LEAST_STEPS = 64
-# Minibatches that are visited together at most, where one has fewer tokens a topic than that.
+# Minibatches that are visited together at most, from so many topics on, whose rows no cache holds.
 TOGETHER = 8
+TOGETHER_COMPONENTS = 500
 # Minibatches that are visited densely in steps by default, until topics differ; and documents times topics, which make
 # them fewer, but not than the first number, for very many topics.
 START_BATCHES = 10, 150
@@ -108,7 +109,8 @@ def join_minibatches(params, begin):
     """
     model, schedule = begin.model, begin.schedule
     default = params.batch_size is None and params.learning_method == "online" and not model.learn_priors
-    if not default or begin.rows.source is not None or model.later_sampler.name != "gibbs":
+    many = model.n_components >= TOGETHER_COMPONENTS and model.later_sampler.name == "gibbs"
+    if not default or not many or begin.rows.source is not None:
         return
     wanted = TOKENS_A_TOPIC * model.n_components * begin.rows.mass / model.size(begin.stats)
     schedule.together = int(np.clip(wanted / schedule.batch_size, 1, TOGETHER))
