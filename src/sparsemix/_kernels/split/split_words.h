@@ -52,8 +52,8 @@ TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, p
 }
 
 #if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
-/* As many numbers as there are bits, in their lanes. The load is no part of the expansion, which takes three times as
- * long on memory: the empty statement keeps the compiler from joining them. */
+/* As many numbers as there are bits, in their lanes. The load is no part of the expansion, which takes longer from
+ * memory: the empty statement keeps the compiler from joining them. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(expand)(const REAL *values, uint32_t bits)
 {
     __m512 all = _mm512_loadu_ps(values);
