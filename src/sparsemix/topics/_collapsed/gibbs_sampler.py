@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sparsemix._engine.blocks import spans
 from sparsemix._kernels.split import _split
 from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.packed_counts import PackedCounts, room_for
@@ -97,7 +96,7 @@ class GibbsSampler:
             return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
         return WordRows(np.empty(0, np.int32), np.empty((0, model.n_components), dtype=model.dtype), model.n_words)
 
-    def blocking(self, model, rows):  # noqa: ARG002
+    def blocking(self, model, rows):
         """Documents of a tile, and of a chunk."""
         tile = int(max(1, TILE_ENTRIES / rows.entries))
         return tile, int(max(1, CHUNK_ENTRIES / rows.entries, model.step_rows + tile))
@@ -236,7 +235,8 @@ class SplitSums(DeferredRows):
             for g in range(first, last):
                 share(bounds[g], bounds[g + 1], totals[g], *rows)
 
-        self._workers.map(share_groups, spans(GROUPS, max(1, GROUPS // (4 * self._workers.n_jobs))))
+        step = max(1, GROUPS // (4 * self._workers.n_jobs))
+        self._workers.map(share_groups, [(g, min(g + step, GROUPS)) for g in range(0, GROUPS, step)])
         self._give_back(self._resp)
         self._resp = None  # once only: the table is another now
         return totals.sum(axis=0)
