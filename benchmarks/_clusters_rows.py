@@ -1,39 +1,75 @@
 """Rows of numbers: clusters found with defaults, beside HDBSCAN and a truncated variational mixture."""
 
-from statistics import mean
-
-from _clusters_report import column
-from _report import print_rst_table
+from _tables import print_records
 
 LIKELIHOODS = ("full", "diag", "spherical")
+PEERS = ("HDBSCAN", "variational")
+CLASSES = {"HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture"}
 # n_components of BayesianGaussianMixture, which has to be told an upper bound.
 BOUND = 20
+BLOBS = """
+    corpus
+    label
+    right = {mean scores.right:.1f}
+    fewest = {min scores.clusters:.0f}
+    most = {max scores.clusters:.0f}
+    ARI = {mean scores.ari:.3f}
+    s = {mean seconds:.2f}
+"""
+LABELLED = """
+    corpus
+    label
+    clusters = {scores.clusters:.0f}
+    ARI = {scores.ari:.3f}
+    s = {seconds:.2f}
+"""
 
 
 def rows(bench):
-    """Standardised blobs in several dimensions, and four labelled sets."""
-    sizes, table = bench.sizes, []
-    for n_features in sizes.blob_dimensions:
-        records = [
-            bench.measure("rows", f"{n_features} dimensions, {seed}", "blobs", n_features=n_features, seed=seed,
-                          n_samples=sizes.blob_rows, bound=BOUND)
-            for seed in range(sizes.blob_seeds)
-        ]  # fmt: skip
-        for method in [*LIKELIHOODS, "HDBSCAN", "variational"]:
-            runs = [record["runs"][method] for record in records]
-            clusters = " ".join(str(value) for value in column(runs, "n_clusters"))
-            table.append([
-                n_features, method, clusters, f"{mean(column(runs, 'ari')):.3f}",
-                f"{mean(column(runs, 'seconds')):.2f}",
-            ])  # fmt: skip
-    print_rst_table(
-        "Five blobs, standardised", ["dimensions", "method", "clusters, by seed", "ARI", "seconds"], table,
-        [f"variational: BayesianGaussianMixture(n_components={BOUND}), full covariances."],
-    )  # fmt: skip
-    table = []
+    """Blobs in several dimensions as they are and standardised, and four labelled sets."""
+    sizes, kept = bench.sizes, []
+    for form in ("as they are", "standardised"):
+        for n_features in sizes.blob_dimensions:
+            measured = [
+                bench.measure("rows", f"{n_features} dimensions, {form}, {seed}", "blobs", n_features=n_features,
+                              kept=False, form=form, seed=seed, n_samples=sizes.blob_rows, bound=BOUND)
+                for seed in range(sizes.blob_seeds)
+            ]  # fmt: skip
+            for method in [*LIKELIHOODS, *PEERS]:
+                runs = [record["runs"][method] for record in measured]
+                corpus = f"five blobs in {n_features} dimensions, {form}, {sizes.blob_rows:,} rows"
+                scores = scores_of(runs) | {
+                    "right": [float(run["n_clusters"] == 5) for run in runs],
+                    "nearest": [round(record["nearest"], 2) for record in measured],
+                }
+                seconds = [round(run["seconds"], 3) for run in runs]
+                kept += bench.recorder.add("clusters-blobs", corpus, seed=list(range(sizes.blob_seeds)), scores=scores,
+                                         seconds=seconds, **describe(method))  # fmt: skip
+    print_records("Five blobs", kept, BLOBS)
+    kept = []
     for name in ("iris", "wine", "breast_cancer", "digits"):
-        runs = bench.measure("rows", name, "labelled", name=name, bound=BOUND)["runs"]
-        for method in ["auto", "full", "full, 10 epochs", "HDBSCAN", "variational"]:
-            one = runs[method]
-            table.append([name, method, one["n_clusters"], f"{one['ari']:.3f}", f"{one['seconds']:.2f}"])
-    print_rst_table("Labelled sets, standardised", ["set", "method", "clusters", "ARI", "seconds"], table)
+        runs = bench.measure("rows", name, "labelled", kept=False, name=name, bound=BOUND)["runs"]
+        for method in ["auto", "full", "full, 10 epochs", *PEERS]:
+            scores = {name: values[0] for name, values in scores_of([runs[method]]).items()}
+            kept += bench.recorder.add("clusters-labelled", f"{name}, standardised", seed=0, scores=scores,
+                                     seconds=round(runs[method]["seconds"], 3), **describe(method))  # fmt: skip
+    print_records("Labelled sets", kept, LABELLED)
+
+
+def scores_of(runs):
+    """Clusters, agreement with the labels, and log joint density above that of the labels."""
+    scores = {"clusters": [run["n_clusters"] for run in runs], "ari": [round(run["ari"], 4) for run in runs]}
+    if all(run["above"] is not None for run in runs):
+        scores["above"] = [round(run["above"], 1) for run in runs]
+    return scores
+
+
+def describe(method):
+    """Fields of a method that all its records have."""
+    parameters = {"n_components": BOUND} if method == "variational" else {}
+    if method not in CLASSES:
+        parameters = {"likelihood": method.split(",")[0]} | ({"n_epochs": 10} if "epochs" in method else {})
+    return {
+        "estimator": CLASSES.get(method, "StreamingNGGPMixture"), "label": method, "parameters": parameters,
+        "prior": "defaults",
+    }  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from _measure import resident_bytes
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import pdist
 from scipy.special import gammaln, logsumexp
 from sklearn import datasets
 from sklearn.base import clone
@@ -24,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix.clusters import select_nggp_hyperparameters
+from sparsemix.clusters._gaussian_slots import GaussianSlots
 from sparsemix.datasets import load_bag_of_words, make_bars_mixture, make_pitman_yor_mixture
 
 TEST_SHARE = 0.1
@@ -95,11 +97,14 @@ def bars(method, params, n_side, n_seeds, n_orders, n_epochs):
 # -- rows of numbers
 
 
-def blobs(n_features, seed, n_samples, bound):
-    """Clusters of five standardised blobs."""
-    X, labels = make_blobs(n_samples, n_features=n_features, centers=5, random_state=seed)
+def blobs(n_features, form, seed, n_samples, bound):
+    """Clusters of five blobs."""
+    X, labels, centres = make_blobs(
+        n_samples, n_features=n_features, centers=5, random_state=seed, return_centers=True
+    )  # fmt: skip
     models = {name: StreamingNGGPMixture(name, random_state=0) for name in ("full", "diag", "spherical")}
-    return {"runs": found(models | peers(bound), StandardScaler().fit_transform(X), labels)}
+    X = StandardScaler().fit_transform(X) if form == "standardised" else X
+    return {"runs": found(models | peers(bound), X, labels), "nearest": float(pdist(centres).min())}
 
 
 def labelled(name, bound):
@@ -119,17 +124,37 @@ def peers(bound):
 
 
 def found(models, X, labels):
-    """Clusters, agreement and seconds of each; what HDBSCAN calls noise is one more label, not a cluster."""
+    """Clusters, agreement, seconds and log joint above that of the labels, of each; ours come first.
+
+    What HDBSCAN calls noise is one more label, not a cluster. Partitions of others are judged under the prior of "full".
+    """
     out = {}
     for name, model in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             predicted, seconds = spent(lambda model=model: model.fit_predict(X))
         n_clusters = len(set(predicted.tolist()) - {-1})
+        judge = model if isinstance(model, StreamingNGGPMixture) else models["full"]
+        noise = predicted.min() < 0
+        above = None if noise else log_joint(judge, X, predicted) - log_joint(judge, X, labels)
         out[name] = {
-            "n_clusters": n_clusters, "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds
-        }
+            "n_clusters": n_clusters, "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds,
+            "above": above,
+        }  # fmt: skip
     return out
+
+
+def log_joint(model, X, labels):
+    """log p(partition, rows) under the prior that a model has taken, up to what all partitions share."""
+    own = model._fitted.state.sums
+    sizes = np.bincount(labels)
+    sums = GaussianSlots(own.family, own.prior, len(sizes), own.shift)
+    sums.clear()
+    kernel = sums.kernel(np.ascontiguousarray(X - own.shift), len(sizes))
+    for row, label in enumerate(labels.tolist()):
+        kernel.move_one(row, label, 1.0)
+    used = np.flatnonzero(sizes)
+    return float(sums.evidence(used).sum() + gammaln(sizes[used]).sum())  # the concentration is 1
 
 
 # -- power laws

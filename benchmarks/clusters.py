@@ -116,15 +116,15 @@ class Bench:
         path = Path(self.folder) / f"docword.{corpus}.txt"
         return str(path if path.exists() else path.with_suffix(".txt.gz"))
 
-    def measure(self, section, label, task, fields=None, **arguments):
-        """One measurement, told on stderr and kept as a record."""
+    def measure(self, section, label, task, fields=None, kept=True, **arguments):
+        """One measurement, told on stderr and kept as a record, unless the experiment keeps records of its own."""
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
         result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, "arguments": arguments, **(fields or {}), **result}
-        for kept in records_of(section, label, arguments, record):
-            self.recorder.add(f"clusters-{section}", **kept)
+        for one in records_of(section, label, arguments, record) if kept else ():
+            self.recorder.add(f"clusters-{section}", **one)
         return record
 
 
@@ -140,12 +140,7 @@ def records_of(section, label, arguments, record):
         else "StreamingNGGPMixture", "tuned_on": TUNED_ON,
     }  # fmt: skip
     runs = record.get("runs")
-    if isinstance(runs, dict):
-        for method, run in runs.items():
-            peer = {"HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture"}.get(method)
-            yield about | {"label": method, "scores": figures(run, ("seconds",)), "seconds": run["seconds"],
-                           "estimator": peer or about["estimator"], "tuned_on": []}  # fmt: skip
-    elif runs:
+    if runs:
         names = [name for name in runs[0] if name != "seconds"]
         rest = figures(record)
         yield about | {"scores": {name: [float(run[name]) for run in runs] for name in names} | rest,
@@ -167,8 +162,6 @@ def corpus_of(section, arguments):
     if "path" in arguments:
         name = Path(arguments["path"]).name.removeprefix("docword.").split(".")[0]
         return name + f", the first {arguments['n_documents']:,} documents" * bool(arguments.get("n_documents"))
-    if "n_features" in arguments and section == "rows":
-        return f"five blobs, {arguments['n_features']} dimensions"
     if section == "pitman-yor":
         return f"Pitman-Yor stream, {arguments['doc_length']} tokens a document"
     return arguments.get("name", section)

@@ -315,7 +315,7 @@ def drifting(n, n_words=600, width=6):
 def state_bytes(est):
     """What the state holds."""
     state = est._fitted.state
-    arrays = [value for owner in (state, state.sums) for value in vars(owner).values()]
+    arrays = [*vars(state).values(), *vars(state.sums).values(), *getattr(state.sums, "panels", [])]
     return sum(value.nbytes for value in arrays if isinstance(value, np.ndarray))
 
 

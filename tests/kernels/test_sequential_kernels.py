@@ -13,7 +13,7 @@ from sparsemix._kernels.clusters._clusters import SLOTS
 
 from sparsemix._kernels.clusters import _multinomial, _rule, _sequential
 from sparsemix._kernels.vectors import _simd
-from sparsemix.clusters._multinomial_slots import MultinomialSlots, rounded
+from sparsemix.clusters._multinomial_slots import MOST_PANELS, MultinomialSlots, rounded
 from sparsemix.clusters._state import ClusterState
 
 N_WORDS = 30
@@ -47,9 +47,10 @@ def random_slots(n_slots, counts, n_words=40, prior=0.3, scale=20.0, seed=0):
     """Slots with random statistics, two thirds of them zero, and documents with these counts; row 3 has no words."""
     rng = np.random.default_rng(seed)
     slots = MultinomialSlots(n_words, prior)
-    slots.take(np.arange(0), rounded(n_slots))
+    for capacity in range(SLOTS, rounded(n_slots) + 1, SLOTS):  # in as many panels as there can be
+        slots.take(np.arange(slots.capacity), capacity)
     S = rng.gamma(0.5, scale, size=(n_words, n_slots)) * (rng.random((n_words, n_slots)) < 0.3)
-    slots.table[:, :n_slots] += S
+    slots.set_columns(np.arange(n_slots), slots.prior + S)
     slots.totals[:n_slots] += S.sum(axis=0)
     X = rng.choice(counts, size=(8, n_words)) * (rng.random((8, n_words)) < rng.random((8, 1)))
     X[3] = 0
@@ -99,7 +100,7 @@ def test_differences_of_scores_are_exact_for_large_clusters():
     rng = np.random.default_rng(0)
     slots, S, X = random_slots(20, COUNTS)
     S = np.floor(rng.dirichlet(np.full(40, 3.0)) * (1 + 1e-2 * rng.random((20, 40))) * 1e9)
-    slots.table[:, :20] = slots.prior + S.T
+    slots.set_columns(np.arange(20), slots.prior + S.T)
     slots.totals[:20] = slots.prior * 40 + S.sum(axis=1)
     scores = assert_scores(slots, S, X)
     for i in np.flatnonzero(X.any(axis=1)):
@@ -140,6 +141,29 @@ def test_a_document_without_words_says_nothing():
     kernel.move_one(3, 2, 1.0)
     assert (slots.table == table).all()
     assert kernel.score_one_without(3, 2, 1.0) == 0.0
+
+
+def test_more_room_moves_nothing():
+    """A panel more; the slots that were there stay where they are, and those that were left are as the prior is."""
+    slots, S, X = random_slots(33, COUNTS)
+    panels, before = list(slots.panels), slots.kernel(block(X), 33).scores(0, len(X))
+    slots.set_columns([40], np.full((40, 1), 7.0))  # what a proposal has left
+    slots.take(np.arange(33), 4 * SLOTS)
+    assert [panel.shape[1] for panel in slots.panels] == [SLOTS, SLOTS, 2 * SLOTS]
+    assert all(one is other for one, other in zip(panels, slots.panels, strict=False))
+    np.testing.assert_array_equal(slots.columns(np.arange(33)).T, slots.prior + S)
+    assert (slots.table[:, 33:] == slots.prior).all()
+    assert (slots.totals[33:] == 40 * slots.prior).all()
+    for found, wanted in zip(slots.kernel(block(X), 33).scores(0, len(X)), before, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    while len(slots.panels) > 1:  # one more than there may be makes them one
+        slots.take(np.arange(slots.capacity), slots.capacity + SLOTS)
+        assert len(slots.panels) <= MOST_PANELS
+    np.testing.assert_array_equal(slots.columns(np.arange(33)).T, slots.prior + S)
+    assert (slots.table[:, 33:] == slots.prior).all()
+    slots.take(np.array([32, 3]), SLOTS)
+    assert len(slots.panels) == 1
+    np.testing.assert_array_equal(slots.columns([0, 1]).T, slots.prior + S[[32, 3]])
 
 
 # -- one slot without a part of the row itself, and moves
@@ -207,8 +231,8 @@ def arguments(**changes):
     table = _simd.aligned_empty(N_WORDS * SLOTS, np.float64).reshape(N_WORDS, SLOTS)
     totals = _simd.aligned_empty(SLOTS, np.float64)
     table[...], totals[...] = BETA, BETA * N_WORDS
-    given = {"indptr": x.indptr, "indices": x.indices, "counts": x.counts, "table": table, "totals": totals,
-             "prior": BETA, "n_slots": 3}  # fmt: skip
+    given = {"indptr": x.indptr, "indices": x.indices, "counts": x.counts, "panels": [table],
+             "totals": totals, "prior": BETA, "n_features": N_WORDS, "n_slots": 3}  # fmt: skip
     return {**given, **changes}
 
 
@@ -222,20 +246,22 @@ def unaligned(*shape):
         ({"counts": np.ones(3)}, r"indices and counts must hold indptr\[-1\] entries"),
         ({"indptr": np.empty(0, dtype=np.int64)}, r"indices and counts must hold indptr\[-1\] entries"),
         ({"indptr": np.array([0, 1]), "indices": np.array([30], dtype=np.int32)}, "indices must be below the 30 rows"),
-        ({"totals": _simd.aligned_empty(2 * SLOTS, np.float64)}, "the same number of slots, a multiple of 32"),
+        ({"totals": _simd.aligned_empty(2 * SLOTS, np.float64)}, "totals must have as many slots as the panels"),
         (
-            {"table": np.empty((N_WORDS, 20)), "totals": np.empty(20)},
-            "table and totals must have the same number of slots, a multiple of 32",
+            {"panels": [np.empty((N_WORDS, 20))], "totals": np.empty(20)},
+            "panels must have a row for each word, and a multiple of 32 slots",
         ),
         ({"n_slots": SLOTS + 1}, "n_slots must be 0 to 32"),
         ({"n_slots": -1}, "n_slots must be 0 to 32"),
-        ({"table": unaligned(N_WORDS, SLOTS)}, "table and totals must start on a cache line"),
-        ({"totals": unaligned(SLOTS)}, "table and totals must start on a cache line"),
+        ({"panels": [unaligned(N_WORDS, SLOTS)]}, "panels must start on a cache line"),
+        ({"totals": unaligned(SLOTS)}, "totals must .* start on a cache line"),
         ({"indices": np.zeros(500, dtype=np.int64)}, "dtype mismatch"),
         ({"indptr": np.zeros(6, dtype=np.int32)}, "dtype mismatch"),
         ({"counts": np.ones(500, dtype=np.float32)}, "dtype mismatch"),
-        ({"table": read_only(np.full((N_WORDS, SLOTS), BETA))[0]}, "read-only"),
-        ({"table": np.full((SLOTS, N_WORDS), BETA).T}, "not C-contiguous"),
+        ({"panels": [read_only(np.full((N_WORDS, SLOTS), BETA))[0]]}, "read-only"),
+        ({"panels": [np.full((SLOTS, N_WORDS), BETA).T]}, "not C-contiguous"),
+        ({"panels": [np.full((N_WORDS + 1, SLOTS), BETA)]}, "a row for each word"),
+        ({"panels": [_simd.aligned_empty(0, np.float64).reshape(N_WORDS, 0)] * 17}, "at most 16 panels"),
     ],
 )
 def test_clusters_refuse_arrays_that_do_not_fit(changes, message):

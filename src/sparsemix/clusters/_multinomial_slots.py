@@ -9,6 +9,9 @@ from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters
 from sparsemix._kernels.vectors._simd import aligned_empty
 
+# Panels, at most: one more makes them one. Rows in fifteen pieces took half as long again to read, and a table of one
+# piece, which moved whenever it grew, took up to two thirds of the time of a stream that opened thousands of clusters.
+MOST_PANELS = 6
 # Words of a document that stands for a cluster.
 PROBE_WORDS = 16
 
@@ -22,7 +25,9 @@ class Probes(NamedTuple):
 
 
 class MultinomialSlots:
-    """``table[w, k]`` is prior + S_wk, in double; words first, since a document reads all clusters of its words.
+    """Prior + S_wk of every word and slot, in double; words first, since a document reads all clusters of its words.
+
+    The slots lie in panels: room for more is a panel more, and what there is stays where it is.
 
     Parameters
     ----------
@@ -31,9 +36,14 @@ class MultinomialSlots:
     prior : float
         Dirichlet parameter beta of each word.
 
+    Attributes
+    ----------
+    panels : list of ndarray of shape (V, width)
+    totals : ndarray of shape (capacity,)
+
     Notes
     -----
-    The table takes 8 V bytes a slot, and there are up to a quarter more slots than clusters.
+    The panels take 8 V bytes a slot, and there are up to a quarter more slots than clusters.
     """
 
     likelihood = "multinomial"
@@ -42,38 +52,82 @@ class MultinomialSlots:
     def __init__(self, n_features, prior):
         self.n_features = n_features
         self.prior = float(prior)
-        self.table, self.totals = self._empty(0)
-
-    def __getstate__(self):
-        return {**vars(self), "table": np.array(self.table), "totals": np.array(self.totals)}
+        self.panels, self.totals = [], self._empty_totals(0)
 
     def __setstate__(self, state):
         vars(self).update(state)
-        table, totals = state["table"], state["totals"]
-        self.table, self.totals = self._empty(len(totals))
-        self.table[...], self.totals[...] = table, totals
+        # memory of a pickle starts anywhere, and that of a file that was loaded as a read-only map cannot change
+        self.panels = [on_cache_lines(panel) for panel in state["panels"]]
+        self.totals = on_cache_lines(state["totals"])
 
-    def _empty(self, capacity, n=0):
-        """Table and totals on cache lines; slots from n on have no documents."""
-        table = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
+    def _empty(self, capacity):
+        """A panel without documents."""
+        panel = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
+        panel[...] = self.prior
+        return panel
+
+    def _empty_totals(self, capacity):
         totals = aligned_empty(capacity, np.float64)
-        table[:, n:] = self.prior
-        totals[n:] = self.prior * self.n_features
-        return table, totals
+        totals[...] = self.prior * self.n_features
+        return totals
 
     @property
     def capacity(self):
         """Slots that there is room for."""
         return len(self.totals)
 
+    @property
+    def table(self):
+        """All panels side by side, a copy."""
+        return self.columns(np.arange(self.capacity))
+
+    def columns(self, slots):
+        """Prior + S_wk of some slots, (V, len(slots))."""
+        slots = np.asarray(slots, dtype=np.intp)
+        out = np.empty((self.n_features, len(slots)))
+        for panel, places, columns in self._by_panel(slots):
+            out[:, places] = panel[:, columns]
+        return out
+
+    def set_columns(self, slots, values):
+        """The same, changed."""
+        for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
+            panel[:, columns] = values[:, places]
+
+    def _by_panel(self, slots):
+        """Of each panel that holds some of the slots: it, their places in ``slots``, their columns."""
+        start = 0
+        for panel in self.panels:
+            stop = start + panel.shape[1]
+            places = np.flatnonzero((slots >= start) & (slots < stop))
+            if len(places):
+                yield panel, places, slots[places] - start
+            start = stop
+
     def take(self, slots, capacity):
         """Keep these slots, in this order, with room for ``capacity``."""
-        n = len(slots)
-        if np.array_equal(slots, np.arange(n)):
-            slots = slice(n)  # of which numpy copies whole rows
-        table, totals = self._empty(capacity, n)
-        table[:, :n], totals[:n] = self.table[:, slots], self.totals[slots]
-        self.table, self.totals = table, totals
+        n, old = len(slots), self.totals
+        grows = capacity > self.capacity and np.array_equal(slots, np.arange(n))
+        if grows and 0 < len(self.panels) < MOST_PANELS:
+            for panel, _, unused in self._by_panel(np.arange(n, self.capacity)):
+                panel[:, unused] = self.prior
+            self.panels = [*self.panels, self._empty(capacity - self.capacity)]
+        else:
+            self.panels = [self._packed(slots, capacity)] if capacity else []
+        self.totals = self._empty_totals(capacity)
+        self.totals[:n] = old[slots]
+
+    def _packed(self, slots, capacity):
+        """One panel of these slots, with room for more behind them."""
+        out = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
+        for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
+            if np.array_equal(places, np.arange(places[0], places[0] + len(places))) and np.array_equal(
+                columns, np.arange(columns[0], columns[0] + len(columns))
+            ):  # of which numpy copies whole rows
+                places, columns = slice(places[0], places[-1] + 1), slice(columns[0], columns[-1] + 1)
+            out[:, places] = panel[:, columns]
+        out[:, len(slots) :] = self.prior
+        return out
 
     def copy(self):
         """The same with arrays of its own."""
@@ -83,35 +137,42 @@ class MultinomialSlots:
 
     def clear(self):
         """All slots as the prior is."""
-        self.table[...] = self.prior
+        for panel in self.panels:
+            panel[...] = self.prior
         self.totals[...] = self.prior * self.n_features
 
     def kernel(self, x, n_slots):
         """Clusters over a block of documents; sweeps change these sums through it."""
-        return MultinomialClusters(x.indptr, x.indices, x.counts, self.table, self.totals, self.prior, n_slots)
+        return MultinomialClusters(
+            x.indptr, x.indices, x.counts, self.panels, self.totals, self.prior, self.n_features, n_slots
+        )
 
     # -- merges
 
     def merge(self, kept, gone):
         """Add the documents of one slot to another's, and clear it."""
-        self.table[:, kept] += self.table[:, gone] - self.prior
-        self.totals[kept] += self.totals[gone] - self.prior * self.n_features
-        self.table[:, gone] = self.prior
-        self.totals[gone] = self.prior * self.n_features
+        whole = self.prior * self.n_features
+        first, second = self.columns([kept, gone]).T
+        joined = np.column_stack([first + (second - self.prior), np.full(self.n_features, self.prior)])
+        self.set_columns([kept, gone], joined)
+        self.totals[kept] += self.totals[gone] - whole
+        self.totals[gone] = whole
 
     def fade(self, slots, factor):
         """The documents in these slots count ``factor`` times what they did."""
-        self.table[:, slots] = self.prior + factor * (self.table[:, slots] - self.prior)
+        slots = np.asarray(slots, dtype=np.intp)
+        for panel, _, columns in self._by_panel(slots):
+            panel[:, columns] = self.prior + factor * (panel[:, columns] - self.prior)
         whole = self.prior * self.n_features
         self.totals[slots] = whole + factor * (self.totals[slots] - whole)
 
     def evidence(self, slots):
         """A(posterior) - A(prior) of each slot: log evidence of its documents as sequences of words, (len(slots),)."""
-        return self._evidence(self.table[:, slots], self.totals[slots])
+        return self._evidence(self.columns(slots), self.totals[slots])
 
     def merged_evidence(self, slot, others):
         """The same for the union of one slot with each of ``others``, (len(others),)."""
-        table = self.table[:, others] + (self.table[:, [slot]] - self.prior)
+        table = self.columns(others) + (self.columns([slot]) - self.prior)
         return self._evidence(table, self.totals[others] + (self.totals[slot] - self.prior * self.n_features))
 
     def _evidence(self, table, totals):
@@ -122,7 +183,7 @@ class MultinomialSlots:
 
     def probes(self, slots):
         """Documents that stand for clusters: their most frequent words, each once."""
-        columns = self.table[:, slots].T
+        columns = self.columns(slots).T
         n = min(PROBE_WORDS, self.n_features)
         words = np.argpartition(columns, self.n_features - n, axis=1)[:, self.n_features - n :]
         words = np.sort(words, axis=1).astype(np.int32)
@@ -134,20 +195,27 @@ class MultinomialSlots:
         return self._directions(slots).T @ self._directions(others)
 
     def _directions(self, slots):
-        columns = self.table[:, slots]
+        columns = self.columns(slots)
         return columns / np.linalg.norm(columns, axis=0)
 
     # -- what is published
 
     def means(self, slots):
         """Posterior mean word distributions, (len(slots), V)."""
-        return np.ascontiguousarray((self.table[:, slots] / self.totals[slots]).T)
+        return np.ascontiguousarray((self.columns(slots) / self.totals[slots]).T)
 
     def statistics(self, slots):
         """Expected counts of words, (len(slots), V)."""
-        return np.ascontiguousarray(np.maximum(self.table[:, slots] - self.prior, 0.0).T)
+        return np.ascontiguousarray(np.maximum(self.columns(slots) - self.prior, 0.0).T)
 
 
 def rounded(capacity):
     """The next capacity that the kernels take."""
     return -(-capacity // SLOTS) * SLOTS
+
+
+def on_cache_lines(array):
+    """A copy that kernels take."""
+    out = aligned_empty(array.size, np.float64).reshape(array.shape)
+    out[...] = array
+    return out

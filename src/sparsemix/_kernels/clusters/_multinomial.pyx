@@ -1,4 +1,7 @@
-"""Clusters of documents: multinomials with a symmetric Dirichlet prior, integrated out."""
+"""Clusters of documents: multinomials with a symmetric Dirichlet prior, integrated out.
+
+Their statistics lie in panels, tables (V, width) of neighbouring slots: more slots are a panel more.
+"""
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from sparsemix._kernels.collapsed._cvb import check_entries
 cdef extern from "clusters/multinomial.h" nogil:
     enum:
         SPARSEMIX_SLOTS
+        SPARSEMIX_PANELS
     ctypedef struct sparsemix_document:
         const int* words
         const double* counts
@@ -31,13 +35,16 @@ cdef extern from "clusters/multinomial.h" nogil:
 cdef class MultinomialClusters(Clusters):
     """Dirichlet-multinomial clusters over a block of documents.
 
-    ``table[w, k]`` is prior + S_wk and ``totals[k]`` its sum over words, in every slot; both change in place.
+    ``panels`` hold prior + S_wk side by side, ``totals[k]`` its sum over words, in every slot; both change in place.
     """
 
     cdef const int64_t[::1] indptr
     cdef const int[::1] indices
     cdef const double[::1] counts
-    cdef double[:, ::1] table
+    cdef list panels
+    cdef double* tables[SPARSEMIX_PANELS]
+    cdef Py_ssize_t ends[SPARSEMIX_PANELS]
+    cdef Py_ssize_t n_panels
     cdef double[::1] totals
     cdef double prior, log_prior, total_prior
     cdef int level
@@ -48,24 +55,37 @@ cdef class MultinomialClusters(Clusters):
         const int64_t[::1] indptr,     # IN    (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
         const int[::1] indices,        # IN    (nnz,) words
         const double[::1] counts,      # IN    (nnz,) positive
-        double[:, ::1] table,          # INOUT (V, capacity) starts on a cache line
+        list panels,                   # INOUT of (V, width), each starts on a cache line; widths add up to the capacity
         double[::1] totals,            # INOUT (capacity,) likewise
         double prior,                  # IN    beta
+        Py_ssize_t n_features,         # IN    V
         Py_ssize_t n_slots,            # IN    in use
     ):
-        check_entries(indptr, indices, counts.shape[0], table.shape[0], None)
+        cdef double[:, ::1] panel
+        cdef Py_ssize_t end
+        check_entries(indptr, indices, counts.shape[0], n_features, None)
         self.n_rows = indptr.shape[0] - 1
-        self.capacity = table.shape[1]
+        self.capacity = totals.shape[0]
         self.n_slots = n_slots
-        if self.capacity % SPARSEMIX_SLOTS or totals.shape[0] != self.capacity:
-            raise ValueError(f"table and totals must have the same number of slots, a multiple of {SPARSEMIX_SLOTS}")
+        if len(panels) > SPARSEMIX_PANELS:
+            raise ValueError(f"there are at most {SPARSEMIX_PANELS} panels")
+        self.n_panels, end = 0, 0
+        for panel in panels:
+            if panel.shape[0] != n_features or not panel.shape[1] or panel.shape[1] % SPARSEMIX_SLOTS:
+                raise ValueError(f"panels must have a row for each word, and a multiple of {SPARSEMIX_SLOTS} slots")
+            if n_features and <size_t> &panel[0, 0] % 64:
+                raise ValueError("panels must start on a cache line")
+            end += panel.shape[1]
+            self.tables[self.n_panels] = &panel[0, 0] if n_features else NULL
+            self.ends[self.n_panels] = end
+            self.n_panels += 1
+        if end != self.capacity or (self.capacity and <size_t> &totals[0] % 64):
+            raise ValueError("totals must have as many slots as the panels, and start on a cache line")
         if not 0 <= n_slots <= self.capacity:
             raise ValueError(f"n_slots must be 0 to {self.capacity}")
-        if self.capacity and table.shape[0] and (<size_t> &table[0, 0] % 64 or <size_t> &totals[0] % 64):
-            raise ValueError("table and totals must start on a cache line")
         self.indptr, self.indices, self.counts = indptr, indices, counts
-        self.table, self.totals = table, totals
-        self.prior, self.log_prior, self.total_prior = prior, log(prior), prior * table.shape[0]
+        self.panels, self.totals = panels, totals
+        self.prior, self.log_prior, self.total_prior = prior, log(prior), prior * n_features
         self.level = instruction_level()
         self.document.small_totals = self.total_prior < 16.0
 
@@ -92,19 +112,35 @@ cdef class MultinomialClusters(Clusters):
         return sum + n_single * self.log_prior - sparsemix_log_rising(self.total_prior, self.document.n_tokens)
 
     cdef void score(self, double* out) noexcept nogil:
-        if self.n_slots:
+        cdef Py_ssize_t p, start = 0
+        for p in range(self.n_panels):
+            if start >= self.n_slots:
+                break
             sparsemix_scores(
-                self.level, &self.document, &self.table[0, 0], self.capacity, &self.totals[0], self.n_slots, out)
+                self.level, &self.document, self.tables[p], self.ends[p] - start, &self.totals[start],
+                min(self.n_slots, self.ends[p]) - start, out + start)
+            start = self.ends[p]
+
+    cdef Py_ssize_t panel_of(self, Py_ssize_t slot, Py_ssize_t* start) noexcept nogil:
+        """The panel that a slot lies in, and the first slot of that."""
+        cdef Py_ssize_t p = 0
+        start[0] = 0
+        while self.ends[p] <= slot:
+            start[0] = self.ends[p]
+            p += 1
+        return p
 
     cdef double score_without(self, Py_ssize_t slot, double mass) noexcept nogil:
+        cdef Py_ssize_t start = 0, p = self.panel_of(slot, &start)
         return sparsemix_score_without(
-            &self.document, &self.table[0, 0], self.capacity, self.totals[slot], self.prior, self.total_prior, slot,
-            mass)
+            &self.document, self.tables[p], self.ends[p] - start, self.totals[slot], self.prior, self.total_prior,
+            slot - start, mass)
 
     cdef void move(self, Py_ssize_t slot, double change) noexcept nogil:
+        cdef Py_ssize_t start = 0, p = self.panel_of(slot, &start)
         sparsemix_move(
-            &self.document, &self.table[0, 0], self.capacity, &self.totals[slot], self.prior, self.total_prior, slot,
-            change)
+            &self.document, self.tables[p], self.ends[p] - start, &self.totals[slot], self.prior, self.total_prior,
+            slot - start, change)
 
 
 def log_rising(const double[::1] x, double count):

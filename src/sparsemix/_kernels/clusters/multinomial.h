@@ -20,8 +20,10 @@ typedef struct {
     int small_totals; /* whether V beta, and so perhaps the total of a slot, is too small for Stirling's series */
 } sparsemix_document;
 
-/* Rows of the table are padded to whole rounds of the loops. */
+/* Rows of a panel are padded to whole rounds of the loops. */
 #define SPARSEMIX_SLOTS 32
+/* Panels that there is room to point to. */
+#define SPARSEMIX_PANELS 16
 
 #define LOOPS "clusters/multinomial_loops.h"
 #include "vectors/for_each_simd.h"
