@@ -126,7 +126,7 @@ def peers(bound):
 def found(models, X, labels):
     """Clusters, agreement, seconds and log joint above that of the labels, of each; ours come first.
 
-    What HDBSCAN calls noise is one more label, not a cluster. Partitions of others are judged under the prior of "full".
+    What HDBSCAN calls noise is one more label, not a cluster. Others' partitions are judged under the prior of "full".
     """
     out = {}
     for name, model in models.items():
