@@ -88,8 +88,8 @@ class LinearFamily(ABC):
         """The same of the density at the point estimates."""
 
     @abstractmethod
-    def seed_weights(self, x, i):
-        """Weights (n,) of all rows ``x`` under row i as if it were a component."""
+    def seed_weights(self, x):
+        """A function of i: weights (n,) of all rows ``x`` under row i as if it were a component."""
 
     @abstractmethod
     def own_weights(self, x):

@@ -105,11 +105,17 @@ class Multinomial(LinearFamily):
         """Logarithms of the posterior means."""
         return self.expected(parameters, variational=False)
 
-    def seed_weights(self, x, i):
+    def seed_weights(self, x):
         """Log likelihoods under the document's smoothed proportions."""
-        rows = csr(x, self.n_features)
-        smoothed = rows[[i]].toarray()[0] + SEED_TOKENS * self.corpus
-        return rows @ np.log(smoothed / smoothed.sum())
+        rows, smoothing = csr(x, self.n_features), SEED_TOKENS * self.corpus
+        lengths, of_others = rows.sum(axis=1), np.log(smoothing)
+
+        def weights(i):
+            document, logs = x.part(i, i + 1), of_others.copy()
+            logs[document.indices] = np.log(document.counts + smoothing[document.indices])
+            return rows @ logs - lengths * np.log(document.counts.sum(dtype=np.float64) + smoothing.sum())
+
+        return weights
 
     def own_weights(self, x):
         """Log likelihood of a document under itself, smoothed likewise."""

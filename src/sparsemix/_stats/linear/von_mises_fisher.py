@@ -191,12 +191,18 @@ class VonMisesFisher(LinearFamily):
         """See LinearFamily."""
         return self.expected(parameters, variational=False)
 
-    def seed_weights(self, x, i):
+    def seed_weights(self, x):
         """Cosines."""
         if isinstance(x, np.ndarray):
-            return x @ x[i]
+            return lambda i: x @ x[i]
         rows = csr(x, self.n_features)
-        return rows @ rows[[i]].toarray()[0]
+
+        def cosines(i):
+            row, dense_row = x.part(i, i + 1), np.zeros(self.n_features, x.counts.dtype)
+            dense_row[row.indices] = row.counts
+            return rows @ dense_row
+
+        return cosines
 
     def own_weights(self, x):
         """The cosine of a row with itself."""

@@ -76,10 +76,10 @@ def seeded(method, family, rows, selection, n_components, rng):
     n = len(x)
     if method == "random":
         return initialize.random_labels(n, n_components, rng)
-    own = family.own_weights(x)
+    own, under = family.own_weights(x), family.seed_weights(x)
 
     def from_row(i):
-        return np.maximum(own - family.seed_weights(x, i), 0.0)
+        return np.maximum(own - under(i), 0.0)
 
     if method == "random_from_data":
         return initialize.random_centres(from_row, n, n_components, rng, weight)

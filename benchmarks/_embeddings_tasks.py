@@ -1,0 +1,212 @@
+"""What each process of ``embeddings.py`` does: make embeddings or counts, fit one contestant, and judge its labels."""
+
+import gzip
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from _measure import peak_resident_bytes, resident_bytes
+from scipy import sparse
+from sklearn.cluster import HDBSCAN, MiniBatchKMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+
+from sparsemix import SparseGaussianMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
+from sparsemix.datasets import load_bag_of_words
+
+# Corpora that the passes of EM of SparseMultinomialMixture were chosen on.
+TUNED_ON = {"SparseMultinomialMixture": ["news_t", "tweets_t"]}
+FAISS_ITERATIONS = 20
+GSDMM_ITERATIONS = 30
+
+
+def read(data, corpus, n_rows):
+    """Counts and labels of documents in random order; of several words in a line of labels the first counts."""
+    path = next(path for path in Path(data).glob(f"docword.{corpus}.txt*"))
+    X = sparse.csr_array(load_bag_of_words(path, vocabulary=False).data)
+    path = next(path for path in Path(data).glob(f"labels.{corpus}.txt*"))
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt") as lines:
+        labels = np.unique([line.split()[0] for line in lines], return_inverse=True)[1]
+    order = np.random.default_rng(0).permutation(X.shape[0])[:n_rows]
+    return X[order], labels[order]
+
+
+def embed(data, corpus, n_rows, n_features, out):
+    """Write TF-IDF and truncated SVD of a corpus, rows of unit length; returns their number."""
+    if not Path(out).exists():
+        X, labels = read(data, corpus, n_rows)
+        X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
+        x = TruncatedSVD(n_features, random_state=0).fit_transform(X)
+        norms = np.linalg.norm(x, axis=1)
+        x, labels = x[norms > 0] / norms[norms > 0, None], labels[norms > 0]
+        np.savez(out, x=x.astype(np.float32), labels=labels)
+    return len(np.load(out)["labels"])
+
+
+def count(data, corpus, n_rows, out):
+    """Write the counts of a corpus; returns the number of documents."""
+    if not Path(out).exists():
+        X, labels = read(data, corpus, n_rows)
+        np.savez(out, data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, labels=labels)
+    return len(np.load(out)["labels"])
+
+
+def load(path):
+    """Rows and labels, the first nine tenths and the last one."""
+    file = np.load(path)
+    if "x" in file:
+        x = file["x"]
+    else:
+        x = sparse.csr_array((file["data"].astype(np.float64), file["indices"], file["indptr"]), shape=file["shape"])
+    n = x.shape[0] - x.shape[0] // 10
+    return x[:n], x[n:], file["labels"][:n]
+
+
+def measure(path, name, n_components, seed):
+    """Fit a contestant and judge its labels of the training rows; None where a peer is not installed."""
+    x, held_out, labels = load(path)
+    try:
+        estimator, fit = CONTESTANTS[name](n_components, seed)
+    except (ImportError, LookupError):
+        return None
+    fit(x[: min(len(labels), 4 * n_components)], warm=True)  # imports and first calls are nobody's time
+    before, begun = resident_bytes(), time.process_time()
+    found, score = fit(x)
+    seconds = time.process_time() - begun
+    memory = max(0, peak_resident_bytes() - before)
+    table = contingency_matrix(labels, found)
+    sizes = np.bincount(found[found >= 0])
+    return {
+        "estimator": type(estimator).__name__ if not isinstance(estimator, str) else estimator,
+        "parameters": parameters_of(estimator), "tuned_on": TUNED_ON.get(type(estimator).__name__, []),
+        "nmi": normalized_mutual_info_score(labels, found), "ari": adjusted_rand_score(labels, found),
+        "purity": float(table.max(axis=0).sum() / table.sum()), "largest": int(sizes.max(initial=0)),
+        "alive": int((sizes > 0).sum()), "held_out": None if score is None else float(score(held_out)),
+        "seconds": seconds, "megabytes": memory / 1e6,
+    }  # fmt: skip
+
+
+def parameters_of(estimator):
+    """What tells settings of one class apart."""
+    names = "covariance_type", "concentration_type", "inference"
+    return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+
+
+def of_sparsemix(cls, **params):
+    """Ours, with defaults."""
+
+    def make(n_components, seed):
+        est = cls(n_components, random_state=seed, **params)
+        est._validate_params()
+
+        def fit(x, warm=False):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                est.set_params(max_iter=1 if warm else 100).fit(x)
+                return est.predict(x), est.score
+
+        return est, fit
+
+    return make
+
+
+def gaussian(covariance_type):
+    """SparseGaussianMixture, where it has this covariance."""
+
+    def make(n_components, seed):
+        try:
+            return of_sparsemix(SparseGaussianMixture, covariance_type=covariance_type)(n_components, seed)
+        except ValueError as error:
+            raise LookupError(covariance_type) from error
+
+    return make
+
+
+def faiss(n_components, seed):
+    """Spherical k-means, all rows in each iteration."""
+    import faiss
+
+    def fit(x, warm=False):
+        means = faiss.Kmeans(
+            x.shape[1], n_components, spherical=True, niter=1 if warm else FAISS_ITERATIONS, seed=seed + 1,
+            max_points_per_centroid=len(x), min_points_per_centroid=1,
+        )  # fmt: skip
+        means.train(x)
+        return means.index.search(x, 1)[1].ravel(), None
+
+    return "faiss spherical k-means", fit
+
+
+def minibatch(n_components, seed):
+    """MiniBatchKMeans with its defaults."""
+    est = MiniBatchKMeans(n_components, random_state=seed)
+    return est, lambda x, warm=False: (est.fit_predict(x), None)  # noqa: ARG005
+
+
+def hdbscan(n_components, seed):  # noqa: ARG001
+    """HDBSCAN with its defaults, which finds its own number of clusters; rows that it calls noise are one."""
+    est = HDBSCAN(copy=True)
+    return est, lambda x, warm=False: (est.fit_predict(x), None)  # noqa: ARG005
+
+
+def gsdmm(n_components, seed):
+    """Dirichlet multinomial mixture by Gibbs sampling [Yin & Wang 2014], with their alpha = beta = 0.1."""
+
+    def fit(x, warm=False):
+        return gibbs(x, n_components, 0 if warm else GSDMM_ITERATIONS, np.random.default_rng(seed)), None
+
+    return "GSDMM", fit
+
+
+def gibbs(x, n_components, n_iterations, rng, alpha=0.1, beta=0.1):
+    """Labels after sweeps over all documents; clusters of a document are weighed together, by NumPy."""
+    n, v = x.shape
+    labels = rng.integers(n_components, size=n)
+    documents = [(x.indices[a:b], x.data[a:b]) for a, b in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
+    steps = [rising(counts) for _, counts in documents]
+    lengths = [np.arange(counts.sum()) for _, counts in documents]
+    sizes, tokens, words = np.zeros(n_components), np.zeros(n_components), np.zeros((v, n_components))
+    for k, (indices, counts) in zip(labels, documents, strict=True):
+        sizes[k] += 1
+        tokens[k] += counts.sum()
+        words[indices, k] += counts
+    for _ in range(n_iterations):
+        for d, (indices, counts) in enumerate(documents):
+            k = labels[d]
+            sizes[k] -= 1
+            tokens[k] -= counts.sum()
+            words[indices, k] -= counts
+            which, more = steps[d]
+            weights = np.log(sizes + alpha) + np.log(words[indices[which]] + more + beta).sum(axis=0)
+            weights -= np.log(tokens + v * beta + lengths[d][:, None]).sum(axis=0)
+            sums = np.cumsum(np.exp(weights - weights.max()))
+            k = labels[d] = np.searchsorted(sums, rng.random() * sums[-1])
+            sizes[k] += 1
+            tokens[k] += counts.sum()
+            words[indices, k] += counts
+    return labels
+
+
+def rising(counts):
+    """Of each token of a document its word, and how many of the same came before, as a column."""
+    which = np.repeat(np.arange(len(counts)), counts.astype(int))
+    return which, np.concatenate([np.arange(count) for count in counts])[:, None]
+
+
+CONTESTANTS = {
+    "faiss": faiss,
+    "minibatch k-means": minibatch,
+    "hdbscan": hdbscan,
+    "directions": of_sparsemix(SparseVonMisesFisherMixture),
+    "directions em": of_sparsemix(SparseVonMisesFisherMixture, inference="em"),
+    "directions own": of_sparsemix(SparseVonMisesFisherMixture, concentration_type="own"),
+    **{name: gaussian(name) for name in ("tied_spherical", "tied_diag", "tied", "diag", "low_rank")},
+    "words": of_sparsemix(SparseMultinomialMixture),
+    "words em": of_sparsemix(SparseMultinomialMixture, inference="em"),
+    "gsdmm": gsdmm,
+}

@@ -1,0 +1,131 @@
+"""Clusters of embeddings, and of short texts, beside what people use for them.
+
+python benchmarks/embeddings.py rows --data FOLDER
+python benchmarks/embeddings.py short --data FOLDER
+
+``rows``: TF-IDF and truncated SVD of labelled corpora, rows of unit length; mixtures beside spherical k-means of faiss,
+MiniBatchKMeans and HDBSCAN. ``short``: word counts of titles and messages; SparseMultinomialMixture beside the same
+model by Gibbs sampling (GSDMM). benchmarks/README.md says what is compared and how.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from _measure import CORES, run
+from _report import number, print_table
+from _results import add_options, recorder
+
+# Corpora with rows to read of each, numbers of an embedding, and the K that are fitted.
+ROWS = {
+    "20news": (None, {256: (100, 1000), 768: (100, 1000)}),
+    "arxiv": (40_000, {256: (1000, 5000)}),
+}
+SHORT = {"news_t": (300,), "tweets_t": (300,)}
+OF_ROWS = (
+    "faiss", "minibatch k-means", "directions", "directions em", "directions own", "tied_spherical", "tied_diag",
+    "tied", "diag", "low_rank", "hdbscan",
+)  # fmt: skip
+OF_SHORT = "words", "words em", "gsdmm"
+# The largest K. HDBSCAN finds its own number, once for a corpus.
+MOST = {"hdbscan": 100, "diag": 1000, "tied": 1000, "low_rank": 1000, "directions own": 1000}
+FIELDS = (
+    ("nmi", "NMI", ".3f"), ("ari", "ARI", ".3f"), ("purity", "purity", ".3f"), ("largest", "largest", ",d"),
+    ("alive", "alive", ",d"), ("held_out", "held-out", ".2f"), ("seconds", "s", ".2f"), ("megabytes", "MB", ".0f"),
+)  # fmt: skip
+
+
+def parse(arguments=None):
+    """Options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("experiment", choices=("rows", "short"), nargs="+")
+    add("--data", metavar="FOLDER", required=True, help="with docword.NAME.txt[.gz] and labels.NAME.txt[.gz]")
+    add("--corpora", help="some of the corpora, separated by commas")
+    add("--features", help="numbers of an embedding")
+    add("--K", help="numbers of clusters")
+    add("--contestants", help="some of: " + ", ".join((*OF_ROWS, *OF_SHORT)))
+    add("--seeds", type=int, default=1, help="fits of each, with seeds from 0 on")
+    add("--cache", metavar="FOLDER", help="where embeddings are kept between runs")
+    add("--quick", action="store_true", help="tiny sizes: shows that everything runs")
+    add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def chosen(option, values, kind=str):
+    """Those of the values that the option names; all without."""
+    if option is None:
+        return list(values)
+    named = [kind(word) for word in option.split(",")]
+    return [value for value in values if value in named] if kind is str else named
+
+
+def fit(options, record, name, k, about, **arguments):
+    """One contestant, fitted for each seed; its rows of the table."""
+    rows = []
+    for seed in range(options.seeds):
+        print(f"{about['corpus']}, {name}, K={k} ...", end=" ", file=sys.stderr, flush=True)
+        result = run("_embeddings_tasks:measure", CORES[:1], name=name, n_components=k, seed=seed, **arguments)
+        if result is None:
+            print("not installed", file=sys.stderr, flush=True)
+            return []
+        print(f"{result['seconds']:.1f} s", file=sys.stderr, flush=True)
+        scores = {field: result[field] for field, *_ in FIELDS if field not in ("seconds", "megabytes")}
+        record.add(
+            about["table"], corpus=about["corpus"], split=about["split"], estimator=result["estimator"], label=name,
+            parameters={"n_components": k} | result["parameters"], prior="defaults", seed=seed, scores=scores,
+            seconds=result["seconds"], memory=1e6 * result["megabytes"], tuned_on=result["tuned_on"],
+        )  # fmt: skip
+        rows.append([name, *(number(result[field], form) for field, _, form in FIELDS)])
+    return rows
+
+
+def show(title, rows):
+    """A table of contestants."""
+    print_table(title, ["", *(heading for _, heading, _ in FIELDS)], rows)
+
+
+def rows(options, record, cache):
+    """Embeddings."""
+    for corpus in chosen(options.corpora, ROWS):
+        n_rows, sizes = ROWS[corpus]
+        n_rows, sizes = (1500, {16: (20,)}) if options.quick else (n_rows, sizes)
+        for n_features in chosen(options.features, sizes, int):
+            path = str(Path(cache, f"{corpus}-{n_rows or 'all'}-{n_features}.npz"))
+            n = run("_embeddings_tasks:embed", CORES[:1], data=options.data, corpus=corpus, n_rows=n_rows,
+                    n_features=n_features, out=path)  # fmt: skip
+            about = {"table": "embeddings", "corpus": f"{corpus}, {n:,} rows, {n_features} numbers",
+                     "split": "a tenth held out"}  # fmt: skip
+            for k in chosen(options.K, sizes.get(n_features, ()), int):
+                names = [name for name in chosen(options.contestants, OF_ROWS) if k <= MOST.get(name, k)]
+                found = [row for name in names for row in fit(options, record, name, k, about, path=path)]
+                show(f"{about['corpus']}, K = {k}", found)
+
+
+def short(options, record, cache):
+    """Word counts of short texts."""
+    for corpus in chosen(options.corpora, SHORT):
+        path = str(Path(cache, f"{corpus}.npz"))
+        n = run("_embeddings_tasks:count", CORES[:1], data=options.data, corpus=corpus,
+                n_rows=600 if options.quick else None, out=path)  # fmt: skip
+        about = {"table": "short-texts", "corpus": f"{corpus}, {n:,} documents", "split": "a tenth held out"}
+        for k in [20] if options.quick else chosen(options.K, SHORT[corpus], int):
+            names = chosen(options.contestants, OF_SHORT)
+            found = [row for name in names for row in fit(options, record, name, k, about, path=path)]
+            show(f"{about['corpus']}, K = {k}", found)
+
+
+def main():
+    """Run the experiments."""
+    options = parse()
+    record = recorder(options)
+    with tempfile.TemporaryDirectory() as folder:
+        cache = options.cache or folder
+        Path(cache).mkdir(parents=True, exist_ok=True)
+        for experiment in options.experiment:
+            {"rows": rows, "short": short}[experiment](options, record, cache)
+
+
+if __name__ == "__main__":
+    main()
