@@ -34,6 +34,7 @@ QUICK = [
     ["clusters.py", "bars", "rows", "--quick"],
     ["clusters.py", "table", "--quick", "--data", "{}"],
     ["departures.py", "--quick"],
+    ["embeddings.py", "short", "--quick", "--data", "{}"],
     ["scale.py", "--documents", "4000", "--words", "1000", "--K", "50", "--passes", "3"],
 ]
 FULL = [
@@ -56,6 +57,7 @@ FULL = [
     ["departures.py", "--only", "topics", "--data", "{docword.kos.txt.gz}"],
     ["departures.py", "--only", "topics", "--seeds", "3", "--K", "100", "--data", "{docword.nips.txt.gz}"],
     ["clusters.py", "table", "paper", "chains", "orders", "stream", "short", "speed", "--data", "{}"],
+    ["embeddings.py", "rows", "short", "--data", "{}"],
     ["scale.py", "--documents", "100000", "--K", "200"],
 ]  # fmt: skip
 NEEDS_DATA = "--data", "--images"
@@ -70,7 +72,7 @@ def programs(quick, data):
         path = Path(data, places[0].strip("{}")) if places and data else None
         if not places or (path and path.exists()):
             out.append([program, *(str(path) if word in places else word for word in words)])
-        elif program == "clusters.py":
+        elif program in ("clusters.py", "embeddings.py"):
             notes.append(f"left out, for want of corpora: {program} {' '.join(words)}")
         elif any(program == made[0] and made[1:3] == words[:2] for made in out):
             notes.append(f"left out, for want of {places[0]}: {program} {' '.join(words)}")
