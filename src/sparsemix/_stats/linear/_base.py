@@ -22,10 +22,6 @@ class LinearTable:
         """The table that sparse rows read."""
         return self
 
-    def rows(self, x):
-        """Rows as they are."""
-        return x
-
     def weights(self, x, out):
         """Weights of all components in ``out`` (n, K)."""
         _linear.weights(self.natural, self.constants, x.indptr, x.indices, x.counts, out)
