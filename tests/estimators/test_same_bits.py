@@ -84,7 +84,7 @@ def test_fit_gives_the_same_bits_for_any_n_jobs(case, weighted):
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("total_samples", [None, 5000])
-@over([case for case in with_methods("partial_fit") if case.has("n_jobs")])
+@over([case for case in with_methods("partial_fit") if case.has("n_jobs") and case.has("total_samples")])
 def test_stream_gives_the_same_bits_for_any_n_jobs(case, total_samples):
     rows, weight = case.data.many, weights(case.data.many.shape[0])
     streams = []

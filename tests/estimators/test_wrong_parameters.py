@@ -73,6 +73,7 @@ WRONG = {
     "n_chains": [0, -1, 1.5, None],
     "n_components": [0, -1, 2.5, "many", None],
     "n_epochs": [0, -1, 1.5, None],
+    "n_shards": [0, -1, 1.5, None],
     "n_even_samples": [-1, 1.5, None],
     "n_init": [0, -1, 1.5, None],
     "n_init_iter": [-1, 1.5],

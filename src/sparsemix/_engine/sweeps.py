@@ -166,6 +166,52 @@ def run(model, rows, state, monitor, stats, mean=None):
             break
 
 
+def run_parts(model, rows, order, size, stats, n_first, n_parts, workers):
+    """A first sweep in parts: all rows up to ``n_first`` in one, then consecutive parts from copies of the statistics.
+
+    Parameters
+    ----------
+    model : SequentialModel
+        Its ``sums`` and ``mass_swept`` are those of all parts afterwards.
+    rows : Rows or Documents
+    order : ndarray of int or None
+        In which rows are visited.
+    size : int
+        Rows of a block.
+    stats : object
+        Statistics of no row; afterwards of the first ones.
+    n_first, n_parts : int
+    workers : Workers
+        Parts run in these threads; the result does not depend on them.
+
+    Returns
+    -------
+    parts : list
+        Statistics of each part and the first rows.
+    """
+    model.begin(stats)
+    sweep_part(model, rows, order, size, stats, 0, n_first)
+    bounds = np.linspace(n_first, len(rows), n_parts + 1).astype(int)
+    models, parts = [copy(model) for _ in range(n_parts)], [stats.copy() for _ in range(n_parts)]
+
+    def sweep(first, last):
+        for i in range(first, last):
+            models[i].sums, models[i].mass_swept = np.zeros_like(model.sums), 0.0
+            sweep_part(models[i], rows, order, size, parts[i], bounds[i], bounds[i + 1])
+
+    workers.map(sweep, [(i, i + 1) for i in range(n_parts)])
+    model.sums = sum((each.sums for each in models), model.sums)
+    model.mass_swept += sum(each.mass_swept for each in models)
+    return parts
+
+
+def sweep_part(model, rows, order, size, stats, start, stop):
+    """Consecutive rows of the order, for the first time, with no state of their own."""
+    for first, last in spans(stop - start, size):
+        selection = slice(start + first, start + last) if order is None else order[start + first : start + last]
+        model.sweep(rows.read(selection), rows.weight(selection), None, stats, start + first, 0)
+
+
 def recount(model, rows, state, monitor, stats):
     """Sums anew from the state of rows; where that fails, sums that are published as they stand are no longer good."""
     try:

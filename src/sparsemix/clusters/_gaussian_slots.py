@@ -146,6 +146,10 @@ class GaussianSlots:
 
     # -- merges
 
+    def put(self, slots, other, theirs):
+        """Clusters of other posteriors with the same prior into free slots."""
+        self.table[slots] = other.table[theirs]
+
     def merge(self, kept, gone):
         """Add the rows of one slot to another's, and clear it."""
         self.set_stats([kept], self.stats([kept, gone]).merge(0, 1))
@@ -167,6 +171,10 @@ class GaussianSlots:
         for name in ("count", "second", *(["first"] if self.family.has_means else [])):
             stats[name] += mine[name]
         return self._evidence(self.family.posterior(self.prior, stats))
+
+    def union_gains(self, slot, others):
+        """What the evidence gains when one slot is joined with each of ``others``, (len(others),)."""
+        return self.merged_evidence(slot, others) - self.evidence([slot]) - self.evidence(others)
 
     def _evidence(self, post):
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)

@@ -1,4 +1,7 @@
-"""Merges of clusters that say the same, and prunes of those that died: looks at the clusters after so many rows."""
+"""Merges of clusters that say the same, and prunes of those that died: looks at the clusters after so many rows.
+
+Clusters of streams over parts of the rows are joined by the same evidence, of which the sums tell all.
+"""
 
 import numpy as np
 from scipy.special import gammaln
@@ -174,8 +177,60 @@ def log_bayes_factor(prior, state, slot, others):
     The first part is the evidence of the rows, the second that of the partition given u: kappa of the union over the
     product of the two kappas ([TFF15] Eq. 6).
     """
-    sums, counts, sigma = state.sums, state.counts, prior.discount
-    rows = sums.merged_evidence(slot, others) - sums.evidence([slot]) - sums.evidence(others)
+    counts, sigma = state.counts, prior.discount
+    rows = state.sums.union_gains(slot, others)
     n, m = counts[slot], counts[others]
     kappa = gammaln(n + m - sigma) + gammaln(1.0 - sigma) - gammaln(n - sigma) - gammaln(m - sigma)
     return rows + kappa - np.log(prior.concentration) - sigma * prior.log_shift(state.log_u)
+
+
+# -- clusters of several streams
+
+
+def joined(prior, base, states, max_components=None):
+    """One state of several that began as ``base``; the first is used up.
+
+    Clusters keep the numbers of the first state where they are or join one of its clusters, and get new ones else.
+    """
+    state, n_old = states[0], base.n_slots
+    if n_old:
+        for other in states[1:]:
+            state.add_since(base, other)
+        state.recount(prior.discount)
+    mass = sum(each.counts[n_old : each.n_slots].sum() for each in states) + state.counts[:n_old].sum()
+    if mass > 0.0:
+        state.log_u = prior.log_mode(mass, max(each.expected_clusters for each in states))
+    for other in states[1:]:
+        old, new = state.live(prior.discount), other.live(prior.discount)
+        new = state.append(other, new[new >= n_old])
+        state.n_rows += other.n_rows - base.n_rows
+        if state.sums.has_covariances:
+            Moves(1, "bayes_factor").merge(prior, state)
+        else:
+            join(prior, state, old, new)
+        state.keep(state.live(prior.discount))
+    reduce(prior, state, max_components)
+    state.recount(prior.discount)
+    state.looked()
+    return state
+
+
+def join(prior, state, old, new):
+    """Give each new cluster, the largest first, to the one that is likeliest to be the same, or let it stand."""
+    settled = list(old)
+    for slot in new[np.argsort(-state.counts[new], kind="stable")]:
+        if settled:
+            factors = log_bayes_factor(prior, state, slot, np.array(settled))
+            if factors.max() > 0.0:
+                state.merge(settled[factors.argmax()], slot)
+                continue
+        settled.append(slot)
+
+
+def reduce(prior, state, max_components):
+    """No more clusters than the caller wants: the smallest go to those that are likeliest to be the same."""
+    slots = state.live(prior.discount)
+    while max_components is not None and len(slots) > max_components:
+        smallest = slots[state.counts[slots].argmin()]
+        slots = slots[slots != smallest]
+        state.merge(slots[log_bayes_factor(prior, state, smallest, slots).argmax()], smallest)

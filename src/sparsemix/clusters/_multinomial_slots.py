@@ -149,6 +149,15 @@ class MultinomialSlots:
 
     # -- merges
 
+    def put(self, slots, other, theirs):
+        """Clusters of other sums with the same prior into free slots."""
+        self.table[:, slots], self.totals[slots] = other.table[:, theirs], other.totals[theirs]
+
+    def add_since(self, slots, base, other):
+        """What other sums have in these slots more than ``base``."""
+        self.table[:, slots] += other.table[:, slots] - base.table[:, slots]
+        self.totals[slots] += other.totals[slots] - base.totals[slots]
+
     def merge(self, kept, gone):
         """Add the documents of one slot to another's, and clear it."""
         whole = self.prior * self.n_features
@@ -174,6 +183,17 @@ class MultinomialSlots:
         """The same for the union of one slot with each of ``others``, (len(others),)."""
         table = self.columns(others) + (self.columns([slot]) - self.prior)
         return self._evidence(table, self.totals[others] + (self.totals[slot] - self.prior * self.n_features))
+
+    def union_gains(self, slot, others):
+        """What the evidence gains when one slot is joined with each of ``others``, (len(others),).
+
+        That is the log predictive density of all its documents as one, under the others and under the prior.
+        """
+        counts = self.table[:, slot] - self.prior
+        words = np.flatnonzero(counts > 0.0)
+        whole = Probes(np.array([0, len(words)]), words.astype(np.int32), counts[words])
+        scores, new = self.kernel(whole, int(np.max(others)) + 1).scores(0, 1)
+        return scores[0, others] - new[0]
 
     def _evidence(self, table, totals):
         beta, total = self.prior, self.prior * self.n_features

@@ -113,6 +113,27 @@ class ClusterState:
         self._resize(np.asarray(slots), max(FIRST_CAPACITY, len(slots) + len(slots) // 8))
         self.n_slots = len(slots)
 
+    def append(self, other, slots):
+        """Clusters of another state, behind those of this one and under new numbers; returns their slots."""
+        first, last = self.n_slots, self.n_slots + len(slots)
+        if last > self.capacity:
+            self._resize(np.arange(first), last)
+        new = np.arange(first, last)
+        self.sums.put(new, other.sums, slots)
+        for name in ("counts", "absent", "members"):
+            getattr(self, name)[new] = getattr(other, name)[slots]
+        self.counts_then[new], self.asked[new] = 0.0, 0.0
+        self.used(last)
+        return new
+
+    def add_since(self, base, other):
+        """Add what another state has added to the clusters of ``base``, from which both began, in the same slots."""
+        old = slice(0, base.n_slots)
+        self.sums.add_since(old, base.sums, other.sums)
+        self.counts[old] += other.counts[old] - base.counts[old]
+        before = base.absent[old]
+        self.absent[old] *= np.divide(other.absent[old], before, out=np.ones_like(before), where=before > 0.0)
+
     def recount(self, discount):
         """The totals from the counts."""
         counts = self.counts[: self.n_slots]
