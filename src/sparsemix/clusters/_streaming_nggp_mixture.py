@@ -418,11 +418,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def _warn_if_shattered(self, rows):
         """More clusters than rows: a low threshold lets every pass open some that no row needs."""
         if self.n_clusters_ > len(rows):
-            found = f"{self.n_clusters_} clusters for {len(rows)} rows: new_cluster_threshold={self.new_cluster_threshold}"
-            warnings.warn(f"{found} opens some that no row needs; leave it None, or at least 0.5", stacklevel=3)
+            found = f"{self.n_clusters_} clusters were opened for {len(rows)} rows: new_cluster_threshold="
+            remedy = "lets each epoch open some; leave it None, or at least 0.5"
+            warnings.warn(f"{found}{self.new_cluster_threshold} {remedy}", stacklevel=3)
 
     def _stream_shards(self, monitor, model, state, rows, order):
-        """One epoch in parts, whose clusters are joined."""
         n_first = 0 if state.sums.has_covariances or model.moves is not None else int(TOGETHER * len(rows))
         monitor.begin(1)
         with Workers(self.n_jobs) as workers:
