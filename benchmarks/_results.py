@@ -179,9 +179,9 @@ class Recorder:
 
 
 def figures(result, without=()):
-    """Numbers among what a measurement returned."""
+    """Numbers among what a measurement returned, without those that are none (NaN)."""
     return {name: value for name, value in result.items()
-            if isinstance(value, NUMBER) and not isinstance(value, bool) and name not in without}  # fmt: skip
+            if isinstance(value, NUMBER) and not isinstance(value, bool) and value == value and name not in without}
 
 
 def add_options(parser):
