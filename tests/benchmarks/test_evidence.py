@@ -1,0 +1,47 @@
+"""What the run of all benchmarks calls a change, and what it runs where corpora are missing."""
+
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+
+import evidence  # noqa: E402
+from test_results import record  # noqa: E402
+
+
+def moved(old, new):
+    """Names of figures that are told to have changed."""
+    rows, _ = evidence.changes({"key": old}, {"key": new})
+    return [row[4] for row in rows]
+
+
+def test_what_moves_by_more_than_seeds_do_has_changed():
+    old = [record(seed=seed, scores={"nats": nats}) for seed, nats in enumerate([-7.4, -7.5, -7.6])]
+    assert moved(old, [record(scores={"nats": -7.75})]) == []
+    assert moved(old, [record(scores={"nats": -7.85})]) == ["nats"]
+    assert moved(old[1:2], [record(scores={"nats": -7.53})]) == []
+    assert moved(old[1:2], [record(scores={"nats": -7.54})]) == ["nats"]
+
+
+def test_seconds_compare_on_the_same_machine_by_the_same_clock():
+    quick, slow = record(scores={}, clock="quiet"), record(scores={}, clock="quiet", seconds=2.6)
+    assert moved([quick], [slow]) == ["seconds"]
+    assert moved([quick], [slow | {"machine": {"cpu": "another", "cores": 2}}]) == []
+    assert moved([quick], [slow | {"clock": "processor"}]) == []
+    assert moved([quick | {"clock": "wall"}], [slow | {"clock": "wall"}]) == []
+    assert moved([quick], [record(scores={}, seconds=2.4, clock="quiet")]) == []
+
+
+def test_every_benchmark_runs_with_and_without_corpora(tmp_path):
+    for quick in (False, True):
+        bare, notes = evidence.programs(quick, None)
+        assert notes
+        assert not any("--data" in program for program in bare)
+        for name, *_ in bare:
+            assert (BENCHMARKS / name).exists()
+        (tmp_path / "docword.kos.txt.gz").write_bytes(b"")
+        given, _ = evidence.programs(quick, str(tmp_path))
+        assert any(str(tmp_path / "docword.kos.txt.gz") in program for program in given)
+        ran = {program[0] for program in bare}
+        assert {path.name for path in BENCHMARKS.glob("[!_]*.py")} - ran == {"compare.py", "evidence.py", "readme.py"}
