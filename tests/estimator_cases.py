@@ -265,6 +265,8 @@ CASES = [
     mixture("mixture zero mean", data=AROUND_ZERO, covariance_type="zero_mean", learning_method="batch"),
     mixture("mixture zero mean em", data=AROUND_ZERO, covariance_type="zero_mean", inference="em"),
     mixture("mixture candidates", n_components=5, candidates=3),
+    mixture("mixture scales", optimize_priors=True),
+    mixture("mixture diag scales", covariance_type="diag", learning_method="batch", optimize_priors=True),
     directions("directions"),
     directions("directions em", inference="em", learning_method="online"),
     directions("directions own", concentration_type="own", learning_method="batch", n_nonzero=None),

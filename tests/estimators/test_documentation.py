@@ -44,6 +44,7 @@ DEFAULTS_DIFFER = {
     "burn_in": "visits of one document in stochastic collapsed inference, sweeps of a chain elsewhere",
     "thin": "a sweep over all tokens changes more of a chain than one over all rows",
     "inference": "variational Bayes or EM, or samplers: the methods that a model has",
+    "optimize_priors": "topics as in scikit-learn; many Gaussians need it to live, few are clusters without",
     "n_init_iter": "words of short documents need clusters that form first, from nothing that a bound could choose",
     "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",

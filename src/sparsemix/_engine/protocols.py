@@ -213,6 +213,7 @@ class Family(Protocol):
     shape: str  # of one covariance: "full", "diag" or "spherical"
     tied: bool  # whether all components share it
     has_means: bool
+    has_scales: bool  # whether priors of the components may differ in scale, each the one that its evidence asks for
     n_features: int
 
     def spec(self):

@@ -12,6 +12,8 @@
       indices, values (rows, L)  --------------------------------->  (posterior = prior + statistics)
                                                                         |
     factors R_k, offsets o_k  <------------- _factor.whiten ------- K symmetric matrices
+                                                                        |
+                                             _scales.scales_of ---  scales of their priors
 
     words of a chunk                                              chunk of documents
          |                                                              |

@@ -36,7 +36,7 @@ def covariance_share(n_features, n_components, mass):
 def learns_scales(params, family):
     """Whether each component learns the scale of its covariance's prior."""
     if params.optimize_priors is None:
-        return family.has_scales and params.n_components >= LEARN_FROM
+        return family.has_scales and params.n_components >= LEARN_FROM and params.covariance_prior is None
     if params.optimize_priors and not family.has_scales:
         raise ValueError(
             f"optimize_priors learns how large the covariance of each component is to be, which covariance_type="

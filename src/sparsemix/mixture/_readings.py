@@ -345,6 +345,12 @@ class MixtureReadings(RowReadings):
         return float(scale[0]) if family.shape == "spherical" else family.unpack_covariances(scale)
 
     @property
+    def covariance_prior_scales_(self):
+        """s_k by which ``covariance_prior_`` is multiplied (VB), (n_components,); one where it is not learned."""
+        fitted = self._attribute("covariance_prior_scales_", variational=True)
+        return fitted.model.prior_scales(fitted.stats)
+
+    @property
     def weight_concentration_(self):
         """Parameters of q(weights) (VB): (n_components,), or for the Dirichlet process two such arrays."""
         fitted = self._attribute("weight_concentration_", variational=True)

@@ -81,6 +81,10 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         B_0 (VB), in scikit-learn's meaning: (n_features, n_features), diagonal (n_features,), spherical a number; a
         number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical:
         nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N).
+    optimize_priors : bool or None, default=None
+        Whether each component learns s_k >= 1 by which its B_0 is multiplied, so that its evidence is largest (VB;
+        "full", "diag", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None; fewer
+        describe the density better with it, but are less often what one would call clusters.
     reg_covar : float, default=None
         A variance that is added to those of the components, N_k times to B in VB as in scikit-learn. None means for
         EM 1e-6, and for VB 1e-6 times the variance of each column; a column without variance gets the median of
@@ -148,6 +152,8 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         Priors of weights, means and covariances, as given or by default (VB).
     mean_prior_, covariance_prior_ : ndarray or float
         Likewise.
+    covariance_prior_scales_ : ndarray of shape (n_components,)
+        s_k, by which B_0 of each component is multiplied (VB); ones where they are not learned.
     weight_concentration_ : ndarray of shape (n_components,)
         Posterior of the weights (VB).
     mean_precision_ : ndarray of shape (n_components,)

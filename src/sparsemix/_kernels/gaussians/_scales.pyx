@@ -35,21 +35,23 @@ cdef double best_scale(
 ) noexcept nogil:
     """Where nu0 D log(s) - nu log det (s + T) is largest for s >= 1: Newton in log s, between bounds that it mends."""
     cdef double low = 0.0, high = 0.0, at, gap, curvature, step
-    cdef int i
+    cdef int i, _
     if slope(diagonal, squares, d, 1.0, &curvature) * dof >= prior_dof * d or not dof > prior_dof:
         return 1.0
     for i in range(d):
         high += diagonal[i]
     high = log(high * prior_dof / (d * (dof - prior_dof)))  # were all eigenvalues their mean: more is never right
     at = 0.5 * high
-    for i in range(MOST_STEPS):
+    for _ in range(MOST_STEPS):
         gap = prior_dof * d - dof * slope(diagonal, squares, d, exp(at), &curvature)
         if gap > 0.0:
             low = at
-        else:
+        elif gap < 0.0:
             high = at
-        step = gap / (dof * curvature) if curvature > 0.0 else 0.0
-        if not low < at + step < high or step == 0.0:
+        else:
+            break
+        step = gap / (dof * curvature) if curvature > 0.0 else 2.0 * high
+        if not low < at + step < high:
             step = 0.5 * (low + high) - at
         at += step
         if fabs(step) <= EXACT:
