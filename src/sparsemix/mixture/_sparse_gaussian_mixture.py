@@ -83,8 +83,8 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N).
     optimize_priors : bool or None, default=None
         Whether each component learns s_k >= 1 by which its B_0 is multiplied, so that its evidence is largest (VB;
-        "full", "diag", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None; fewer
-        describe the density better with it, but are less often what one would call clusters.
+        "full", "diag", "low_rank", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None;
+        fewer describe the density better with it, but are less often what one would call clusters.
     reg_covar : float, default=None
         A variance that is added to those of the components, N_k times to B in VB as in scikit-learn. None means for
         EM 1e-6, and for VB 1e-6 times the variance of each column; a column without variance gets the median of
