@@ -40,8 +40,8 @@ def learns_scales(params, family):
     if params.optimize_priors and not family.has_scales:
         raise ValueError(
             f"optimize_priors learns how large the covariance of each component is to be, which covariance_type="
-            f"{params.covariance_type!r} has no prior for; choose 'full', 'diag', 'low_rank' or 'zero_mean', or leave it "
-            "None"
+            f"{params.covariance_type!r} has no prior for; choose 'full', 'diag', 'low_rank' or 'zero_mean', or leave "
+            "it None"
         )
     return params.optimize_priors
 
