@@ -207,7 +207,7 @@ def test_stream_of_one_kind_is_left_alone(monkeypatch):
     off = SparseGaussianMixture(5, random_state=0)
     for block in blocks:
         on.partial_fit(block)
-    monkeypatch.setattr(SparseGaussianMixture, "_before_block", lambda *_: None)
+    monkeypatch.setattr(SparseGaussianMixture, "_before_block", lambda _, rows, *__: rows)
     for block in blocks:
         off.partial_fit(block)
     X = rng.standard_t(4, (3000, 3))
