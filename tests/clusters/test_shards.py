@@ -73,7 +73,7 @@ def test_the_gain_of_a_union_is_that_of_gamma_functions():
     slots = MultinomialSlots(30, 0.03)
     slots.take(np.arange(0), 32)
     sums = RNG.poisson(0.7, (30, 6)) * RNG.choice([1.0, 0.37, 250.0], (30, 6))
-    slots.table[:, :6] += sums
+    slots.set_columns(np.arange(6), 0.03 + sums)
     slots.totals[:6] += sums.sum(axis=0)
     others = np.array([0, 1, 3, 5])
 
@@ -95,7 +95,7 @@ def test_new_clusters_join_where_a_slow_twin_lets_them(discount):
     sums = np.array([RNG.multinomial(RNG.integers(40, 90), kinds[k % 6 if k < 9 else 5]) for k in range(12)], float)
     state = ClusterState(MultinomialSlots(v, beta))
     state.used(12)
-    state.sums.table[:, :12] += sums.T
+    state.sums.set_columns(np.arange(12), beta + sums.T)
     state.sums.totals[:12] += sums.sum(axis=1)
     state.counts[:12] = np.arange(12, 0, -1) + 0.5
     state.absent[:12] = 0.01

@@ -151,11 +151,12 @@ class MultinomialSlots:
 
     def put(self, slots, other, theirs):
         """Clusters of other sums with the same prior into free slots."""
-        self.table[:, slots], self.totals[slots] = other.table[:, theirs], other.totals[theirs]
+        self.set_columns(slots, other.columns(theirs))
+        self.totals[slots] = other.totals[theirs]
 
     def add_since(self, slots, base, other):
         """What other sums have in these slots more than ``base``."""
-        self.table[:, slots] += other.table[:, slots] - base.table[:, slots]
+        self.set_columns(slots, self.columns(slots) + (other.columns(slots) - base.columns(slots)))
         self.totals[slots] += other.totals[slots] - base.totals[slots]
 
     def merge(self, kept, gone):
@@ -189,7 +190,7 @@ class MultinomialSlots:
 
         That is the log predictive density of all its documents as one, under the others and under the prior.
         """
-        counts = self.table[:, slot] - self.prior
+        counts = self.columns([slot])[:, 0] - self.prior
         words = np.flatnonzero(counts > 0.0)
         whole = Probes(np.array([0, len(words)]), words.astype(np.int32), counts[words])
         scores, new = self.kernel(whole, int(np.max(others)) + 1).scores(0, 1)

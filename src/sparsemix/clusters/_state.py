@@ -128,7 +128,7 @@ class ClusterState:
 
     def add_since(self, base, other):
         """Add what another state has added to the clusters of ``base``, from which both began, in the same slots."""
-        old = slice(0, base.n_slots)
+        old = np.arange(base.n_slots)
         self.sums.add_since(old, base.sums, other.sums)
         self.counts[old] += other.counts[old] - base.counts[old]
         before = base.absent[old]
