@@ -278,12 +278,12 @@ class SparseSplitSums(SplitSums):
             size = self._ends[last] - self._ends[first]
             topics, values = np.empty(size, dtype=np.int32), np.empty(size, dtype=self.dtype)
             n = self._sum(self._base, self._fixed, first, last, topics, values, lengths=lengths)
-            parts[first] = topics[:n].copy(), values[:n].copy()
+            parts[first, last] = topics[:n].copy(), values[:n].copy()  # groups without words begin where others do
             totals += np.bincount(topics[:n], values[:n], minlength=len(totals))
 
         totals = self._make(share)
         topics, values = (
-            np.concatenate(arrays) for arrays in zip(*(parts[first] for first in sorted(parts)), strict=True)
+            np.concatenate(arrays) for arrays in zip(*(parts[bounds] for bounds in sorted(parts)), strict=True)
         )
         indptr = np.zeros(self.shape[0] + 1, dtype=np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)
         indptr[self.words + 1] = lengths
