@@ -61,7 +61,7 @@ TARGET static void SPARSEMIX_NAME(iterate_large)(DOCUMENT *d)
     for (a = 0; a < n_all; a++)
         if (d->now[a] > (REAL)STANDS_STILL * d->length)
             d->local[n++] = (int)a;
-    if (n > 0) { /* all of them gain as well, from the extrapolation */
+    if (2 * n < n_all) {
         SPARSEMIX_NAME(expect)(d, d->now);
         for (a = 0; a < n; a++) {
             memcpy(d->kept + a * d->width, d->block + d->local[a] * d->width, d->width * sizeof(REAL));
