@@ -142,8 +142,8 @@ class Case:
         return self.make(**params).fit(self.data.rows)
 
     def passes(self, n, **params):
-        """A new estimator that makes so many passes and does not converge."""
-        params |= {name: n for name in ("max_iter", "n_epochs") if self.has(name)}
+        """A new estimator that makes so many passes and does not converge; one pass where it cannot make more."""
+        params |= {name: 1 if self.makes_one_pass else n for name in ("max_iter", "n_epochs") if self.has(name)}
         return self.make(**params, **({"tol": 0.0} if self.has("tol") else {}))
 
     def has(self, *names):
@@ -155,6 +155,11 @@ class Case:
         return all(hasattr(self.estimator, name) for name in names)
 
     @property
+    def makes_one_pass(self):
+        """Streams of parts of the rows meet once, at the end."""
+        return getattr(self.estimator, "n_shards", 1) > 1
+
+    @property
     def prior(self):
         """The parameter of a topic model that is the prior of its topics' shares."""
         return "input_topic_prior" if self.data.kind == "words" else "doc_topic_prior"
@@ -163,6 +168,8 @@ class Case:
     def steps(self):
         """The methods that a pass is made of, the first of them called first."""
         names = ("local_step", "accumulate", "global_step"), ("sweep", "recount", "global_step")
+        if self.makes_one_pass:  # nothing else is called
+            return ("sweep",) * 3
         return names[0] if hasattr(self.model, "local_step") else names[1]
 
     def assert_valid(self, est, rows):
@@ -316,6 +323,8 @@ CASES = [
               merge_criterion="responsibility", merge_every=13, expected_clusters="count"),
     streaming("stream stable", "full", discount=0.3, tilt=0.0, merge_criterion="similarity", prune_threshold=1.5,
               merge_every=13, n_nonzero=2, max_components=6),
+    streaming("parts", "multinomial", n_shards=2),
+    streaming("parts diag", "diag", n_shards=3, n_jobs=2),
     streaming("epochs merged", "diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, n_epochs=3),
     *(gibbs(f"chain {likelihood}", likelihood) for likelihood in LIKELIHOODS),
     gibbs("chain stable", "multinomial", discount=0.7, tilt=0.0, init_params="sequential"),
@@ -363,7 +372,9 @@ def with_weights(cases=CASES):
 
 def of_any_length(cases):
     """Those whose first passes are the same however many are asked for: averages are over the last ones."""
-    return [case for case in cases if not getattr(case.estimator, "n_averaged_iter", None)]
+    return [
+        case for case in cases if not case.makes_one_pass and not getattr(case.estimator, "n_averaged_iter", None)
+    ]
 
 
 def with_warm_start():
