@@ -9,6 +9,7 @@ from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import MiniEpochs, learning_rate
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.assemble_stochastic import n_averaged_iter
 
 K, V = 4, 25
@@ -92,6 +93,8 @@ def test_small_steps_are_made_together():
 
 def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
     """Whatever minibatches come together, and to the same bits for any number of threads."""
+    monkeypatch.setattr(assemble_stochastic, "LEAST_STEPS", 1)  # a corpus this small has none that are joined
+    monkeypatch.setattr(assemble_stochastic, "MINIBATCH", (16, 16))
     found, find, sizes, batches = [], DocumentMemory._find, [], MiniEpochs._joined
     monkeypatch.setattr(
         DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]

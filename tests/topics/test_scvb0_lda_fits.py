@@ -170,6 +170,23 @@ def test_default_start_is_so_many_minibatches(n_components, params, n_first):
     assert model.n_first == n_first
 
 
+@pytest.mark.parametrize(
+    ("n_components", "n_documents", "n_tokens", "params", "together"),
+    [(500, 64_000, 10, {}, 2), (500, 160_000, 10, {}, 5), (500, 160_000, 50, {}, 3), (500, 1_000_000, 1, {}, 8),
+     (500, 63_000, 10, {}, 1), (500, 3200, 10, {}, 1), (499, 160_000, 10, {}, 1),
+     (500, 160_000, 10, {"batch_size": 500}, 1), (500, 160_000, 10, {"optimize_priors": True}, 1)],
+)  # fmt: skip
+def test_default_minibatches_are_joined_where_a_pass_has_many(n_components, n_documents, n_tokens, params, together):
+    """Within the tokens of a topic, and 64 steps a pass."""
+    documents = Documents(sparse.csr_array(documents_of(n_documents, n_tokens)))
+    est = SparseSCVB0LDA(n_components, random_state=0, **params)
+    documents.memory = est._make_memory()
+    with Workers(1) as workers:
+        begin = est._begin_fit(documents, np.random.default_rng(0), workers, warm=False)
+    assert begin.schedule.together == together
+    assert begin.model.step_rows == (together * 500 if together > 1 else 0)
+
+
 def test_default_prior_of_topics_has_a_mass_of_five():
     for n_components, expected in [(2, 0.1), (50, 0.1), (100, 0.05), (1000, 0.005)]:
         est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0).fit(documents_of(10, 5))

@@ -97,22 +97,28 @@ def batch_size(params, documents, n_tokens):
         return params.batch_size
     if params.learning_method == "memoized":
         return max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES))
-    wanted = TOKENS_A_TOPIC * params.n_components * documents.mass / n_tokens
-    return int(np.clip(min(wanted, n / LEAST_STEPS), *MINIBATCH))
+    return int(np.clip(wanted_rows(params, documents, n_tokens), *MINIBATCH))
+
+
+def wanted_rows(params, documents, n_tokens):
+    """Documents of a step, as far as topics and passes go."""
+    enough = TOKENS_A_TOPIC * params.n_components * documents.mass / n_tokens
+    return min(enough, documents.n_rows / LEAST_STEPS)
 
 
 def join_minibatches(params, begin):
     """Let minibatches of a fit be visited together, under the same counts, once steps are small.
 
     The bounds of a minibatch are those of early learning. With very many topics it has few tokens of each, and what a
-    step costs is to read and write rows of counts; later ones may have as many tokens a topic as those of other fits.
+    step costs is to read and write rows of counts; later ones may have as many tokens a topic as those of other fits,
+    and a pass still has as many steps: with fewer, short documents lose score and coherence.
     """
     model, schedule = begin.model, begin.schedule
     default = params.batch_size is None and params.learning_method == "online" and not model.learn_priors
     many = model.n_components >= TOGETHER_COMPONENTS and model.later_sampler.name == "gibbs"
     if not default or not many or begin.rows.source is not None:
         return
-    wanted = TOKENS_A_TOPIC * model.n_components * begin.rows.mass / model.size(begin.stats)
+    wanted = wanted_rows(params, begin.rows, model.size(begin.stats))
     schedule.together = int(np.clip(wanted / schedule.batch_size, 1, TOGETHER))
     schedule.alone = -(-model.n_first // schedule.batch_size)
     if schedule.together > 1:

@@ -106,8 +106,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     batch_size : int, default=None
         Documents of a batch. None means for "memoized" a 32nd of the corpus and at least 250; for "online" 160 tokens
         a topic, within 16 and 500 documents, and at least 64 minibatches a pass; from 500 topics on up to eight of them
-        are visited together, within 160 tokens a topic, once they move the topics by no more than a fifth. Smaller
-        ones learn sooner and give more coherent topics, until their noise hides rare topics.
+        are visited together, within 160 tokens a topic and a 64th of a pass, once they move the topics by no more than
+        a fifth. Smaller ones learn sooner and give more coherent topics, until their noise hides rare topics.
     n_averaged_iter : int, default=None
         For "online": in so many last passes documents begin anew at every visit, and all minibatches count the same,
         so that the topics are averages over these passes: coherence that has fallen comes back, and the score stays.
