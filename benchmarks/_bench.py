@@ -27,6 +27,9 @@ class Sizes:
     marks: tuple = (1, 2, 5, 10, 20, 50, 100, 200)
     learning_seconds: tuple = (15, 30)
     rival_seconds: tuple = (30, 60)
+    own_start_rows: int = 100_000
+    own_start_marks: tuple = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 70, 100)
+    own_start_seconds: tuple = (40, 60)
     candidate_components: tuple = (100, 400, 1_000, 2_000, 5_000)
     dense_at_most: int = 400  # components of a dense pass beside one with candidates
     candidate_passes: int = 17  # two periods of the search
@@ -52,14 +55,15 @@ FULL = replace(
 QUICK = Sizes(
     n_rows=2_000, n_test=200, components=(6,), pass_components=(6,), passes=2, rival_passes=1, rival_pairs=9_000,
     nonzeros=(2, None), sparsity_share=1.0, sparsity_passes=(2,), marks=(1, 2), learning_seconds=(0.05,),
-    rival_seconds=(0.05,), memory_components=6, methods=("online",), inferences=("vb",), thread_methods=("memoized",),
+    rival_seconds=(0.05,), own_start_seconds=(0.2,), memory_components=6,
+    methods=("online",), inferences=("vb",), thread_methods=("memoized",),
     candidate_components=(20,), candidate_passes=2, candidates=1, diagonal_types=("diag",), diagonal_patch=8,
     diagonal_components=6, diagonal_rival_rows=500,
 )  # fmt: skip
 
 
 # Of a task's arguments those that say where things are, and what is known of the record otherwise.
-PLACES = ("train", "test", "start", "out", "marks", "rows", "n_jobs")
+PLACES = ("train", "test", "start", "out", "marks", "rows", "n_jobs", "contestant")
 
 
 class Bench:
@@ -79,7 +83,7 @@ class Bench:
         """One measurement, told on stderr and kept as a record."""
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
-        result = run(f"_tasks:{task}", CORES[:n_cores], **arguments)
+        result = run(task if ":" in task else f"_tasks:{task}", CORES[:n_cores], **arguments)
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, **dict(fields), **result}
         self.records.append(record)
@@ -89,18 +93,25 @@ class Bench:
 
     def keep(self, section, label, task, arguments, record):
         """What of a record is kept, where --record says."""
-        estimator = {"rival": "GaussianMixture", "kmeans": "faiss"}.get(task.partition("_")[0], "SparseGaussianMixture")
+        of_task = {"rival": "GaussianMixture", "kmeans": "faiss"}.get(task.partition("_")[0], "SparseGaussianMixture")
+        estimator = arguments.get("contestant", of_task)
+        own = "contestant" in arguments  # start and defaults, by the processor's clock
+        n_rows = arguments.get("rows", self.n_rows)  # those that were measured, whatever the table scales them to
         parameters = {name: value for name, value in arguments.items() if name not in PLACES}
         shown = {name: record[name] for name in ("n_components", "n_jobs", "n_cores") if name in record}
         scores = figures(record, ("seconds", "bytes", *shown, *parameters, "n_rows", "pairs", "measured_rows"))
+        if task.endswith("_passes") and record["seconds"]:
+            scores["us_row"] = round(1e6 * record["seconds"] / n_rows, 4)
         curve = [{"passes": p, "seconds": round(s, 4), "score": round(score, 4)}
                  for p, s, score in record.get("checkpoints", [])]  # fmt: skip
         end = {"score": curve[-1]["score"]} if curve else {}
         self.recorder.add(
-            f"mixture-{section}", f"patches of {self.patches(8)['source']}, {record.get('n_rows', self.n_rows):,} rows",
-            estimator, scores | end, label=label, parameters=parameters | shown, prior="the same start", seed=0,
+            f"mixture-{section}", f"patches of {self.patches(8)['source']}, {n_rows:,} rows",
+            estimator, scores | end, label=label, parameters=parameters | shown,
+            prior="defaults" if own else "the same start", seed=0,
+            split=f"{self.sizes.n_test:,} rows of other images" if own else None,
             seconds=record.get("seconds", curve[-1]["seconds"] if curve else None), memory=record.get("bytes"),
-            clock="wall", tuned_on=["patches"] if estimator == "SparseGaussianMixture" else [],
+            clock="processor" if own else "wall", tuned_on=["patches"] if estimator == "SparseGaussianMixture" else [],
             **({"curve": curve} if curve else {}),
         )  # fmt: skip
 

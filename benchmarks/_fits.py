@@ -52,7 +52,8 @@ class Rival(GaussianMixture):
             factors = 1.0 / np.sqrt(covariances)
         self.weights_, self.means_ = weights.astype(X.dtype), means.astype(X.dtype)
         self.precisions_cholesky_ = factors.astype(X.dtype)
-        self.clock.begin()
+        if self.clock.since is None:
+            self.clock.begin()
 
     def _m_step(self, X, log_resp, **options):
         super()._m_step(X, log_resp, **options)
@@ -87,19 +88,21 @@ class Clock:
         Seconds; no pass begins that would probably end more than half its length later.
     marks : sequence of int
         Passes after which to keep the parameters; those after the last pass are kept as well if there are marks.
+    timer : callable
+        What the seconds are of.
     """
 
-    def __init__(self, max_passes, budget=float("inf"), marks=()):
-        self.max_passes, self.budget, self.marks = max_passes, budget, marks
+    def __init__(self, max_passes, budget=float("inf"), marks=(), timer=time.perf_counter):
+        self.max_passes, self.budget, self.marks, self.timer = max_passes, budget, marks, timer
         self.seconds, self.kept, self.since = [], [], None
 
     def begin(self):
         """Training goes on."""
-        self.since = time.perf_counter()
+        self.since = self.timer()
 
     def lap(self, parameters):
         """A pass is over; whether to stop."""
-        spent = time.perf_counter() - self.since + (self.seconds[-1] if self.seconds else 0.0)
+        spent = self.timer() - self.since + (self.seconds[-1] if self.seconds else 0.0)
         self.seconds.append(spent)
         passes = len(self.seconds)
         stop = passes >= self.max_passes or spent * (1.0 + 0.5 / passes) >= self.budget
@@ -107,6 +110,12 @@ class Clock:
             self.kept.append((passes, spent, parameters()))
         self.begin()
         return stop
+
+    def end(self, parameters):
+        """Training stopped by itself: its last parameters are kept, with all seconds."""
+        spent = self.timer() - self.since + (self.seconds[-1] if self.seconds else 0.0)
+        self.kept = [*(point for point in self.kept if point[0] < len(self.seconds)),
+                     (len(self.seconds), spent, parameters)]  # fmt: skip
 
 
 class Passes:

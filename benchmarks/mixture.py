@@ -18,6 +18,8 @@ from _report import number, plot_curves, print_table, seconds_until
 from _results import add_options, recorder
 
 SPARSE, RIVAL = "SparseGaussianMixture", "scikit-learn GaussianMixture"
+SECONDS = ("sparsity_passes", "learning_seconds", "rival_seconds", "own_start_seconds")  # one for each K
+OWN_STARTS = (SPARSE, "GaussianMixture", "MiniBatchKMeans, GaussianMixture")
 COMMON = {
     "inference": "em", "learning_method": "batch", "n_nonzero": 4, "candidates": "all", "candidates_init": "random",
 }  # fmt: skip
@@ -233,6 +235,28 @@ def print_curves(bench, n_components, start_score, records):
     )
 
 
+def section_rivals(bench):
+    """Held-out score against seconds, everybody with defaults and a start of their own, which counts."""
+    sizes = bench.sizes
+    shared = {"rows": min(sizes.own_start_rows, bench.n_rows), "marks": sizes.own_start_marks}
+    for n_components, budget in zip(sizes.components, sizes.own_start_seconds, strict=True):
+        records = [
+            bench.measure(
+                "rivals", contestant, "_own_starts:own_start_curve", contestant=contestant, budget=budget,
+                n_components=n_components, fields={"n_components": n_components}, **shared,
+                **bench.files(held_out=True),
+            )
+            for contestant in OWN_STARTS
+        ]  # fmt: skip
+        print_table(
+            f"Own starts: K={n_components}, {shared['rows']:,} rows, one core; held-out log-likelihood of a patch",
+            ["", "passes", "seconds of the processor", "held-out, nats"],
+            [[record["label"], passes, number(seconds, ".1f"), number(score)]
+             for record in records for passes, seconds, score in record["checkpoints"]],
+            notes=rival_notes(records),
+        )  # fmt: skip
+
+
 def section_threads(bench):
     """Two threads on one core and on two, and whether they give the same bits."""
     for n_components in bench.sizes.components:
@@ -341,7 +365,7 @@ def main():
     given = {name: getattr(options, name) for name in ("n_rows", "n_test") if getattr(options, name)}
     if options.components:
         given |= dict.fromkeys(("components", "pass_components", "candidate_components"), (options.components,))
-        given |= {name: getattr(sizes, name)[-1:] for name in ("sparsity_passes", "learning_seconds", "rival_seconds")}
+        given |= {name: getattr(sizes, name)[-1:] for name in SECONDS}
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         try:
