@@ -280,7 +280,7 @@ CASES = [
     directions("directions own em", concentration_type="own", inference="em", init_params="random"),
     directions("directions candidates", n_components=5, candidates=3, init_params="random_from_data"),
     multinomial("words"),
-    multinomial("words candidates", candidates=2, n_nonzero=1),
+    multinomial("words candidates", candidates=2, n_nonzero=2, n_init_iter=0),
     multinomial("words em", inference="em", learning_method="batch", init_params="random"),
     multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),
     multinomial("words plain", n_nonzero=3, n_init_iter=0, word_prior=1.0),

@@ -109,7 +109,11 @@ def weighted_rows(X, counts, sample_weight, shift=None):
 
 
 def passes_of(params, counts):
-    """Epochs of ``fit``; one in parts, and where clusters are to be forgotten, which several do not do."""
+    """Epochs of ``fit``; one in parts, and where clusters are to be forgotten, which several do not do.
+
+    One with a discount as well: a row that is taken out of a cluster of its own may open another beside what is left of
+    it, and six rows end in seven clusters.
+    """
     if params.n_epochs != "auto":
         if params.n_shards > 1 and params.n_epochs > 1:
             raise ValueError(
@@ -117,7 +121,7 @@ def passes_of(params, counts):
             )
         return params.n_epochs
     forgets = params.prune_threshold is not None or params.half_life is not None
-    return 1 if counts or forgets or params.n_shards > 1 else 2
+    return 1 if counts or forgets or params.n_shards > 1 or params.discount > 0 else 2
 
 
 def check_first(params, rows, counts):

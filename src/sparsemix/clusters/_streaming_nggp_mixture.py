@@ -114,7 +114,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     n_epochs : int or "auto", default="auto"
         Passes of ``fit``: one of assumed density filtering, the others of expectation propagation. "auto" is 2 for
         Gaussians, whose first rows are assigned before there are clusters and whose merges are surer where
-        responsibilities are kept, and 1 for counts, or with ``prune_threshold``, ``half_life`` or ``n_shards``.
+        responsibilities are kept, and 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
+        ``n_shards``.
     n_shards : int, default=1
         Parts of the rows that ``fit`` streams apart, by ``n_jobs`` threads, and whose clusters it joins; a tenth of
         documents comes first, in one stream. Another result, worse for short texts. ``partial_fit`` has one stream.
@@ -418,9 +419,12 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def _warn_if_shattered(self, rows):
         """More clusters than rows: a low threshold lets every pass open some that no row needs."""
         if self.n_clusters_ > len(rows):
-            found = f"{self.n_clusters_} clusters were opened for {len(rows)} rows: new_cluster_threshold="
-            remedy = "lets each epoch open some; leave it None, or at least 0.5"
-            warnings.warn(f"{found}{self.new_cluster_threshold} {remedy}", stacklevel=3)
+            warnings.warn(
+                f"{self.n_clusters_} clusters were opened for {len(rows)} rows, some of them by each of n_epochs="
+                f"{self.n_epochs} passes; take n_epochs=1, no discount, or a new_cluster_threshold above "
+                f"{opening_threshold(self.discount, self.new_cluster_threshold)}",
+                stacklevel=3,
+            )
 
     def _stream_shards(self, monitor, model, state, rows, order):
         n_first = 0 if state.sums.has_covariances or model.moves is not None else int(TOGETHER * len(rows))

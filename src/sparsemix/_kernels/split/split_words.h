@@ -53,13 +53,11 @@ TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, p
 
 #if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
 /* As many numbers as there are bits, in their lanes. The load is no part of the expansion, which takes longer from
- * memory: the empty statement keeps the compiler from joining them. */
+ * memory. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(expand)(const REAL *values, uint32_t bits)
 {
     __m512 all = _mm512_loadu_ps(values);
-#if defined(__GNUC__)
-    __asm__("" : "+v"(all));
-#endif
+    sparsemix_keep_apart(all);
     return (VECTOR)_mm512_maskz_expand_ps((__mmask16)bits, all);
 }
 #endif

@@ -16,6 +16,8 @@
 #define SPARSEMIX_VECTOR_ANYWHERE(bytes, type) __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
 #define sparsemix_convert_vector(x, type) __builtin_convertvector(x, type)
 #define sparsemix_prefetch(address) __builtin_prefetch(address)
+/* An empty statement that a vector passes through: what made it is not joined with what uses it. */
+#define sparsemix_keep_apart(vector) __asm__("" : "+v"(vector))
 #define sparsemix_prefetch_to_write(address) __builtin_prefetch(address, 1)
 
 SPARSEMIX_INLINE int sparsemix_count_bits(uint64_t x)
@@ -40,6 +42,7 @@ SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
 #define SPARSEMIX_CACHE_LINE
 #endif
 #define sparsemix_prefetch(address) ((void)(address))
+#define sparsemix_keep_apart(vector) ((void)(vector))
 #define sparsemix_prefetch_to_write(address) ((void)(address))
 
 SPARSEMIX_INLINE int sparsemix_count_bits(uint64_t x)

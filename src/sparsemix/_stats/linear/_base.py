@@ -53,6 +53,10 @@ class LinearFamily(ABC):
             shift,
         )
 
+    def kept(self, parameters, stats):  # noqa: ARG002
+        """Parameters that follow from these statistics, apart from others that had the same numbers up to now."""
+        return parameters
+
     def accumulate(self, stats, x, groups, first, last):
         """Add dense rows ``x``, grouped by component, to components ``first`` to ``last``."""
         if isinstance(x, np.ndarray):

@@ -83,6 +83,10 @@ class Multinomial(LinearFamily):
         """Prior + statistics."""
         return WordCounts(dense(stats["first"]), self.prior)
 
+    def kept(self, parameters, stats):
+        """See LinearFamily; counts are the sums themselves."""
+        return self.fit(stats, variational=None)
+
     def objective(self, parameters, stats, variational):
         """See LinearFamily; in EM with the logarithm of the prior, up to its constant."""
         n, v = parameters.sums.shape

@@ -14,6 +14,7 @@ class FittedLinear(FittedMixture):
         """See FittedMixture; parameters may refer to the statistics."""
         super().keep(stats)
         vars(self).pop("parameters", None)
+        self.model.parameters = self.model.family.kept(self.model.parameters, stats)
 
     @cached_property
     def parameters(self):

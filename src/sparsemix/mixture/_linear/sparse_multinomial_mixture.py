@@ -34,7 +34,8 @@ class SparseMultinomialMixture(LinearEstimator):
         size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
     candidates : {"auto", "all"} or int, default="auto"
         Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
-        max(4, n_nonzero) in ``fit`` with 500 components and more, else all. Predictions and scores are exact always.
+        max(4, n_nonzero) in ``fit`` with 500 components and more (dense rows of directions: 100), else all. Predictions
+        and scores are exact always.
     word_prior : float, default=0.1
         Dirichlet parameter of each word in each component.
     weight_concentration_prior : float, default=None

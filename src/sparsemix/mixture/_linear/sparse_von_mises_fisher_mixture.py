@@ -43,8 +43,8 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
     candidates : {"auto", "all"} or int, default="auto"
         Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
-        max(4, n_nonzero) in ``fit`` with 100 components and more (sparse rows: 500), else all. Predictions and scores
-        are exact always.
+        max(4, n_nonzero) in ``fit`` with 500 components and more (dense rows of directions: 100), else all. Predictions
+        and scores are exact always.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB); None means 1 / K.
     init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
