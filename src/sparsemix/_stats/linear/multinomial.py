@@ -83,7 +83,7 @@ class Multinomial(LinearFamily):
         """Prior + statistics."""
         return WordCounts(dense(stats["first"]), self.prior)
 
-    def kept(self, parameters, stats):
+    def kept(self, parameters, stats):  # noqa: ARG002
         """See LinearFamily; counts are the sums themselves."""
         return self.fit(stats, variational=None)
 
