@@ -95,7 +95,7 @@ def main():
     """Both corpora, then the exact expectations."""
     paper = Paper("Teh, Newman and Welling 2007", __doc__)
     for name, (n_components, bound, test) in CORPORA.items():
-        n_starts = paper.sized({"kos": 20, "nips": 3}[name], 2)  # 50 and 50 in the paper
+        n_starts = paper.sized({"kos": 10, "nips": 2}[name], 2)  # 50 and 50 in the paper
         corpus, X = paper.counts(name, paper.sized(None, 150))
         say(f"{corpus}, K = {n_components}, {n_starts} starts")
         found = starts(X, n_components, n_starts)
