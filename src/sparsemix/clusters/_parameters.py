@@ -1,6 +1,7 @@
 """Parameters that the mixtures without a fixed number of clusters share: constraints, and what follows from them."""
 
 import numbers
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -122,6 +123,17 @@ def passes_of(params, counts):
         return params.n_epochs
     forgets = params.prune_threshold is not None or params.half_life is not None
     return 1 if counts or forgets or params.n_shards > 1 or params.discount > 0 else 2
+
+
+def warn_if_shattered(est, n_rows):
+    """More clusters than rows: every pass has opened some that no row needs."""
+    if est.n_clusters_ > n_rows:
+        warnings.warn(
+            f"{est.n_clusters_} clusters were opened for {n_rows} rows, some by each of n_epochs={est.n_epochs} passes; "
+            "take n_epochs=1, no discount, or a new_cluster_threshold above "
+            f"{opening_threshold(est.discount, est.new_cluster_threshold)}",
+            stacklevel=3,
+        )
 
 
 def check_first(params, rows, counts):

@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -27,6 +26,7 @@ from sparsemix.clusters._parameters import (
     make_state,
     opening_threshold,
     passes_of,
+    warn_if_shattered,
     weighted_rows,
 )
 from sparsemix.clusters._readings import ClusterReadings, FittedClusters
@@ -341,7 +341,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 )
             if self.compute_labels:
                 self.labels_ = self._labels_of_fit(X, fits)
-            self._warn_if_shattered(rows)
+            warn_if_shattered(self, len(rows))
             observer.finish()
         return self
 
@@ -415,16 +415,6 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         except ValueError:
             fits.clear()
             raise
-
-    def _warn_if_shattered(self, rows):
-        """More clusters than rows: a low threshold lets every pass open some that no row needs."""
-        if self.n_clusters_ > len(rows):
-            warnings.warn(
-                f"{self.n_clusters_} clusters were opened for {len(rows)} rows, some of them by each of n_epochs="
-                f"{self.n_epochs} passes; take n_epochs=1, no discount, or a new_cluster_threshold above "
-                f"{opening_threshold(self.discount, self.new_cluster_threshold)}",
-                stacklevel=3,
-            )
 
     def _stream_shards(self, monitor, model, state, rows, order):
         n_first = 0 if state.sums.has_covariances or model.moves is not None else int(TOGETHER * len(rows))
