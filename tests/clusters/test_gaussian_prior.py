@@ -257,3 +257,10 @@ def test_chains_of_heavy_rows(rows, weight, discount):
     est.fit(rows, sample_weight=np.full(len(rows), weight))
     assert np.isfinite(est.score(rows))
     assert np.isfinite([est.u_, est.concentration_]).all()
+
+
+@pytest.mark.parametrize("cls", [StreamingNGGPMixture, GibbsNGGPMixture])
+def test_likelihoods_without_a_predictive_density_are_refused(cls):
+    for likelihood in ("low_rank", "tied", "tied_diag"):
+        with pytest.raises(ValueError, match="'likelihood' parameter"):
+            cls(likelihood).fit(np.random.default_rng(0).normal(size=(30, 3)))

@@ -18,7 +18,9 @@ from sparsemix.clusters._gaussian_slots import GaussianSlots
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._state import ClusterState
 
-LIKELIHOODS = {"auto", "multinomial", *(name for name in GAUSSIANS if not name.startswith("tied"))}
+# Clusters come and go one by one, and a row's density before there is one has a closed form.
+ALONE = [name for name, family in GAUSSIANS.items() if not (name.startswith("tied") or family.has_loadings)]
+LIKELIHOODS = {"auto", "multinomial", *ALONE}
 # Rows of a block: what a kernel call does at once, between two chances to interrupt.
 ROWS = 4096
 # Share of documents that one stream sees before there are several. Four parts lost 0.23 nats a token of tweets without,
@@ -129,8 +131,8 @@ def warn_if_shattered(est, n_rows):
     """More clusters than rows: every pass has opened some that no row needs."""
     if est.n_clusters_ > n_rows:
         warnings.warn(
-            f"{est.n_clusters_} clusters were opened for {n_rows} rows, some by each of n_epochs={est.n_epochs} passes; "
-            "take n_epochs=1, no discount, or a new_cluster_threshold above "
+            f"{est.n_clusters_} clusters were opened for {n_rows} rows, some by each of n_epochs={est.n_epochs} passes"
+            "; take n_epochs=1, no discount, or a new_cluster_threshold above "
             f"{opening_threshold(est.discount, est.new_cluster_threshold)}",
             stacklevel=3,
         )
