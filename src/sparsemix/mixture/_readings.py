@@ -162,6 +162,14 @@ class RowReadings(DensityMixin):
         check_is_fitted(self)
         return self._exact_rows(self._checked(X)), Workers(self.n_jobs)
 
+    def _drawn_components(self, n_samples):
+        """Components of rows to draw, in increasing order, and the generator that goes on."""
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
+        rng = check_random_state(self.random_state)
+        return np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)), rng
+
     def _checked(self, X):
         return check_rows(self, X, reset=False)
 
@@ -208,15 +216,10 @@ class MixtureReadings(RowReadings):
         y : ndarray of shape (n_samples,), int64
             Their components.
         """
-        check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
-        rng = check_random_state(self.random_state)
-        counts = rng.multinomial(n_samples, self.weights_)
-        labels = np.repeat(np.arange(len(counts)), counts)
+        labels, rng = self._drawn_components(n_samples)
         X = rng.standard_normal((n_samples, self.n_features_in_))
         square_root = self._square_roots()
-        for k in np.flatnonzero(counts):
+        for k in np.unique(labels):
             X[labels == k] = X[labels == k] @ square_root(k).T
         return X + self.means_[labels], labels
 

@@ -373,12 +373,19 @@ cdef inline void insert(Responsibilities resp, Py_ssize_t at, Py_ssize_t end, in
     resp.slots[at], resp.values[at] = slot, value
 
 
-def add_overlap(
-    Responsibilities resp,      # IN    of rows
-    const double[::1] weight,   # IN    (n,) of rows, or None
-    double[:, ::1] overlap,     # INOUT (capacity, capacity) += sums over rows of min(q_k, q_l), for k < l
-):
-    """How much pairs of clusters share their rows."""
+ctypedef double (*of_two)(double p, double q) noexcept nogil
+
+
+cdef double smaller(double p, double q) noexcept nogil:
+    return min(p, q)
+
+
+cdef double entropy_of_two(double p, double q) noexcept nogil:
+    return p * log1p(q / p) + q * log1p(p / q) if p > 0.0 and q > 0.0 else 0.0
+
+
+cdef void add_shared(Responsibilities resp, const double[::1] weight, of_two function, double[:, ::1] sums):
+    """Sums over rows of a function of the responsibilities of two clusters."""
     cdef Py_ssize_t row, i, j, end
     cdef double w
     with nogil:
@@ -387,7 +394,16 @@ def add_overlap(
             end = resp.starts[row] + resp.lengths[row]
             for i in range(resp.starts[row], end):
                 for j in range(i + 1, end):
-                    overlap[resp.slots[i], resp.slots[j]] += w * min(resp.values[i], resp.values[j])
+                    sums[resp.slots[i], resp.slots[j]] += w * function(resp.values[i], resp.values[j])
+
+
+def add_overlap(
+    Responsibilities resp,      # IN    of rows
+    const double[::1] weight,   # IN    (n,) of rows, or None
+    double[:, ::1] overlap,     # INOUT (capacity, capacity) += sums over rows of min(q_k, q_l), for k < l
+):
+    """How much pairs of clusters share their rows."""
+    add_shared(resp, weight, smaller, overlap)
 
 
 def add_entropy(
@@ -396,17 +412,7 @@ def add_entropy(
     double[:, ::1] entropy,     # INOUT (capacity, capacity) += what a merge of two takes from rows, for k < l
 ):
     """Entropy of which of two clusters a row is of, once it is of one of them: (q_k + q_l) H(q_k / (q_k + q_l))."""
-    cdef Py_ssize_t row, i, j, end
-    cdef double w, p, q
-    with nogil:
-        for row in range(resp.starts.shape[0]):
-            w = 1.0 if weight is None else weight[row]
-            end = resp.starts[row] + resp.lengths[row]
-            for i in range(resp.starts[row], end):
-                for j in range(i + 1, end):
-                    p, q = resp.values[i], resp.values[j]
-                    if p > 0.0 and q > 0.0:
-                        entropy[resp.slots[i], resp.slots[j]] += w * (p * log1p(q / p) + q * log1p(p / q))
+    add_shared(resp, weight, entropy_of_two, entropy)
 
 
 def add_up(

@@ -2,8 +2,6 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import StrOptions
 from sparsemix._stats.linear import VonMisesFisher, draws
@@ -204,11 +202,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         -----
         Wood, A. T. A., "Simulation of the von Mises Fisher distribution", Communications in Statistics 1994.
         """
-        check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
-        rng = check_random_state(self.random_state)
-        labels = np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_))
+        labels, rng = self._drawn_components(n_samples)
         return draws(self.means_, self.concentrations_, labels, rng), labels
 
     @property
