@@ -21,7 +21,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_extensions", "_templates", "measured", "topics/memory.rst"]
+exclude_patterns = ["_build", "_extensions", "_templates", "topics/memory.rst"]
 
 # Stubs of the API pages are made in doc/generated at each build; _templates/class.rst lists a class's methods.
 autosummary_generate = True
