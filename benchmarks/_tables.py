@@ -191,11 +191,12 @@ def distinct(values):
 
 
 def as_rst(table, title=""):
-    """Lines of a list-table, and its notes."""
-    lines = [f".. list-table:: {title}".rstrip(), "   :header-rows: 1", ""]
-    for first, *others in [table.header, *table.rows]:
+    """Lines of a list-table, and its notes; a number and its spread stay on one line."""
+    lines = [f".. list-table:: {title}".rstrip(), "   :header-rows: 1", "   :class: results", ""]
+    together = [[cell.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}") for cell in row] for row in table.rows]
+    for first, *others in [table.header, *together]:
         lines += [text.rstrip() for text in (f"   * - {first}", *(f"     - {other}" for other in others))]
-    return [*lines, "", *" ".join(table.notes).splitlines(), ""]
+    return [*lines, "", ".. rst-class:: results-notes", "", *" ".join(table.notes).splitlines(), ""]
 
 
 def as_markdown(table):

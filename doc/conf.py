@@ -42,5 +42,5 @@ html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"sparsemix {version}"
 html_static_path = ["_static"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "results.css"]
 html_show_sphinx = False

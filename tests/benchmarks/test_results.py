@@ -167,7 +167,8 @@ def test_results_on_corpora_that_parameters_were_chosen_on_are_marked():
 def test_a_table_in_both_markups():
     table = _tables.make([record(), record(estimator="B", scores={"nats": -1.0})], ["name = estimator", COLUMNS[1]])
     text = "\n".join(_tables.as_rst(table, "Topics"))
-    assert text.startswith(".. list-table:: Topics\n   :header-rows: 1\n\n   * - name\n     - nats\n   * - SparseLDA\n")
+    head = ".. list-table:: Topics\n   :header-rows: 1\n   :class: results\n\n"
+    assert text.startswith(head + "   * - name\n     - nats\n   * - SparseLDA\n")
     assert _tables.as_markdown(table)[:3] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |"]
 
 
