@@ -35,7 +35,7 @@ def table(bench):
             base = None
             for method in METHODS:
                 for params in priors:
-                    record = measure_held_out(bench, "table", name, split, method, params)
+                    record = measure_held_out(bench, "table", name, split, method, params, base=base)
                     base = base or record
                     for row, gain in table_rows(record, base):
                         rows.append([split, *row])
@@ -61,13 +61,14 @@ def paper(bench):
                     if method == "gibbs":
                         params, epochs = of_gibbs(params) | sizes.table_samples, sizes.table_sweeps
                     name = f"{NAMES[method]}-{prior_name(params)}"
+                    total, known = PAPER_TABLE[name]
                     record = bench.measure(
                         "paper", f"{name}, {threshold}, split {split}", "paper_scale", path=bench.path("kos"),
                         split_number=split, method=method, params=params, n_repeats=sizes.paper_repeats[method],
                         n_epochs=epochs, n_documents=sizes.n_documents,
+                        fields={"method": name, "published_total": total, "published_clusters": known},
                     )  # fmt: skip
                     totals, clusters = (column(record["runs"], field) for field in ("total", "n_clusters"))
-                    total, known = PAPER_TABLE[name]
                     rows.append([
                         split, name, "-" if method == "gibbs" else threshold, with_error(totals, ".0f"), total,
                         with_error(clusters, ".1f"), known,
@@ -90,7 +91,7 @@ def chains(bench):
                 record = bench.measure(
                     "chains", f"{name}, {start}, moves {moves}", "chain", path=bench.path("kos"),
                     params=params | {"init_params": start, "split_merge": moves}, n_sweeps=bench.sizes.chain_sweeps,
-                    n_documents=bench.sizes.n_documents,
+                    n_documents=bench.sizes.n_documents, fields={"setting": name},
                 )  # fmt: skip
                 joints = [f"{value:.0f}" for value in record["log_joint"]]
                 rows.append([
@@ -113,16 +114,21 @@ def print_gains(gains, name):
     print_rst_table(f"KOS, means over splits, {name}", header, rows)
 
 
-def measure_held_out(bench, section, name, split, method, params, n_repeats=None):
-    """The record of one method on one split."""
+def measure_held_out(bench, section, name, split, method, params, n_repeats=None, base=None):
+    """The record of one method on one split, with what it gains over another, or over itself."""
     sizes, gibbs = bench.sizes, method == "gibbs"
     params = of_gibbs(params) | sizes.table_samples if gibbs else params
-    return bench.measure(
+    record = bench.measure(
         section, f"{NAMES[method]}-{prior_name(params)}, {name}, split {split}", "held_out", path=bench.path("kos"),
         split_number=split, method=method, params=params, n_repeats=n_repeats or sizes.table_repeats[method],
-        n_epochs=sizes.table_sweeps if gibbs else sizes.table_epochs, n_documents=sizes.n_documents,
-        fields={"method": f"{NAMES[method]}-{prior_name(params)}"},
+        n_epochs=sizes.table_sweeps if gibbs else sizes.table_epochs, n_documents=sizes.n_documents, kept=False,
+        fields={"method": f"{NAMES[method]}-{prior_name(params)}", "setting": name},
     )  # fmt: skip
+    tokens, reference = record["test_tokens"], mean(column((base or record)["runs"], "total"))
+    for run in record["runs"]:
+        run["per_token"], run["gain"] = run["total"] / tokens, (run["total"] - reference) / tokens
+    bench.keep(record)
+    return record
 
 
 def table_rows(record, base):
@@ -251,7 +257,7 @@ def speed(bench):
         for params in priors:
             label = f"{prior_name(params)}, {name}"
             record = bench.measure(
-                "speed", label, "passes", path=bench.path("kos"), params=params, n_epochs=bench.sizes.speed_epochs
+                "passes", label, "passes", path=bench.path("kos"), params=params, n_epochs=bench.sizes.speed_epochs
             )
             rows.append([label, *(f"{record[field]:.3f}" for field in ("adf", "epoch", "sweep"))])
     header = ["prior", "pass of ADF", "epoch of EP", "sweep of Gibbs"]
@@ -268,7 +274,7 @@ def print_throughput(bench):
             label = f"{corpus}, {prior_name(params)}, {'defaults' if params in (DP, IG) else 'as in the paper'}"
             record = bench.measure(
                 "speed", label, "throughput", path=bench.path(corpus), params=params,
-                n_documents=bench.sizes.throughput_documents,
+                n_documents=bench.sizes.throughput_documents, fields={"method": label.split(", ", 1)[1]},
             )  # fmt: skip
             rows.append([
                 label, rounded(record["n_documents"]), rounded(record["n_words"]),
@@ -287,7 +293,7 @@ def print_cost(bench):
     sizes, rows = bench.sizes, []
     for n_clusters in sizes.cost_clusters:
         record = bench.measure(
-            "speed", f"{n_clusters} clusters", "cost", path=bench.path("arxiv"), params={"dirichlet_prior": 0.005},
+            "cost", f"{n_clusters} clusters", "cost", path=bench.path("arxiv"), params={"dirichlet_prior": 0.005},
             n_clusters=n_clusters, n_first=sizes.cost_first, n_timed=sizes.cost_timed,
         )  # fmt: skip
         rows.append([

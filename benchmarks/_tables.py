@@ -7,7 +7,7 @@ A specification has a column a line, in the order of the table:
     held-out = {scores.nats:.3f} ({scores.npmi:.3f})   numbers: mean ± standard deviation where there are several seeds
     after 5 s = {at(5).nats:.3f}                       the last checkpoint of the curve before so many seconds
     best = {best(nats).nats:.3f}                       the best checkpoint of the curve by that score, chosen afterwards
-    worst = {min scores.rand:.2f}                      min, max, median or mean over seeds
+    worst = {min scores.rand:.2f}                      min, max, median, mean or standard error over seeds
     MB = {memory:MB}                                   also ms, of seconds, Mega, and all formats of Python
 
 and before them, where they are needed, lines "where FIELD = VALUE | VALUE", which records there are in the table, and
@@ -22,7 +22,7 @@ from statistics import mean, median, stdev
 from _report import print_table
 from _results import CLOCKS, IDENTITY, RecordError
 
-NUMBERS = re.compile(r"\{(?:(min|max|median|mean) )?([^{}:]+):([^{}]+)\}")
+NUMBERS = re.compile(r"\{(?:(min|max|median|mean|error) )?([^{}:]+):([^{}]+)\}")
 POINT = re.compile(r"(at|best)\(([^()]+)\)\.(\w+)")
 SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f"), "Mega": (1e-6, ".2f")}
 NAMES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
@@ -112,7 +112,8 @@ def make(records, lines):
                              for _, template in asked.numbers)])  # fmt: skip
         if any(on_its_own_corpus(record) for group in cells.values() for record in group):
             rows[-1][0] += TUNED
-    return Table(header, rows, notes(records, [group for cells in groups.values() for group in cells.values()]))
+    spread = "errors" if any("{error " in template for _, template in asked.numbers) else "deviations"
+    return Table(header, rows, notes(records, [group for cells in groups.values() for group in cells.values()], spread))
 
 
 def word(record, field):
@@ -149,9 +150,14 @@ def cell(group, template):
 def figure(values, kind, form):
     """One number for several: with its spread unless it is asked for otherwise."""
     if kind:
-        return format({"min": min, "max": max, "median": median, "mean": mean}[kind](values), form)
+        return format({"min": min, "max": max, "median": median, "mean": mean, "error": error}[kind](values), form)
     spread = f" ± {stdev(values):{form.lstrip('+')}}" if len(values) > 1 else ""
     return f"{mean(values):{form}}{spread}"
+
+
+def error(values):
+    """Standard error of a mean."""
+    return stdev(values) / len(values) ** 0.5
 
 
 def on_its_own_corpus(record):
@@ -159,14 +165,14 @@ def on_its_own_corpus(record):
     return any(record["corpus"].startswith(name) for name in record.get("tuned_on", []))
 
 
-def notes(records, groups):
+def notes(records, groups, spread):
     """Command, seeds, clock, machine, versions, commit and day, and what a dagger means."""
     commands = distinct(f"``{record['command']}``" for record in records)
     out = [f"From {', '.join(commands)}."]
     seeds = sorted({len(group) for group in groups})
     if seeds[-1] > 1:
         many = f"{seeds[0]} to {seeds[-1]}" if seeds[0] < seeds[-1] else str(seeds[0])
-        out.append(f"Means ± standard deviations over {many} seeds.")
+        out.append(f"Means ± standard {spread} over {many} seeds.")
     if any(map(on_its_own_corpus, records)):
         out.append("†: on a corpus that its parameters or defaults were chosen on.")
     clocks = [CLOCKS[clock] for clock in distinct(record["clock"] for record in records)]

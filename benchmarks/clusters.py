@@ -16,6 +16,7 @@ core, seconds are those of the processor. README.md has the rest.
 """
 
 import argparse
+import gzip
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -117,25 +118,31 @@ class Bench:
         return str(path if path.exists() else path.with_suffix(".txt.gz"))
 
     def measure(self, section, label, task, fields=None, kept=True, **arguments):
-        """One measurement, told on stderr and kept as a record, unless the experiment keeps records of its own."""
+        """One measurement, told on stderr and kept as a record, unless the experiment does so itself."""
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
         result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, "arguments": arguments, **(fields or {}), **result}
-        for one in records_of(section, label, arguments, record) if kept else ():
-            self.recorder.add(f"clusters-{section}", **one)
+        if kept:
+            self.keep(record)
         return record
 
+    def keep(self, record):
+        """Write down what was measured."""
+        for one in records_of(record):
+            self.recorder.add(f"clusters-{record['section']}", **one)
 
-def records_of(section, label, arguments, record):
+
+def records_of(record):
     """What is kept of a measurement: a record for each method or point of a stream; repetitions share one."""
+    section, arguments = record["section"], record["arguments"]
     params = arguments.get("params", {})
     about = {
-        "corpus": corpus_of(section, arguments), "label": label, "seed": arguments.get("seed", 0),
+        "corpus": corpus_of(section, arguments), "label": record.get("method", record["label"]),
+        "seed": arguments.get("seed", 0), "split": split_of(arguments),
         "parameters": params | {name: value for name, value in arguments.items() if name not in NOT_PARAMETERS},
-        "prior": prior_name(params | {name: arguments[name] for name in ("discount",) if name in arguments}),
-        "split": next((f"{name} {arguments[name]}" for name in ("split_number", "order") if name in arguments), None),
+        "prior": record.get("setting", prior_name(arguments | params)),
         "estimator": "GibbsNGGPMixture" if "gibbs" in (arguments.get("method"), "gibbs" * (section == "chains"))
         else "StreamingNGGPMixture", "tuned_on": TUNED_ON,
     }  # fmt: skip
@@ -157,11 +164,23 @@ def records_of(section, label, arguments, record):
                        "seconds": record.get("seconds"), "memory": record.get("bytes")}  # fmt: skip
 
 
+def split_of(arguments):
+    """Which documents are held out, or how they come."""
+    if "split_number" in arguments:
+        return f"split {arguments['split_number']}"
+    order = arguments.get("order")
+    return None if order is None else "in stream order" if order == "stream" else "in random order"
+
+
 def corpus_of(section, arguments):
-    """A corpus by its file and how much of it, or what was drawn."""
+    """A corpus by its file and size, or what was drawn."""
     if "path" in arguments:
-        name = Path(arguments["path"]).name.removeprefix("docword.").split(".")[0]
-        return name + f", the first {arguments['n_documents']:,} documents" * bool(arguments.get("n_documents"))
+        path = Path(arguments["path"])
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            n_documents = int(file.readline())
+        first = arguments.get("n_documents") or n_documents
+        size = f"{n_documents:,}" if first >= n_documents else f"the first {first:,}"
+        return f"{path.name.removeprefix('docword.').split('.')[0]}, {size} documents"
     if section == "pitman-yor":
         return f"Pitman-Yor stream, {arguments['doc_length']} tokens a document"
     return arguments.get("name", section)
