@@ -152,7 +152,7 @@ class Memoized:
     def absorb(self, stats, new):
         """S + s_b - memo[b]; at the end of a lap the sum of the memo, which carries no round-off from lap to lap."""
         b, old = self.current, self._memo[self.current]
-        new = new if self._compress is None else self._compress(new)  # what is remembered is what is added
+        new = new if self._compress is None else self._compress(new, key=b)  # what is remembered is what is added
         self._memo[b] = new
         if b == len(self._memo) - 1:
             self._initial = None

@@ -131,8 +131,11 @@ class Job:
 
     # -- learning
 
-    def visit(self, unit, X, weight, model, n_visited, memory, workers):
-        """Statistics of a part of a block, packed; what is remembered of its rows changes in place."""
+    def visit(self, unit, X, weight, model, n_visited, memory, workers, alone=False):
+        """Statistics of a part of a block; what is remembered of its rows changes in place.
+
+        They are packed for the sum with others, unless the part is a step ``alone``: packing a minibatch costs time.
+        """
         number, start, stop = unit
         first = self.first_rows[number] + start
         rows = self.read(number, X[start:stop], None if weight is None else weight[start:stop])
@@ -143,7 +146,7 @@ class Job:
         try:
             stats = collect(view, rows, slice(0, len(rows)), workers)
             stats.settle()
-            return stats.packed()
+            return stats if alone else stats.packed(key=n_visited + int(first))
         except ValueError as error:
             raise ValueError(f"block {number}: {error}") from error
 
@@ -218,7 +221,10 @@ class Here:
         for u in units:
             unit = self.plan.units[u]
             X, weight = self.job.block(unit[0]), self.job.weight(unit[0])
-            tree.push(self.job.visit(unit, X, weight, model, self.n_visited, self.memories[u], workers))
+            part = self.job.visit(
+                unit, X, weight, model, self.n_visited, self.memories[u], workers, alone=len(units) == 1
+            )
+            tree.push(part)
         return tree.total()
 
 

@@ -307,15 +307,16 @@ class SufficientStatistics:
     def __sub__(self, other):
         return self.copy().add(other, -1.0)
 
-    def packed(self, smallest=1e-2):
+    def packed(self, smallest=1e-2, key=0):
         """The same sums with those by word in compressed rows, for the way to another machine or for a memo.
 
-        Sums of a word and topic below ``smallest`` are added to the word's other topics; ``count`` follows.
+        Sums of a word and topic below ``smallest`` become that or zero, by chance; those of a word stay what they are,
+        and ``count`` follows. Statistics that are added should not have the same ``key``.
         """
         out = self._map(lambda value: value, lambda value: value, lambda value: value)
         for name, value in self._by_word.items():
             if isinstance(value, WordRows):
-                out._by_word[name] = rows = value.compressed(smallest)
+                out._by_word[name] = rows = value.compressed(smallest, key)
                 if name == "word_topic":
                     count = np.bincount(rows.indices, rows.data, minlength=self.n_components)
                     out._by_component["count"] = count * (out._word_factor / out._factor)

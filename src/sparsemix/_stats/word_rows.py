@@ -87,11 +87,11 @@ class WordRows:
         indices = np.tile(np.arange(n_components, dtype=np.int32), n)
         return sparse.csr_array((self.rows.ravel(), indices, np.cumsum(indptr)), shape=self.shape)
 
-    def compressed(self, smallest):
-        """A sparse table without the entries below ``smallest``, whose sum goes to the word's others."""
+    def compressed(self, smallest, key=0):
+        """A sparse table; entries below ``smallest`` become that or zero by chance, under a key of this table."""
         lengths = np.zeros(self.n_words, dtype=np.int64)
         topics, values = np.empty(self.rows.size, dtype=np.int32), np.empty(self.rows.size, dtype=self.dtype)
-        n = _words.compress_rows(self.words, self.rows, smallest, lengths, topics, values)
+        n = _words.compress_rows(self.words, self.rows, smallest, key, lengths, topics, values)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         return sparse.csr_array((values[:n].copy(), topics[:n].copy(), indptr), shape=self.shape)
 

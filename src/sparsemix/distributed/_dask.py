@@ -147,7 +147,7 @@ class Elsewhere(Here):
         """The sum over some units; what is remembered of their rows comes back."""
         numbers = [self.plan.units[u][0] for u in units]
         memories = [Frozen(self.memories[u]) for u in units]
-        fit = (self._base, list(self._deltas), self.n_visited)
+        fit = (self._base, list(self._deltas), self.n_visited, len(units) == 1)
         tasks = self._tasks(visit, numbers, [self.plan.units[u] for u in units], memories, [fit] * len(units))
         total = self._total([self._submit(statistics, task) for task in tasks], numbers)
         if self.memories[units[0]] is not None:
@@ -247,13 +247,13 @@ def look(number, source, weight, task):
 
 def visit(number, source, weight, unit, memory, fit):
     """Statistics of a part of a block, and what is remembered of its rows."""
-    base, deltas, n_visited = fit
+    base, deltas, n_visited, alone = fit
     check_signature(base.signed)
     replica, memory = replica_of(base.run), memory.thaw()
     with replica.lock, Workers(threads()) as workers:
         state = replica.catch_up(base, deltas, workers.split)
         X = replica.rows(number, source)
-        stats = state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers)
+        stats = state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers, alone)
     return stats, Frozen(memory)
 
 

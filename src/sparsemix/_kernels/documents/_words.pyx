@@ -27,6 +27,12 @@ cdef extern from "documents/packed.h" nogil:
     int sparsemix_lowest_bit(uint64_t x)
 
 
+cdef extern from "random/random.h" nogil:
+    uint64_t sparsemix_mix(uint64_t)
+    uint64_t sparsemix_key(uint64_t, uint64_t)
+    double sparsemix_uniform(uint64_t)
+
+
 cdef extern from "documents/rows.h" nogil:
     enum:
         SPARSEMIX_PADDING
@@ -246,16 +252,21 @@ def add_whole_rows(
 def compress_rows(
     const int[::1] words,        # IN  (n,) increasing
     const real[:, ::1] rows,     # IN  (n, K) not negative
-    double smallest,             # IN  smaller entries (and shares, of rows below one) are dropped, their sum divided
+    double smallest,             # IN  smaller entries (and shares, of rows below one) become that, or zero, by chance
+    uint64_t key,                # IN  of the random numbers: of this table
     int64_t[::1] lengths,        # OUT (V,) entries of each row, zero where they are not set
     int[::1] out_topics,         # OUT (n K,) of which as many are set as are returned
     real[::1] out_values,        # OUT (n K,)
 ):
-    """Rows as a sparse table; returns the number of entries."""
+    """Rows as a sparse table; returns the number of entries.
+
+    Small entries are drawn systematically: one for every ``smallest`` that they sum to, from a random place. So each
+    has its expectation; to give their sum to the others would take from all topics that a word seldom has.
+    """
     cdef Py_ssize_t i, k, n_components = rows.shape[1]
     cdef int64_t count = 0, begin, at
-    cdef double total, kept, limit
-    cdef real largest
+    cdef double total, kept, limit, carried
+    cdef real largest, value
     if rows.shape[0] != words.shape[0] or min(out_topics.shape[0], out_values.shape[0]) < rows.shape[0] * n_components:
         raise ValueError("rows must be one for each word, with room for all their entries")
     with nogil:
@@ -265,11 +276,19 @@ def compress_rows(
                 total += rows[i, k]
                 largest = max(largest, rows[i, k])
             limit = min(smallest * min(total, 1.0), <double> largest)  # the largest stays whatever its size
+            carried = limit * sparsemix_uniform(sparsemix_key(sparsemix_mix(key), <uint64_t> words[i]))
             for k in range(n_components):
-                if rows[i, k] >= limit and rows[i, k] > 0:
-                    kept += rows[i, k]
+                value = rows[i, k]
+                if value < limit:
+                    carried += value
+                    if carried < limit:
+                        continue
+                    carried -= limit
+                    value = <real> limit
+                if value > 0:
+                    kept += value
                     out_topics[count] = <int> k
-                    out_values[count] = rows[i, k]
+                    out_values[count] = value
                     count += 1
             lengths[words[i]] = count - begin
             for at in range(begin, count):
