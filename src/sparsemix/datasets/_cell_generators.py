@@ -63,7 +63,14 @@ def make_cells(
     for name, value in (("doc_topic_prior", doc_topic_prior), ("regions_per_cell", regions_per_cell)):
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")
-    rng = check_random_state(random_state)
+    topics, cell_topic, blocks = cells_in_blocks(
+        n_samples, n_features, n_components, regions_per_cell, doc_topic_prior, check_random_state(random_state)
+    )
+    return sparse.vstack(list(blocks), format="csr"), topics, cell_topic
+
+
+def cells_in_blocks(n_samples, n_features, n_components, regions_per_cell, doc_topic_prior, rng):
+    """Topics, those of the cells, and an iterator over the cells, some at once: they may be too many for the memory."""
     common = distribution(rng.gamma(SHAPE, size=n_features))
     topics = np.zeros((n_components, n_features))
     n_own = max(1, round(OWN * n_features))
@@ -72,11 +79,11 @@ def make_cells(
     cell_topic = rng.dirichlet(np.full(n_components, doc_topic_prior), size=n_samples)
     depth = np.maximum(1, np.round(regions_per_cell * np.exp(rng.normal(scale=DEPTH, size=n_samples)))).astype(int)
     sources = np.cumsum(np.vstack([common, topics]), axis=1)
-    blocks = [
+    blocks = (
         draw_cells(sources, cell_topic[start : start + CELLS], depth[start : start + CELLS], rng)
         for start in range(0, n_samples, CELLS)
-    ]
-    return sparse.vstack(blocks, format="csr"), topics, cell_topic
+    )
+    return topics, cell_topic, blocks
 
 
 def distribution(weights):
