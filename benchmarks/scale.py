@@ -3,7 +3,7 @@
 python benchmarks/scale.py                       20,000 documents that are drawn, K = 100, SparseLDA; two cores
 python benchmarks/scale.py --documents 100000 --K 200 --estimator SparseSCVB0LDA --steps 4
 python benchmarks/scale.py --cells 20000 --K 50 --passes 6 --peer-seconds 300
-                                                 cells by 100,000 regions on disk, beside tomotopy in memory; CPU seconds
+                                                 topics of cells on disk, beside tomotopy in memory; CPU seconds
 
 Every fit runs in a process of its own, the client on the first core and workers on all. README.md has the rest.
 """
@@ -45,14 +45,17 @@ def main():
 
 def report_cells(options, folder):
     """Cells on disk: seconds, memory, and whether the known topics were found."""
-    made = run("_cells_tasks:prepare_cells", CORES[:1], folder=folder, n_samples=options.cells,
-               n_features=options.regions, n_components=options.K, regions_per_cell=options.regions_per_cell)  # fmt: skip
-    print(f"{options.cells:,} cells, {made['tokens']:,} open regions, {made['bytes'] / 1e6:,.0f} MB on disk", flush=True)
-    records = [("SparseSCVB0LDA", "over blocks",
-                try_run("_cells_tasks:cells_here", CORES[:1], folder=folder, K=options.K, passes=options.passes))]  # fmt: skip
+    shape = {"n_samples": options.cells, "n_features": options.regions, "n_components": options.K}
+    made = run("_cells_tasks:prepare_cells", CORES[:1], folder=folder, regions_per_cell=options.regions_per_cell,
+               **shape)  # fmt: skip
+    megabytes = made["bytes"] / 1e6
+    print(f"{options.cells:,} cells, {made['tokens']:,} open regions, {megabytes:,.0f} MB on disk", flush=True)
+    fit = {"folder": folder, "K": options.K}
+    ours = try_run("_cells_tasks:cells_here", CORES[:1], passes=options.passes, **fit)
+    records = [("SparseSCVB0LDA", "over blocks", ours)]
     if options.peer_seconds:
-        records.append(("tomotopy", "in memory", try_run("_cells_tasks:cells_tomotopy", CORES[:1], folder=folder,
-                                                         K=options.K, limit=options.peer_seconds)))  # fmt: skip
+        records.append(("tomotopy", "in memory", try_run("_cells_tasks:cells_tomotopy", CORES[:1],
+                                                         limit=options.peer_seconds, **fit)))  # fmt: skip
     records = [each for each in records if each[2]]
     print_table(
         "Topics of cells", ["", "", "CPU s", "passes", "MB added", "found"],
