@@ -65,8 +65,9 @@ class BuildKernels(build_ext):
 
 
 def dependencies(path):
-    """Headers and declarations that a source names, directly or through others."""
-    found, todo = set(), [path]
+    """Headers and declarations that a source names, directly or through others; its own declarations are named by none."""
+    own = path.with_suffix(".pxd")
+    found, todo = (set(), [path]) if not own.exists() else ({own}, [path, own])
     while todo:
         for header, module in NAMES.findall(todo.pop().read_text(encoding="utf-8")):
             named = KERNELS / (header or module.replace(".", "/") + ".pxd")

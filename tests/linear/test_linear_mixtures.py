@@ -150,6 +150,19 @@ def test_density_is_that_of_scipy():
     np.testing.assert_allclose(est.score_samples(x), logsumexp(parts, axis=0), rtol=1e-9)
 
 
+def test_expected_directions_are_shorter_than_one():
+    """E[mu] = A(kappa |S|) S / |S|, and on the sphere of three dimensions A(t) = coth t - 1 / t."""
+    family = VonMisesFisher(3)
+    x = unit(np.random.default_rng(0).normal(size=(6, 3)) + 4.0)
+    parameters = family.fit(sums_of(family, np.eye(2)[[0, 0, 0, 0, 0, 1]], x), variational=True)
+    length = np.linalg.norm([x[:5].sum(axis=0), x[5]], axis=1)
+    np.testing.assert_allclose(parameters.certainty, parameters.kappa * length, rtol=1e-12)
+    shrunk = 1.0 / np.tanh(parameters.certainty) - 1.0 / parameters.certainty
+    expected = family.expected(parameters, variational=True)
+    np.testing.assert_allclose(expected.scale, parameters.kappa * shrunk, rtol=1e-10)
+    np.testing.assert_array_equal(family.expected(parameters, variational=False).scale, parameters.kappa)
+
+
 def test_bound_of_one_component_of_words_is_the_evidence():
     x, _ = documents(40)
     est = ExactMultinomialMixture(1, word_prior=0.3, learning_method="batch").fit(x)

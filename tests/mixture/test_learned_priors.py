@@ -56,6 +56,23 @@ def test_one_component_is_that_of_the_best_prior(covariance_type):
         assert given(factor).lower_bound_ < learned.lower_bound_
 
 
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "zero_mean"])
+def test_evidence_is_flat_at_the_learned_scale(covariance_type):
+    """Also where rows have little more spread than the prior."""
+    X = rows_of_unequal_spread(12)
+    X = X / X.std(axis=0)
+    prior = 0.5 * np.eye(4) if covariance_type != "diag" else np.full(4, 0.5)
+    params = {"covariance_type": covariance_type, "reg_covar": 0.0, "max_iter": 3}
+    learned = SparseGaussianMixture(1, covariance_prior=prior, optimize_priors=True, **params).fit(X)
+    scale = float(learned.covariance_prior_scales_[0])
+    assert 1.05 < scale < 20.0
+    below, at, above = (
+        SparseGaussianMixture(1, covariance_prior=factor * scale * prior, **params).fit(X).lower_bound_
+        for factor in (1 / 1.05, 1.0, 1.05)
+    )
+    assert abs(above - below) < 0.05 * (2.0 * at - above - below)  # what is left is of the third order
+
+
 def test_scales_are_never_below_one():
     """A prior that is larger than the rows ask for stays as it was given."""
     X = rows_of_unequal_spread()

@@ -60,6 +60,23 @@ def test_density_is_that_of_the_dense_covariance(dtype):
     np.testing.assert_allclose(est.score_samples(x), expected, rtol=1e-4 if dtype is np.float32 else 1e-11)
 
 
+def test_diagonals_are_those_of_the_dense_matrices():
+    g = analysers()
+    precisions = np.linalg.inv(g.dense())
+    np.testing.assert_allclose(g.precision_diagonals(), np.diagonal(precisions, axis1=1, axis2=2), rtol=1e-10)
+    np.testing.assert_allclose(g.diagonals(), np.diagonal(g.dense(), axis1=1, axis2=2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_free_parameters_are_the_dimension_of_the_covariances(rank):
+    """The rank of the derivative of W^T W + diag(noise), and a mean."""
+    w = np.random.default_rng(0).normal(size=(rank, D))
+    moves = [np.outer(row, w[q]) for q in range(rank) for row in np.eye(D)]
+    slopes = [m + m.T for m in moves] + [np.diag(row) for row in np.eye(D)]
+    dimension = np.linalg.matrix_rank(np.reshape(slopes, (-1, D * D)))
+    assert GAUSSIANS["low_rank"](D, rank).n_parameters(K) == K * (D + dimension)
+
+
 @pytest.mark.parametrize("noise", [1e-4, 1e-8])
 def test_single_precision_keeps_its_digits_where_noise_is_nearly_nothing(noise):
     g = analysers(noise=noise, d=20, rank=5)

@@ -126,7 +126,7 @@ def test_temperature_falls_from_pass_to_pass():
 
 def fitted(**params):
     _, X = documents_of()
-    return X, Double(K, window=3, n_words=V, random_state=0, max_iter=2, **params).fit(X)
+    return X, Double(K, window=3, n_words=V, random_state=0, **{"max_iter": 2} | params).fit(X)
 
 
 @pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])
@@ -154,6 +154,20 @@ def test_readings_are_those_of_the_posterior_means(inference):
     best = est.transform_words(X, n_nonzero=2)
     assert (np.diff(best.indptr) == 2).all()
     np.testing.assert_allclose(best.sum(axis=1), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])
+def test_topics_of_a_word_are_its_prior_and_as_many_counts_as_it_has_contexts(inference):
+    documents, _ = documents_of()
+    _, est = fitted(inference=inference, max_iter=3)
+    counts = np.zeros(V)
+    for word, around in twin.contexts(documents, 3):
+        counts[word] += bool(around)
+    alpha = est.input_topic_prior_
+    of_topics = est.word_topics_ * (counts + alpha.sum())[:, None] - alpha
+    np.testing.assert_allclose(of_topics.sum(axis=1), counts, atol=1e-9)
+    np.testing.assert_allclose(of_topics, est._fitted.stats.unfolded("input_topic")[0].toarray()
+                               if inference == "scvb0" else est._fitted.stats["input_topic"], atol=1e-9)  # fmt: skip
 
 
 def test_one_topic_is_the_frequencies_of_context_words():

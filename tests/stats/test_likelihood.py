@@ -72,6 +72,20 @@ def test_table_holds_log_densities(name, d, dtype):
         np.testing.assert_allclose(out, expected, rtol=1e-11)
 
 
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+def test_clouds_have_the_mean_log_density_of_their_rows(covariance_type):
+    """Rows with variances ``floor`` of their own lose half the trace of the floor in units of the covariance."""
+    rng = np.random.default_rng(4)
+    _, gaussians, covariances = random_gaussians(covariance_type, rng)
+    x, floor = rng.normal(size=(7, D)), np.array([0.3, 0.1, 0.7])
+    points, clouds = (
+        replace(gaussians, floor=each).table(np.zeros(K), np.float64).weights(x, np.empty((7, K)))
+        for each in (None, floor)
+    )
+    loss = 0.5 * np.diagonal(np.linalg.inv(covariances), axis1=1, axis2=2) @ floor
+    np.testing.assert_allclose(points - clouds, np.tile(loss, (7, 1)), rtol=1e-9)
+
+
 def test_log_determinants_and_traces_of_precisions(name):
     _, gaussians, covariances = random_gaussians(name, np.random.default_rng(0))
     traces = np.trace(np.linalg.inv(covariances), axis1=1, axis2=2)
