@@ -198,10 +198,8 @@ def test_overlapping_fits_limit_blas_and_give_it_back(several):
 def test_an_interrupt_while_threads_end_gives_blas_back(several):
     workers = Workers(2)
     workers.__enter__()
-    with (
-        mock.patch.object(workers._threads[0], "join", side_effect=KeyboardInterrupt),
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with mock.patch.object(workers._helpers[0], "ended") as ended, pytest.raises(KeyboardInterrupt):
+        ended.acquire.side_effect = KeyboardInterrupt
         workers.__exit__(None, None, None)
     assert blas_threads() == several
 
@@ -213,3 +211,56 @@ def test_many_threads_are_bounded():
         workers.split(lambda a, b: seen.append((a, b)), 10)
     assert sorted(seen) == [(i, i + 1) for i in range(10)]
     assert threading.active_count() < threads.MOST_THREADS
+
+
+def sums_of(workers):
+    out = np.zeros(10)
+    workers.map(lambda a, b: out.__setitem__(slice(a, b), b), [(i, i + 1) for i in range(10)])
+    return out
+
+
+@pytest.mark.parametrize("started", [0, 2])
+def test_fewer_threads_do_the_same(started, several, monkeypatch):
+    """The system refuses a thread: those that there are do all the work."""
+    begin, asked = threads.start_new_thread, []
+
+    def start_some(*arguments):
+        asked.append(arguments)
+        if len(asked) > started:
+            raise RuntimeError("can't start new thread")
+        return begin(*arguments)
+
+    monkeypatch.setattr(threads, "start_new_thread", start_some)
+    with Workers(5) as workers:
+        assert workers.n_jobs == 1 + started
+        np.testing.assert_array_equal(sums_of(workers), np.arange(1.0, 11.0))
+    assert blas_threads() == several
+
+
+def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(threads, "SECONDS_TO_START", 0.01)
+    monkeypatch.setattr(threads, "start_new_thread", lambda *arguments: None)
+    with Workers(3) as workers:
+        assert workers.n_jobs == 1
+        np.testing.assert_array_equal(sums_of(workers), np.arange(1.0, 11.0))
+
+
+def test_ctrl_c_while_threads_begin_gives_blas_back(several, monkeypatch):
+    monkeypatch.setattr(threads, "start_new_thread", mock.Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        Workers(3).__enter__()
+    assert blas_threads() == several
+
+
+def test_a_thread_without_memory_for_its_error_is_an_error():
+    class NoRoom(dict):
+        def __setitem__(self, name, value):
+            raise MemoryError
+
+    def fail(first, last):
+        raise ValueError("of a span")
+
+    work = threads.Work(fail, [(0, 1), (1, 2)])
+    work.errors = NoRoom()
+    with mock.patch.object(threads, "Work", return_value=work), Workers(2) as workers, pytest.raises(MemoryError):
+        workers.map(fail, [(0, 1), (1, 2)])

@@ -1,9 +1,10 @@
 """Threads over blocks of rows and ranges of components, and the one limit on everybody else's."""
 
+from _thread import allocate_lock, start_new_thread
 from functools import cache
 from itertools import pairwise
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
@@ -12,6 +13,8 @@ from sparsemix._kernels.vectors import _simd
 
 # More threads than this cost more to start than they can bring.
 MOST_THREADS = 256
+# Of a thread that was started and says nothing: the system had no memory for it.
+SECONDS_TO_START = 10.0
 
 
 @cache
@@ -55,29 +58,33 @@ class Workers:
     A step of a minibatch takes some milliseconds and is several pieces of work, so what it costs to call threads
     matters: joblib's poll every 10 ms, futures and their conditions cost a tenth of a millisecond. Here a thread waits
     at a queue of its own, and whoever is free takes the next piece. ``n_jobs`` has joblib's meaning,
-    ``parallel_config`` included.
+    ``parallel_config`` included; where the system gives fewer threads, those do the same work.
     """
 
     def __init__(self, n_jobs=None):
         self.n_jobs = min(effective_n_jobs(n_jobs), MOST_THREADS)
-        self._threads, self._inboxes = [], []
+        self._helpers = []
 
     def __enter__(self):
         _one_thread_of_blas.__enter__()
-        for _ in range(self.n_jobs - 1):
-            self._inboxes.append(SimpleQueue())
-            self._threads.append(Thread(target=serve, args=(self._inboxes[-1],), daemon=True))
-            self._threads[-1].start()
+        try:
+            for _ in range(self.n_jobs - 1):
+                self._helpers.append(Helper())
+        except (RuntimeError, MemoryError):  # no more threads
+            self.n_jobs = 1 + len(self._helpers)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(self, *exception):
         try:
-            for inbox in self._inboxes:
-                inbox.put(None)
-            for thread in self._threads:
-                thread.join()
+            for helper in self._helpers:
+                helper.dismiss()
+            for helper in self._helpers:
+                helper.ended.acquire()
         finally:  # Ctrl-C while threads end
-            self._threads, self._inboxes = [], []
+            self._helpers = []
             _one_thread_of_blas.__exit__(*exception)
 
     def map(self, function, spans):
@@ -86,21 +93,25 @@ class Workers:
         Of several errors the one of the first span is raised, as it would be without threads.
         """
         spans = list(spans)
-        if not self._threads or len(spans) < 2:
+        if not self._helpers or len(spans) < 2:
             for span in spans:
                 function(*span)
             return
         work = Work(function, spans)
-        helpers = self._inboxes[: len(spans) - 1]
-        for inbox in helpers:
-            inbox.put(work)
+        helpers, given = self._helpers[: len(spans) - 1], 0
+        ends = [held_lock() for _ in helpers]
         try:
+            for helper, done in zip(helpers, ends, strict=True):
+                helper.inbox.put((work, done))
+                given += 1
             work.run()
         finally:
-            for _ in helpers:
-                work.done.get()
+            for done in ends[:given]:
+                done.acquire()
         if work.errors:
             raise work.errors[min(work.errors)]
+        if not work.complete:
+            raise MemoryError("a thread has had no memory to say what failed")
 
     def split(self, function, n):
         """Call ``function(first, last)`` for about equal shares of n pieces, one for each thread."""
@@ -115,7 +126,7 @@ class Work:
         self.function = function
         self.spans = enumerate(spans)  # the interpreter takes from it one at a time
         self.errors = {}
-        self.done = SimpleQueue()
+        self.complete = True
 
     def run(self):
         """Take spans until there is none, or one has failed."""
@@ -127,12 +138,44 @@ class Work:
                 self.errors[number] = error
 
 
-def serve(inbox):
-    """The life of a thread."""
-    while (work := inbox.get()) is not None:
-        work.run()
-        work.done.put(True)
-        del work  # nothing of it is kept while waiting
+class Helper:
+    """A thread that serves at its inbox. It signals by locks that are there beforehand: nothing is allocated to say
+    that there is no memory, and nobody waits for a thread that could not begin, as those of ``threading`` do.
+    """
+
+    def __init__(self):
+        self.inbox = SimpleQueue()
+        self.begun, self.ended = held_lock(), held_lock()
+        start_new_thread(self._serve, ())
+        if not self.begun.acquire(timeout=SECONDS_TO_START):
+            self.dismiss()  # should it come after all
+            raise RuntimeError("a thread could not begin")
+
+    def dismiss(self):
+        """Let it end when its work is done."""
+        self.inbox.put(None)
+
+    def _serve(self):
+        """The life of a thread."""
+        self.begun.release()
+        try:
+            while (errand := self.inbox.get()) is not None:
+                work, done = errand
+                try:
+                    work.run()
+                except BaseException:  # no memory to keep an error
+                    work.complete = False
+                del errand, work  # nothing of it is kept while waiting
+                done.release()
+        finally:
+            self.ended.release()
+
+
+def held_lock():
+    """A lock that waits for its release."""
+    lock = allocate_lock()
+    lock.acquire()
+    return lock
 
 
 def slow_blas():

@@ -1,4 +1,7 @@
-"""The instruction set that the vectorised loops run on, chosen once for the processor at hand."""
+"""The instruction set that the vectorised loops run on, chosen once: the best that the processor at hand has, or what
+``SPARSEMIX_SIMD`` in the environment names."""
+
+import os
 
 import numpy as np
 
@@ -26,12 +29,20 @@ def instruction_set():
 
 
 def use_instruction_set(name=None):
-    """Use a narrower instruction set than the best one (None); for tests and benchmarks."""
+    """Use a narrower instruction set than the best one (None)."""
     global chosen
+    if name is not None and name not in INSTRUCTION_SETS:
+        raise ValueError(f"there is no instruction set {name!r}; give one of {', '.join(INSTRUCTION_SETS)}")
     level = best if name is None else INSTRUCTION_SETS.index(name)
     if level > best:
         raise ValueError(f"this processor has no {name}; the best is {INSTRUCTION_SETS[best]}")
     chosen = level
+
+
+try:
+    use_instruction_set(os.environ.get("SPARSEMIX_SIMD") or None)
+except ValueError as error:
+    raise ImportError(f"SPARSEMIX_SIMD in the environment: {error}") from None
 
 
 def aligned_empty(size, dtype):
