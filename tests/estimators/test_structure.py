@@ -198,8 +198,8 @@ def test_overlapping_fits_limit_blas_and_give_it_back(several):
 def test_an_interrupt_while_threads_end_gives_blas_back(several):
     workers = Workers(2)
     workers.__enter__()
-    with mock.patch.object(workers._helpers[0], "ended") as ended, pytest.raises(KeyboardInterrupt):
-        ended.acquire.side_effect = KeyboardInterrupt
+    ended = mock.Mock(**{"acquire.side_effect": KeyboardInterrupt})
+    with mock.patch.object(workers._helpers[0], "ended", ended), pytest.raises(KeyboardInterrupt):
         workers.__exit__(None, None, None)
     assert blas_threads() == several
 
@@ -239,7 +239,7 @@ def test_fewer_threads_do_the_same(started, several, monkeypatch):
 
 def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(threads, "SECONDS_TO_START", 0.01)
-    monkeypatch.setattr(threads, "start_new_thread", lambda *arguments: None)
+    monkeypatch.setattr(threads, "start_new_thread", mock.Mock())
     with Workers(3) as workers:
         assert workers.n_jobs == 1
         np.testing.assert_array_equal(sums_of(workers), np.arange(1.0, 11.0))
@@ -257,9 +257,7 @@ def test_a_thread_without_memory_for_its_error_is_an_error():
         def __setitem__(self, name, value):
             raise MemoryError
 
-    def fail(first, last):
-        raise ValueError("of a span")
-
+    fail = mock.Mock(side_effect=ValueError("of a span"))
     work = threads.Work(fail, [(0, 1), (1, 2)])
     work.errors = NoRoom()
     with mock.patch.object(threads, "Work", return_value=work), Workers(2) as workers, pytest.raises(MemoryError):

@@ -128,7 +128,7 @@ def test_log_densities_of_wrong_shapes_raise(shape, wrong):
 
 def test_instruction_set_is_chosen_by_name(instruction_set):
     assert _simd.instruction_set() == instruction_set
-    with pytest.raises(ValueError, match="no instruction set .abacus.; give one of baseline"):
+    with pytest.raises(ValueError, match=r"no instruction set .abacus.; give one of baseline"):
         _simd.use_instruction_set("abacus")
     assert _simd.instruction_set() == instruction_set
 

@@ -11,6 +11,9 @@ from sparsemix._compat import CallbackSupportMixin
 from sparsemix._estimator.plain import KIND, put_together, taken_apart
 from sparsemix._version import __version__
 
+# What a saved state says of itself: by whom it was saved, and what it holds.
+VERSION, NAMES = "_sparsemix_version", "_sparsemix_names"
+
 
 class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
     """Version-stamped pickles, calls that change all or nothing, scikit-learn's callbacks where it has them."""
@@ -29,7 +32,7 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
             name: taken_apart(value, self._state_classes) if type(value) in self._state_classes else value
             for name, value in super().__getstate__().items()
         }
-        return {**state, "_sparsemix_version": __version__}
+        return {**state, NAMES: sorted(state), VERSION: __version__}
 
     def __copy__(self):
         self._share()
@@ -40,7 +43,8 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
         return twin
 
     def __setstate__(self, state):
-        version = dict(state).pop("_sparsemix_version", "unknown")
+        state = dict(state)
+        version, names = state.pop(VERSION, "unknown"), state.pop(NAMES, sorted(state))
         if version != __version__:
             warnings.warn(
                 f"{type(self).__name__} was pickled by sparsemix {version} and is loaded by {__version__}; fit it "
@@ -48,13 +52,27 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        super().__setstate__(
-            {
-                name: put_together(value, self._state_classes) if isinstance(value, dict) and KIND in value else value
-                for name, value in state.items()
-                if name != "_sparsemix_version"
-            }
-        )
+        try:
+            super().__setstate__(
+                {
+                    name: put_together(value, self._state_classes)
+                    if isinstance(value, dict) and KIND in value
+                    else value
+                    for name, value in state.items()
+                }
+            )
+            if sorted(state) != names:
+                raise LookupError("not all that was saved is there")
+            self._check_loaded()
+        except (AttributeError, LookupError, TypeError) as error:  # what is missing, or is something else
+            raise ValueError(
+                f"the saved {type(self).__name__} is damaged, or of another version ({error}); save the model anew"
+            ) from error
+
+    def _check_loaded(self):
+        """Refuse a state whose parts are not what readings take them for."""
+        if "_fitted" in vars(self) and not hasattr(type(self._fitted), "shared"):
+            raise TypeError(f"what was fitted is a {type(self._fitted).__name__}")
 
     @contextmanager
     def _all_or_nothing(self, salvage=lambda: False):

@@ -26,7 +26,8 @@ def taken_apart(value, classes, numbers=None):
     if id(value) in numbers:
         return {KIND: "same", "number": numbers[id(value)]}
     numbers[id(value)] = len(numbers)
-    return {KIND: type(value).__name__, "state": taken_apart(value.__getstate__(), classes, numbers)}
+    state = value.__getstate__()
+    return {KIND: type(value).__name__, "names": sorted(state), "state": taken_apart(state, classes, numbers)}
 
 
 def put_together(value, classes, made=None):
@@ -52,5 +53,7 @@ def put_together(value, classes, made=None):
         raise ValueError(f"the saved state holds a {kind!r}, which it cannot; it is damaged, or of another version")
     made.append(known[kind].__new__(known[kind]))  # before its parts, which may name it
     self, state = made[-1], put_together(value["state"], classes, made)
+    if sorted(state) != value.get("names", sorted(state)):  # files of before have no names
+        raise LookupError(f"{kind} has lost an attribute")
     self.__setstate__(state) if hasattr(self, "__setstate__") else vars(self).update(state)
     return self

@@ -291,6 +291,12 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 "not be"
             )
 
+    def _check_loaded(self):
+        super()._check_loaded()
+        others = {type(sample).__name__ for sample in vars(self).get("_samples", ())} - {"FittedClusters"}
+        if others:
+            raise TypeError(f"of the samples some are {', '.join(others)}")
+
     @property
     def n_samples_(self):
         """Samples that ``score_samples`` averages over."""

@@ -20,8 +20,8 @@ DOCUMENTS = 1 << 13
 class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
+    def _check_loaded(self):
+        super()._check_loaded()
         if "_fitted" in vars(self):
             check_fits(self)
 
@@ -252,6 +252,7 @@ def check_fits(estimator):
         and model.n_words == n_words
         and stats["count"].shape == model.doc_topic_prior.shape == shape[1:]
         and (names is None or len(names) == n_words)
+        and all(hasattr(value, "dtype") for _, value in stats._arrays())
     )
     if not fits:
         raise ValueError(
