@@ -16,14 +16,18 @@ from sparsemix import (
     SkipGramTopicModel,
     SparseGaussianMixture,
     SparseLDA,
+    SparseMultinomialMixture,
     SparseSCVB0LDA,
+    SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
+    distributed,
 )
 
 CLASSES = [
     SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, CollapsedLDA, StreamingNGGPMixture, GibbsNGGPMixture,
-    SkipGramTopicModel,
+    SkipGramTopicModel, SparseVonMisesFisherMixture, SparseMultinomialMixture,
 ]  # fmt: skip
+BY_BLOCKS = SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, SparseVonMisesFisherMixture, SparseMultinomialMixture
 CLEAR = (ValueError, TypeError, NotFittedError)
 # Documented to be NaN where nothing was proposed or compared, or infinite where no number is large enough.
 MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")
@@ -44,7 +48,9 @@ def try_estimator(rng):
         est = cls().set_params(**params)
         stream = hasattr(est, "partial_fit") and rng.random() < 0.4
         learn = "partial_fit" if stream else "fit"
-        outcome = attempt(getattr(est, learn), X, weight)
+        if cls in BY_BLOCKS and not stream and rng.random() < 0.15:
+            learn = "distributed.fit"
+        outcome = attempt(method(est, learn), X, weight)
         if outcome is not None:
             assert sorted(vars(est)) == sorted(est.get_params()), f"a failed {learn} left {sorted(vars(est))}"
             return f"{cls.__name__} {learn} {type(outcome).__name__}"
@@ -56,11 +62,26 @@ def try_estimator(rng):
     return f"{cls.__name__} {learn} good"
 
 
+def method(est, learn):
+    """The call that learns: a method, or a fit over blocks of seven rows in this process."""
+    if learn != "distributed.fit":
+        return getattr(est, learn)
+
+    def fit(X, sample_weight=None):
+        X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        cuts = range(0, X.shape[0], 7)
+        weights = None if sample_weight is None else [sample_weight[a : a + 7] for a in cuts]
+        return distributed.fit(est, [X[a : a + 7] for a in cuts], sample_weight=weights)
+
+    return fit
+
+
 def draw_of(rng, cls):
     """What this class learns from."""
     if cls is SkipGramTopicModel:
         return draw_sequences
-    if cls is SparseGaussianMixture or (cls in (StreamingNGGPMixture, GibbsNGGPMixture) and rng.random() < 0.6):
+    either = StreamingNGGPMixture, GibbsNGGPMixture, SparseVonMisesFisherMixture
+    if cls is SparseGaussianMixture or (cls in either and rng.random() < 0.6):
         return draw_rows
     return draw_counts
 
@@ -128,7 +149,7 @@ def check_threads(rng, est, X, weight, learn):
     if "n_jobs" not in est.get_params() or rng.random() < 0.7:
         return
     twin = clone(est).set_params(n_jobs=2)
-    error = attempt(getattr(twin, learn), X, weight)
+    error = attempt(method(twin, learn), X, weight)
     if isinstance(error, MemoryError):
         return
     assert error is None, error
