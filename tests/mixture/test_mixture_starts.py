@@ -1,16 +1,21 @@
 """Defaults of a SparseGaussianMixture: starts, priors that follow the data, the variance floor, attributes of both."""
 
+import itertools
+
 import numpy as np
 import pytest
 import reference
+from scipy.stats import chisquare
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
+from sparsemix._engine.threads import Workers
+from sparsemix.mixture._assemble import assemble, weighted_rows
 from sparsemix.mixture._splitting import column_scales
-from sparsemix.mixture._start import ahead
+from sparsemix.mixture._start import TRIAL_FROM, Start, ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -115,8 +120,42 @@ def test_seeds_are_rows_and_differ():
     centres = initialize.euclidean_centres(x, 20, 3, np.random.default_rng(0))
     assert len(np.unique(centres, axis=0)) == 20
     assert (np.abs(centres[:, None] - x).sum(axis=2).min(axis=1) == 0).all()
-    few = initialize.euclidean_centres(np.repeat(x[:2], 10, axis=0), 5, 3, np.random.default_rng(0))
-    assert few.shape == (5, 3)
+    for n_trials in (1, 3):
+        few = initialize.euclidean_centres(np.repeat(x[:2], 10, axis=0), 5, n_trials, np.random.default_rng(0))
+        assert few.shape == (5, 3)
+
+
+def test_seeds_that_are_drawn_together_are_those_of_plus_plus():
+    x = np.array([[0.0], [1.0], [3.0], [7.0]])
+    squares = (x - x.T) ** 2
+    expected = np.zeros((4, 4, 4))
+    for a, b in itertools.permutations(range(4), 2):
+        odds = np.minimum(squares[a], squares[b])
+        expected[a, b] = 0.25 * squares[a, b] / squares[a].sum() * odds / odds.sum()
+    rng, seen = np.random.default_rng(0), np.zeros_like(expected)
+    for _ in range(4000):
+        centres = initialize.euclidean_centres(x, 3, 1, rng)
+        seen[tuple(np.searchsorted(x[:, 0], centres[:, 0]))] += 1
+    possible = expected > 0
+    assert seen[~possible].sum() == 0
+    assert chisquare(seen[possible], 4000 * expected[possible]).pvalue > 1e-3
+
+
+def test_a_second_way_of_seeding_is_carried_out_when_a_trial_says_so():
+    rng, tried = np.random.default_rng(0), []
+    clusters = rng.standard_normal((128, 64))[rng.integers(128, size=6000)] + 0.3 * rng.standard_normal((6000, 64))
+
+    class Observed(Start):
+        def _trial(self, *args):
+            tried.append(super()._trial(*args))
+            return tried[-1]
+
+    for X in (clusters, continuum(4000, 4)):
+        params = SparseGaussianMixture(TRIAL_FROM, covariance_type="diag", random_state=0)
+        rows, model, learner = assemble(params, weighted_rows(X, None), Workers(1))
+        with Workers(1) as workers:
+            Observed(model, learner, "auto", 0, 6000).stats(rows, np.random.default_rng(0), workers)
+    assert tried == [["kmeans"], ["kmeans", "splitting"]]
 
 
 @pytest.mark.parametrize("covariance_type", WITH_MEANS)

@@ -1,6 +1,13 @@
 """Initialisation: clusters seeded by Bregman k-means++, with the divergence taken from the family."""
 
+from functools import partial
+
 import numpy as np
+
+# Centres that k-means++ draws at once.
+DRAWN = 64
+# Rows whose distances from all centres are in memory at once.
+ASSIGNED = 512
 
 
 def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
@@ -36,22 +43,59 @@ def euclidean_centres(x, n_clusters, n_trials, rng):
     All products are made in the dtype of the rows: scikit-learn's takes ten times as long for float32.
     """
     norms = np.einsum("nd,nd->n", x, x)
-    nearest, chosen = np.full(len(x), np.inf), [int(rng.integers(len(x)))]
-    np.minimum(nearest, squares_from(x, norms, chosen)[0], out=nearest)
+    chosen = [int(rng.integers(len(x)))]
+    nearest = squares_from(x, norms, chosen)[0]
+    choose = next_centres if n_trials == 1 else partial(best_centre, n_trials=n_trials)
     while len(chosen) < n_clusters and nearest.sum() > 0.0:
-        tried = [draw(nearest, rng) for _ in range(n_trials)]
-        left = np.minimum(nearest, squares_from(x, norms, tried))
-        best = int(left.sum(axis=1).argmin())
-        chosen.append(tried[best])
-        nearest = left[best]
-        nearest[tried[best]] = 0.0
+        new, nearest = choose(x, norms, nearest, n_clusters - len(chosen), rng)
+        chosen += new
     rest = np.setdiff1d(np.arange(len(x)), chosen)
     return x[chosen + list(rng.choice(rest, n_clusters - len(chosen), replace=False))]
+
+
+def best_centre(x, norms, nearest, most, rng, n_trials):  # noqa: ARG001
+    """The one of ``n_trials`` rows that leaves least, and the squared distances that it leaves."""
+    tried = [draw(nearest, rng) for _ in range(n_trials)]
+    left = np.minimum(nearest, squares_from(x, norms, tried))
+    best = int(left.sum(axis=1).argmin())
+    left[best, tried[best]] = 0.0
+    return [tried[best]], left[best]
+
+
+def next_centres(x, norms, nearest, most, rng):
+    """Several centres, at most ``most``, and the squared distances that they leave.
+
+    They are drawn at once by the odds of before; one that others of them have come near to is kept with the
+    probability now over before. That is k-means++ exactly, with products of matrices in place of those of vectors.
+    """
+    cumulated = np.cumsum(nearest)
+    drawn = np.searchsorted(cumulated, rng.uniform(size=min(most, DRAWN)) * cumulated[-1], side="right")
+    drawn = np.minimum(drawn, len(x) - 1)
+    among = squares_from(x[drawn], norms[drawn], np.arange(len(drawn)))
+    now, new = nearest[drawn], []
+    for i, level in enumerate(rng.uniform(size=len(drawn)) * now):
+        if level < now[i]:
+            new.append(int(drawn[i]))
+            now = np.minimum(now, among[i])
+            now[drawn == drawn[i]] = 0.0
+    left = np.minimum(nearest, squares_from(x, norms, new).min(axis=0, initial=np.inf))
+    left[new] = 0.0
+    return new, left
 
 
 def squares_from(x, norms, rows):
     """Squared distances of all rows from some of them, one line for each of these."""
     return np.maximum(norms - 2.0 * (x[rows] @ x.T) + norms[rows][:, None], 0.0, dtype=np.float64)
+
+
+def nearest_centres(x, centres):
+    """Labels of the centres that are nearest to the rows."""
+    halves = 0.5 * np.einsum("kd,kd->k", centres, centres)
+    labels = np.empty(len(x), dtype=np.int32)
+    for first in range(0, len(x), ASSIGNED):
+        some = slice(first, first + ASSIGNED)
+        labels[some] = (x[some] @ centres.T - halves).argmax(axis=1)
+    return labels
 
 
 def draw(odds, rng):

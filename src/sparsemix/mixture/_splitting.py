@@ -173,10 +173,7 @@ class Splitting:
 
     def sized(self, n_components):
         """The model with another number of components."""
-        model = copy(self.model)
-        model.n_components, model.table, model.search = n_components, None, None
-        model.n_nonzero = min(max(2, self.model.n_nonzero), n_components)
-        return model
+        return sized(self.model, n_components)
 
     def _hard(self, labels, n_components):
         """Statistics of given clusters."""
@@ -233,6 +230,14 @@ def learn(model, rows, labels, steps, workers):
         model.accumulate(x, resp, rows.sample_weight, stats, workers)
     best = resp.values.argmax(axis=1)
     return stats, np.ascontiguousarray(resp.indices[np.arange(len(best)), best], dtype=np.int32)
+
+
+def sized(model, n_components):
+    """The model with another number of components."""
+    model = copy(model)
+    model.n_components, model.table, model.search = n_components, None, None
+    model.n_nonzero = min(max(2, model.n_nonzero), n_components)
+    return model
 
 
 def column_scales(x):

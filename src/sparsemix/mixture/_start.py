@@ -13,11 +13,13 @@ from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._model import MixtureModel
-from sparsemix.mixture._splitting import column_scales, grow, learn
+from sparsemix.mixture._splitting import column_scales, grow, learn, sized
 
 SEEDINGS = "auto", "kmeans", "kmeans_scaled", "k-means++", "splitting", "bregman", "random_from_data", "random"
-# A start need not have converged; where it is a large share of the fit, even less.
+# A start need not have converged; where it is a large share of the fit, even less: all iterations together make so many
+# products of numbers then. With none at all rows belong to the nearest seed, and passes do the rest.
 KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
+KMEANS_NUMBERS = 40_000_000_000
 # k-means++ draws its centres from this many rows a component at most; assignments then see all rows.
 SEED_ROWS = 10
 # Up to this many products of a seeding each centre is the best of several that are drawn.
@@ -34,6 +36,10 @@ HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
 SURE = 1.1
 # From so many components on they are to describe a density rather than to be clusters, and splitting joins in.
 SPLITTING_FROM = 16
+# From so many components on other ways of seeding than k-means are tried before they are carried out: with the rows of
+# one of so many of its clusters, and as many components. Where it is ahead they are left out. Few components for all
+# rows would not tell: to 37 of them 300 clusters are a continuum.
+TRIAL_FROM, TRIAL = 128, 8
 # k-means sees a column in the measure of its variance. Where so few columns carry it that they count as less than this
 # share of all, seeds with all columns on one scale are tried too.
 FEW_COLUMNS = 0.25
@@ -116,9 +122,14 @@ class Start:
         """From seeds of the chosen kind; of several, those that serve rows best which were not used for them."""
         some = Rows(rows.read(selection), rows.weight(selection))
         everything = slice(0, len(some))
-        methods = self._methods(some) * (self.n_init if self.model.n_components > 1 else 1)
-        tried = [labels(method, self.learner, some, self.model.n_components, rng, workers) for method in methods]
-        best = self._best(tried, some, rng, workers) if len(tried) > 1 else 0
+        n_components = self.model.n_components
+        methods = self._methods(some)
+        first = labels(methods[0], self.learner, some, n_components, rng, workers)
+        if methods[0] == "kmeans" and len(methods) > 1 and n_components >= TRIAL_FROM:
+            methods = self._trial(methods, first, some, rng, workers)
+        methods = methods * (self.n_init if n_components > 1 else 1)
+        tried = [first, *(labels(each, self.learner, some, n_components, rng, workers) for each in methods[1:])]
+        best = self._best(tried, self.learner, some, rng, workers) if len(tried) > 1 else 0
         self.method = methods[best]
         resp = SparseResponsibilities.from_labels(tried[best])
         for _ in range(self.n_init_iter):
@@ -144,28 +155,38 @@ class Start:
         methods = ["kmeans"] + ["kmeans_scaled"] * bool(few)
         return methods + ["splitting"] * (n_components >= SPLITTING_FROM)
 
-    def _best(self, tried, some, rng, workers):
+    def _trial(self, methods, first, some, rng, workers):
+        """The first method, and the best of the others unless it is behind on rows of some of the first's clusters."""
+        clusters = rng.permutation(np.unique(first))[: self.model.n_components // TRIAL]
+        place = np.full(self.model.n_components, -1, dtype=np.int32)
+        place[clusters] = np.arange(len(clusters))
+        part = np.flatnonzero(place[first] >= 0)
+        few, learner = Rows(some.X[part], some.weight(part)), sized(self.learner, len(clusters))
+        tried = [labels(method, learner, few, len(clusters), rng, workers) for method in methods[1:]]
+        best = self._best([*tried, place[first[part]]], learner, few, rng, workers)
+        return [methods[0], *methods[1:][best : best + 1]]
+
+    def _best(self, tried, learner, some, rng, workers):
         """Which labels give the Gaussians under which rows that were not used for them are most likely.
 
         A later one has to be ahead of the best so far by more than chance: by one standard error of the mean
         difference of a row, which a few rows with extreme densities cannot decide.
         """
         n_held = min(int(HELD_OUT * len(some)), MOST_HELD_OUT)
-        if n_held < 2 or len(some) - n_held < self.model.n_components:
+        if n_held < 2 or len(some) - n_held < learner.n_components:
             return 0
         order = rng.permutation(len(some))
         held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
         weight = np.ones(n_held) if some.sample_weight is None else some.sample_weight[held]
         best, best_score = 0, None
         for i, each in enumerate(tried):
-            score = self._short_run(each[kept], Rows(some.X[kept], some.weight(kept)), some.X[held], workers)
+            score = self._short_run(learner, each[kept], Rows(some.X[kept], some.weight(kept)), some.X[held], workers)
             if best_score is None or ahead(score - best_score, weight):
                 best, best_score = i, score
         return best
 
-    def _short_run(self, labels, rows, held, workers):
+    def _short_run(self, learner, labels, rows, held, workers):
         """Log densities of held-out rows after a few steps on others."""
-        learner = self.learner
         stats, _ = learn(learner, rows, labels, JUDGE_STEPS if self.n_init == 1 else JUDGE_STEPS_OF_MANY, workers)
         log_weights = np.log(learner.weights.mean(stats["count"]))
         table = learner.point_estimate(stats).table(log_weights, held.dtype)
@@ -248,7 +269,8 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
     """Labels of scikit-learn's k-means."""
     few = few_pairs(len(x), n_clusters)
     if max_iter is None:
-        max_iter = FEW_KMEANS_ITER if len(x) * n_clusters * x.shape[1] > GREEDY_NUMBERS else KMEANS_ITER
+        numbers = len(x) * n_clusters * x.shape[1]
+        max_iter = KMEANS_ITER if numbers <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // numbers)
     seed = int(rng.integers(2**31 - 1))
     init, n_init = "k-means++", (KMEANS_INIT if few else 1) if n_init is None else n_init
     if not few:
@@ -256,6 +278,8 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
         greedy = len(chosen) * n_clusters * x.shape[1] <= GREEDY_NUMBERS
         trials = 2 + int(np.log(n_clusters)) if greedy else 1
         init = initialize.euclidean_centres(x[chosen], n_clusters, trials, rng)
+    if max_iter == 0:
+        return initialize.nearest_centres(x, init)
     with warnings.catch_warnings():
         # fewer distinct rows than clusters: the other clusters start from the prior
         warnings.simplefilter("ignore", ConvergenceWarning)
