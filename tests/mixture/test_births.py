@@ -86,10 +86,10 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
     """As if no bound were ever good enough."""
     original, undone = Births.settle, []
 
-    def settle(self, model, stats, workers):
+    def settle(self, model, rows, stats, workers):
         if self._before is not None:
             self._before = (np.inf, *self._before[1:])
-        stats, was = original(self, model, stats, workers)
+        stats, was = original(self, model, rows, stats, workers)
         undone.append(was)
         return stats, was
 

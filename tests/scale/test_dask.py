@@ -53,10 +53,16 @@ def client(request):
 def test_workers_change_no_bit(name, client):
     """One worker, three, and none; blocks of no row and of one, workers without any."""
     est, X = clone(CASES[name]), rows_for(CASES[name])
-    est.set_params(max_iter=2)
+    est.set_params(max_iter=4 if "births" in name else 2)
     if name in ("scvb0", "scvb0 mhw"):
         est.set_params(batch_size=60)  # rounds of parts, and not hundreds of them
     assert_same_bits(distributed.fit(clone(est), cut(X)), distributed.fit(est, cut(X), client=client), X)
+
+
+def test_births_that_are_taken_back_are_so_everywhere(client, births_never_gain):
+    est = clone(CASES["mixture births lists"]).set_params(max_iter=4)
+    assert_same_bits(distributed.fit(clone(est), cut(ROWS)), distributed.fit(est, cut(ROWS), client=client), ROWS)
+    assert births_never_gain == [2, 3] * 2
 
 
 def test_checkpoints_are_those_of_one_process(client, tmp_path):

@@ -32,6 +32,7 @@ pytestmark = few_passes
 K, V, D = 4, 60, 3
 COUNTS = sparse.csr_array(make_sparse_lda(400, n_features=V, n_components=K, doc_length=40, random_state=0)[0])
 ROWS = np.random.default_rng(0).normal(size=(500, D)) + 4.0 * np.random.default_rng(1).integers(0, K, (500, 1))
+FAR = np.vstack([ROWS[:K], 1000.0 + np.arange(16.0 * D).reshape(16, D)])  # means of which most have no rows
 GIVEN = np.random.default_rng(2).gamma(1.0, size=(K, V)) + 0.1
 
 
@@ -67,6 +68,10 @@ CASES = {
     "mixture tied starts": mixture(covariance_type="tied", n_init=2, init_params="kmeans"),
     "mixture zero mean": mixture(covariance_type="zero_mean", learning_method="online"),
     "mixture means": mixture(means_init=ROWS[:K], learning_method="batch"),
+    "mixture births": mixture(n_components=20, means_init=FAR),
+    "mixture births lists": mixture(n_components=20, means_init=FAR, candidates=3, batch_size=100),
+    "mixture births online": mixture(n_components=20, means_init=FAR, learning_method="online", batch_size=100),
+    "mixture low rank": mixture(covariance_type="low_rank", batch_size=120),
     "lda batch": lda(learning_method="batch"),
     "lda memoized priors": lda(optimize_priors=True, batch_size=100),
     "lda online": lda(learning_method="online", batch_size=30),
@@ -74,6 +79,7 @@ CASES = {
     "lda restarts": lda(n_restarts=1, init_params="bregman", learning_method="batch"),
     "scvb0": scvb0(),
     "scvb0 large steps": scvb0(batch_size=150),
+    "scvb0 priors": scvb0(optimize_priors=True, batch_size=50),
     "scvb0 averaged": scvb0(batch_size=100, n_averaged_iter=2, max_iter=4),
     "scvb0 dense memoized": scvb0(sampler="dense", learning_method="memoized", init_params="em", batch_size=90),
     "scvb0 gibbs memoized": scvb0(learning_method="memoized", init_params=GIVEN, batch_size=90),
@@ -127,6 +133,27 @@ def test_bounds_rise():
     for name in names:
         est = distributed.fit(clone(CASES[name]).set_params(max_iter=8), cut(rows_for(CASES[name])))
         assert (np.diff(est.lower_bounds_) > -1e-6 * abs(est.lower_bound_)).all(), name
+
+
+@pytest.mark.parametrize("name", ["mixture births", "mixture births lists", "mixture births online"])
+def test_dead_components_are_born_again(name):
+    """As in ``fit``; else there would be four."""
+    alive = (distributed.fit(clone(CASES[name]), cut(ROWS)).weights_ > 0.1 / 20).sum()
+    assert alive >= (clone(CASES[name]).fit(ROWS).weights_ > 0.1 / 20).sum() - 1
+    assert alive > K
+
+
+@pytest.mark.parametrize("name", ["mixture births", "mixture births lists"])
+def test_births_that_lower_the_bound_are_taken_back(name, births_never_gain):
+    """What rows remembered, too; without lists, which are made anew, a pass that was taken back leaves no trace."""
+    over = distributed.fit(clone(CASES[name]).set_params(max_iter=5), cut(ROWS))
+    assert births_never_gain == [2, 3, 5]
+    assert np.diff(over.lower_bounds_).min() >= -1e-8 * np.abs(over.lower_bounds_).max()
+    if "lists" not in name:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
+            without = distributed.fit(clone(CASES[name]).set_params(max_iter=2), cut(ROWS))
+        np.testing.assert_array_equal(over.means_, without.means_)
 
 
 def test_blocks_are_remembered_documents_too():

@@ -82,7 +82,7 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
         undone = False
         if births is not None:
             with interrupts_wait():
-                stats, undone = births.settle(model, stats, workers)
+                stats, undone = births.settle(model, rows, stats, workers)
                 monitor.step(stats)
         ended = monitor.lap(lap, model, stats, undone)
         if repair is not None and lap < monitor.max_iter:

@@ -123,7 +123,7 @@ class AdditiveEstimator(SparsemixEstimator):
         keep = progress.keeper(
             monitor, begin, (lambda: begin.rows.memory) if source is None else source.memory, observer
         )
-        births, repair = (self._births(begin), self._repair(begin)) if source is None else (None, None)
+        births, repair = self._births(begin), self._repair(begin) if source is None else None
         monitor.stats = run(
             begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves,
             collect if source is None else source.collect, keep, births, repair,
@@ -138,9 +138,11 @@ class AdditiveEstimator(SparsemixEstimator):
     def _resume(self, rows, resumed):
         """What a fit goes on with that has left a checkpoint."""
         model = resumed["model"]
-        if rows.source is None:
-            rows = self._view(model, rows, 0)[1]
+        source, rows = rows.source, self._view(model, rows, 0)[1]
+        if source is None:
             rows.memory = resumed["memory"]
+        else:
+            rows.source = source
         return Beginning(
             rows, model, resumed["stats"], resumed["schedule"], resumed["moves"], resumed["record"]["about"]
         )

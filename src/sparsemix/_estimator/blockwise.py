@@ -201,6 +201,21 @@ class Here:
         """Rows are visited as if for the first time."""
         self.memories = [self.job.new_memory(unit, self._begin.model) for unit in self.plan.units]
 
+    def changed(self, stats):
+        """Between laps the model has become that of other statistics."""
+
+    def saved(self):
+        """A function that brings back what is remembered of rows now."""
+        before = list(self.memories)
+        undo = [memory.saved() for memory in before if memory is not None]
+
+        def restore():
+            self.memories = before
+            for each in undo:
+                each()
+
+        return restore
+
     def memory(self):
         """What a trial that goes on elsewhere needs beside model and statistics."""
         return {name: getattr(self, name) for name in ("n_visited", "n_forgotten", "memories")}

@@ -48,6 +48,7 @@ class Elsewhere(Here):
         self._client = client
         self._run = uuid.uuid4().hex
         self._futures, self._base, self._deltas, self._version = {}, None, [], 0
+        self._changed = None
 
     def __enter__(self):
         # blocks that cannot be read elsewhere, and bases, are meant to travel as arguments
@@ -127,18 +128,22 @@ class Elsewhere(Here):
 
     def begin(self, begin, monitor, resumed=None):
         """A trial begins, or goes on."""
-        self._base, self._deltas = None, []
+        self._base, self._deltas, self._changed = None, [], None
         return super().begin(begin, monitor, resumed)
+
+    def changed(self, stats):
+        """Workers get a new base before the next step."""
+        self._base, self._changed = None, stats
 
     def collect(self, model, rows, selection, workers):
         """Statistics of a step."""
         if self._base is None or len(self._deltas) >= ROUNDS_OF_BASE:
-            begin, stats = self._begin, self._monitor.stats
-            stats = begin.stats if stats is None else stats
+            begin = self._begin
+            stats = next(s for s in (self._changed, self._monitor.stats, begin.stats) if s is not None)
             state = FitState(self.job, model, stats, begin.schedule, begin.moves)
             self._version += 1
             self._base = self._submit(same, Base(self._run, self._version, signature(), Frozen(state)))
-            self._deltas = []
+            self._deltas, self._changed = [], None
         new = super().collect(model, rows, selection, workers)
         self._deltas.append(self._submit(same, Frozen((self._begin.schedule.current, new))))
         return new

@@ -44,6 +44,7 @@ PARTNERS = 4
 class Births:
     """Proposes births before laps 2, 3, 5, 9, 17 and so on, and settles them at their end.
 
+    Rows that show where are drawn from all; over blocks, from those of the start, which stand for all.
     Nothing is kept from lap to lap, so that a fit which goes on elsewhere does the same.
     """
 
@@ -70,16 +71,19 @@ class Births:
         dead = dead[: len(second)]
         stats.put(dead, born, factors).put(cut, left, factors)
         undo = [schedule.put(np.concatenate([dead, cut]), stats)]
-        if rows.memory is not None:
-            undo.append(rows.memory.saved())
+        memory = rows.source if rows.memory is None else rows.memory
+        if memory is not None:
+            undo.append(memory.saved())
         if schedule.has_bound:
             self._before = model.lower_bound(before), before, dict(vars(model)), undo
         if model.search is not None:
             model.search = model.search.renewed()
         model.global_step(stats, workers.split)
+        if rows.source is not None:
+            rows.source.changed(stats)
         return stats
 
-    def settle(self, model, stats, workers):
+    def settle(self, model, rows, stats, workers):
         """Statistics after the lap that births were in, and whether they were taken back."""
         if self._before is None:
             return stats, False
@@ -92,6 +96,8 @@ class Births:
         if model.search is not None:
             model.search = model.search.renewed()
         model.global_step(before, workers.split)
+        if rows.source is not None:
+            rows.source.changed(before)
         return before, True
 
     def _cut(self, model, rows, count, parents, wanted, rng, workers):

@@ -1,0 +1,26 @@
+"""What tests of fits over blocks share."""
+
+import numpy as np
+import pytest
+
+from sparsemix.mixture._births import Births
+
+
+@pytest.fixture
+def births_never_gain(monkeypatch):
+    """As if no bound were ever good enough: births are taken back; a list of the laps that they were in."""
+    propose, settle, laps = Births.propose, Births.settle, []
+
+    def proposed(self, lap, model, rows, schedule, stats, workers):
+        born = propose(self, lap, model, rows, schedule, stats, workers)
+        laps.extend([lap] * (born is not stats))
+        return born
+
+    def settled(self, *arguments):
+        if self._before is not None:
+            self._before = (np.inf, *self._before[1:])
+        return settle(self, *arguments)
+
+    monkeypatch.setattr(Births, "propose", proposed)
+    monkeypatch.setattr(Births, "settle", settled)
+    return laps
