@@ -14,7 +14,8 @@ from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
 from sparsemix._engine.threads import Workers
 from sparsemix.mixture._assemble import assemble, weighted_rows
-from sparsemix.mixture._splitting import column_scales
+from sparsemix.mixture._exchanges import best_exchange, exchanged
+from sparsemix.mixture._splitting import column_scales, learn
 from sparsemix.mixture._start import TRIAL_FROM, Start, ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -195,3 +196,47 @@ def test_constant_columns_have_the_scale_of_their_entries():
     x = np.zeros((3, 3), dtype=np.float32)
     x[:, 1], x[:, 2] = -1e25, [1, 2, 3]
     np.testing.assert_allclose(column_scales(x), [1, 1e25, np.std([1, 2, 3])], rtol=1e-6)
+
+
+def shared_out(rng):
+    """Clusters of very unequal size, and labels that share out the largest and leave two together."""
+    means = np.array([[0.0, 0.0], [6.0, 0.0], [6.0, 3.5], [0.0, 7.0]])
+    y = np.repeat(np.arange(4), [600, 60, 60, 100])
+    X = means[y] + 0.6 * rng.standard_normal((len(y), 2))
+    bad = np.where(y == 2, 1, y)
+    bad[(y == 0) & (X[:, 0] > 0)] = 2
+    return X, y, bad.astype(np.int32)
+
+
+@pytest.mark.parametrize("covariance_type", WITH_MEANS)
+def test_exchanges_mend_what_was_shared_out_badly_and_raise_the_bound(covariance_type):
+    X, y, bad = shared_out(np.random.default_rng(0))
+    with Workers(1) as workers:
+        params = SparseGaussianMixture(4, covariance_type=covariance_type)
+        rows, _, learner = assemble(params, weighted_rows(X, None), workers)
+        found = exchanged(learner, rows, bad, np.random.default_rng(0), workers)
+        assert adjusted_rand_score(y, found) > 0.97 > adjusted_rand_score(y, bad) + 0.2
+        before, after = (learner.lower_bound(learn(learner, rows, each, 10, workers)[0]) for each in (bad, found))
+        assert after > before
+        assert exchanged(learner, rows, y.astype(np.int32), np.random.default_rng(0), workers) is None
+
+
+def test_no_exchange_for_a_column_of_few_values():
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.standard_normal((300, 2)), rng.integers(2, size=(300, 1))])
+    labels = rng.integers(3, size=300).astype(np.int32)
+    with Workers(1) as workers:
+        rows, _, learner = assemble(SparseGaussianMixture(3), weighted_rows(X, None), workers)
+        assert best_exchange(learner, rows, labels, rng, workers) is None
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag"])
+def test_outliers_and_small_clusters_do_not_spoil_defaults(covariance_type):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 120)
+    X = 8.0 * np.eye(4, 3)[y] + rng.standard_normal((480, 3))
+    outliers = rng.choice(480, size=8, replace=False)
+    X[outliers] += 60.0 * rng.standard_normal((8, 3))
+    mixture = SparseGaussianMixture(5, covariance_type=covariance_type, random_state=0).fit(X)
+    usual = np.setdiff1d(np.arange(480), outliers)
+    assert adjusted_rand_score(y[usual], mixture.predict(X[usual])) > 0.9

@@ -12,6 +12,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture._exchanges import exchanged
 from sparsemix.mixture._model import MixtureModel
 from sparsemix.mixture._splitting import column_scales, grow, learn, sized
 
@@ -34,6 +35,8 @@ JUDGE_STEPS_OF_MANY = 10
 HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
 # Standard errors that a start has to be ahead of those before it; one row alone makes a difference of one.
 SURE = 1.1
+# Clusters after exchanges have to be ahead by more, and for most rows: outliers that differ by hundreds decide nothing.
+EXCHANGED = {"sure": 2.0, "extreme": 0.05}
 # From so many components on they are to describe a density rather than to be clusters, and splitting joins in.
 SPLITTING_FROM = 16
 # From so many components on other ways of seeding than k-means are tried before they are carried out: with the rows of
@@ -130,8 +133,12 @@ class Start:
         methods = methods * (self.n_init if n_components > 1 else 1)
         tried = [first, *(labels(each, self.learner, some, n_components, rng, workers) for each in methods[1:])]
         best = self._best(tried, self.learner, some, rng, workers) if len(tried) > 1 else 0
-        self.method = methods[best]
-        resp = SparseResponsibilities.from_labels(tried[best])
+        self.method, chosen = methods[best], tried[best]
+        if self._exchanges():
+            after = exchanged(self.learner, some, chosen, rng, workers)
+            if after is not None and self._best([chosen, after], self.learner, some, rng, workers, **EXCHANGED):
+                chosen = after
+        resp = SparseResponsibilities.from_labels(chosen)
         for _ in range(self.n_init_iter):
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
         given = self.weights is not None or self.covariances is not None
@@ -155,6 +162,10 @@ class Start:
         methods = ["kmeans"] + ["kmeans_scaled"] * bool(few)
         return methods + ["splitting"] * (n_components >= SPLITTING_FROM)
 
+    def _exchanges(self):
+        """Whether components are to be clusters, which k-means may have shared out badly."""
+        return self.init_params == "auto" and self.family.has_means and 2 < self.model.n_components < SPLITTING_FROM
+
     def _trial(self, methods, first, some, rng, workers):
         """The first method, and the best of the others unless it is behind on rows of some of the first's clusters."""
         clusters = rng.permutation(np.unique(first))[: self.model.n_components // TRIAL]
@@ -166,7 +177,7 @@ class Start:
         best = self._best([*tried, place[first[part]]], learner, few, rng, workers)
         return [methods[0], *methods[1:][best : best + 1]]
 
-    def _best(self, tried, learner, some, rng, workers):
+    def _best(self, tried, learner, some, rng, workers, **how):
         """Which labels give the Gaussians under which rows that were not used for them are most likely.
 
         A later one has to be ahead of the best so far by more than chance: by one standard error of the mean
@@ -181,7 +192,7 @@ class Start:
         best, best_score = 0, None
         for i, each in enumerate(tried):
             score = self._short_run(learner, each[kept], Rows(some.X[kept], some.weight(kept)), some.X[held], workers)
-            if best_score is None or ahead(score - best_score, weight):
+            if best_score is None or ahead(score - best_score, weight, **how):
                 best, best_score = i, score
         return best
 
@@ -233,11 +244,13 @@ def subset(rows, size, rng):
     return np.sort(rng.choice(len(rows), size=size, replace=False))
 
 
-def ahead(difference, weight):
-    """Whether a weighted mean difference is above chance."""
+def ahead(difference, weight, sure=SURE, extreme=0.0):
+    """Whether a weighted mean difference is above chance; the ``extreme`` share at each end counts as the next ones."""
+    if extreme:
+        difference = np.clip(difference, *np.quantile(difference, [extreme, 1.0 - extreme]))
     mean = np.average(difference, weights=weight)
     variance = np.average((difference - mean) ** 2, weights=weight)
-    return mean > SURE * np.sqrt(variance / len(difference))
+    return mean > sure * np.sqrt(variance / len(difference))
 
 
 # -- seeds
