@@ -24,6 +24,8 @@ CHOICES, POWER_STEPS = 2, 6
 LISTS_FROM, LIST_SIZE = 64, 4
 # A column whose standard deviation is less than this share of its entries is constant, but for round-off.
 CONSTANT = 1e-6
+# Axes are sought for the components of so many rows at a time, which limits memory.
+SPAN = 8_192
 # A component of fewer rows is not cut.
 LEAST_ROWS = 4
 
@@ -46,7 +48,7 @@ class Splitting:
         self.everything = slice(0, len(rows))
         self.x = rows.read(self.everything)
         self.plain = Rows(self.x, rows.sample_weight)
-        self.units = (self.x / column_scales(self.x)).astype(np.float32)
+        self.scales = column_scales(self.x)
         self.rng = rng
         self.workers = workers
         self.labels = np.zeros(len(rows), dtype=np.int32) if labels is None else labels
@@ -91,27 +93,29 @@ class Splitting:
 
     def _axis_side(self, order, starts):
         """Side of the plane through the mean across the longest axis, found by power iteration on the rows."""
-        y = self.units[order]
-        owner = self.labels[order]
+        direction = self.rng.standard_normal((self.n, self.x.shape[1])).astype(np.float32)
+        side = np.empty(len(order), dtype=bool)
+        for first, last in spans(starts):
+            some = order[starts[first] : starts[last]]
+            side[some] = self._span_side(some, starts[first : last + 1] - starts[first], direction[first:last])
+        return side
+
+    def _span_side(self, some, starts, direction):
+        """That for rows of some components, in their order."""
+        y = (self.x[some] / self.scales).astype(np.float32, copy=False)
+        owner = np.repeat(np.arange(len(direction)), np.diff(starts))
         live = np.flatnonzero(np.diff(starts))
         first = starts[live]
-        direction = np.zeros((self.n, y.shape[1]), dtype=np.float32)
         if self.model.family.has_means:
             mean = np.zeros_like(direction)
             mean[live] = np.add.reduceat(y, first, axis=0) / np.diff(starts)[live, None]
-            y = y - mean[owner]
-        direction[:] = self.rng.standard_normal(direction.shape)
+            y -= mean[owner]
         for _ in range(POWER_STEPS):
             along = np.einsum("nd,nd->n", y, direction[owner])
             direction[live] = np.add.reduceat(along[:, None] * y, first, axis=0)
             direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-30)
         along = np.einsum("nd,nd->n", y, direction[owner])
-        side = np.empty(len(along), dtype=bool)
-        if self.model.family.has_means:
-            side[order] = along > 0
-        else:
-            side[order] = self._upper_half(along**2, owner, starts)
-        return side
+        return along > 0 if self.model.family.has_means else self._upper_half(along**2, owner, starts)
 
     def _outer_side(self, order, starts):
         """Whether a row is farther from the middle of its component than half of the others."""
@@ -179,6 +183,15 @@ class Splitting:
         """Statistics of given clusters."""
         resp = SparseResponsibilities.from_labels(labels)
         return collect_given(self.sized(n_components), self.plain, self.everything, resp, self.workers)
+
+
+def spans(starts):
+    """Ranges of components with about SPAN rows each."""
+    first = 0
+    while first < len(starts) - 1:
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + SPAN, side="right")) - 1)
+        yield first, last
+        first = last
 
 
 def cut_gains(model, first, second):
