@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sparsemix._kernels.documents import _docstep
+from sparsemix._kernels.documents._docstep import Room
+from sparsemix._kernels.proportions import _proportions
 
 # Entries (document, word) inferred by one call of the kernel.
 ENTRIES = 1 << 15
@@ -36,20 +37,17 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, l
     n, n_components = X.shape[0], word_topic.shape[1]
     prior = np.ascontiguousarray(doc_topic_prior, dtype=np.float64)
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
-    counts, alpha = np.ascontiguousarray(X.data, dtype=dtype), prior.astype(dtype)
+    counts = np.ascontiguousarray(X.data, dtype=dtype)
     theta = np.empty((n, n_components))
 
     def share(start, stop):
-        room = _docstep.Room(dtype)
+        room = Room(dtype)
         for a, b in tiles(indptr, start, stop):
             first, last = indptr[a], indptr[b]
-            doc_topic = np.empty((b - a, n_components), dtype=dtype)
-            _docstep.local_step(
-                indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, None, alpha, max_iter,
-                tol, 0, 1, 1, 0, 1, 0.0, linear, False, 0.0, None, None, None, doc_topic, np.empty(b - a),
-                np.empty(b - a), np.empty((b - a, 3), dtype=np.int64), room, True,
+            _proportions.infer(
+                indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, prior, max_iter, tol,
+                linear, theta[a:b], np.empty(b - a, dtype=np.int64), room,
             )  # fmt: skip
-            theta[a:b] = prior + doc_topic
 
     if workers is None:
         share(0, n)

@@ -23,7 +23,7 @@ cdef extern from "documents/document.h" nogil:
         SPARSEMIX_PADDING
     ctypedef struct sparsemix_settings:
         Py_ssize_t n_components, width, max_topics
-        int n_nonzero, max_iter, list_iter, select_first, select_every, n_restarts, restart_iter, warm, linear, screen
+        int n_nonzero, max_iter, list_iter, select_first, select_every, n_restarts, restart_iter, warm, linear
         double tol, active, enter
     Py_ssize_t sparsemix_room(const sparsemix_settings* s)
     Py_ssize_t sparsemix_int_room(const sparsemix_settings* s)
@@ -82,7 +82,6 @@ def local_step(
     double[::1] energy,            # OUT (n,) sum_u c_u log Z_u - sum_k N_dk log p_k
     int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
     scratch,                       # TMP Room of the table's dtype
-    bint screen=False,             # IN  dense: topics of little mass stand still between full updates
     packed=None,                   # IN  PackedTable in the place of table, not for dense inference
 ):
     """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on the others."""
@@ -106,7 +105,6 @@ def local_step(
     s.max_topics = s.n_components
     s.max_iter, s.list_iter, s.select_first, s.select_every = max_iter, list_iter, select_first, select_every
     s.n_restarts, s.restart_iter, s.warm, s.linear = n_restarts, restart_iter, warm, linear
-    s.screen = screen
     s.tol, s.active, s.enter = tol, active, enter
     if lists is not None:
         if lists.shape[0] != n_words or not 1 <= s.n_nonzero <= min(SPARSEMIX_MAX_SELECT, s.n_components):

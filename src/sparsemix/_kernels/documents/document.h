@@ -26,7 +26,6 @@ typedef struct {
     int restart_iter;
     int warm;               /* start at doc_topic */
     int linear;             /* posterior means in the place of exp E[log pi] */
-    int screen;             /* dense: topics of little mass stand still between full updates */
     double tol;             /* largest change of N_dk at convergence */
     double active;          /* a topic with no more than this leaves, of documents that are not short */
     double enter;           /* a topic on a type's list enters a warm document where it would have this share */
@@ -51,7 +50,6 @@ typedef struct {
         REAL *partial;                      /* (A, lanes) */                                                           \
         REAL *x, *p, *prior;                /* (A,) p = exp E[log pi] up to a factor */                                \
         REAL *now, *next;                   /* (A,) N_dk */                                                            \
-        REAL *first, *second;               /* (A,) N_dk after one and two updates */                                  \
         int *topics;                        /* (A,) increasing */                                                      \
         int *local;                         /* (K,) -1 between documents */                                            \
         REAL *doc_topic;                    /* (K,) N_dk: in when warm, and out */                                     \
@@ -87,7 +85,7 @@ SPARSEMIX_DOCUMENTS(double)
 static inline ptrdiff_t sparsemix_room(const sparsemix_settings *s)
 {
     const ptrdiff_t topics = (s->max_topics + SPARSEMIX_PADDING) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
-    return 2 * (topics + s->n_nonzero) * s->width + 2 * s->width + (7 + 16) * topics;
+    return 2 * (topics + s->n_nonzero) * s->width + 2 * s->width + (5 + 16) * topics;
 }
 
 static inline ptrdiff_t sparsemix_int_room(const sparsemix_settings *s)

@@ -385,8 +385,6 @@ TARGET static void SPARSEMIX_NAME(furnish)(DOCUMENT *d, REAL *room, int *int_roo
     d->prior = d->p + topics;
     d->now = d->prior + topics;
     d->next = d->now + topics;
-    d->first = d->next + topics;
-    d->second = d->first + topics;
     d->topics = int_room;
     d->local = d->topics + d->s.max_topics;
     for (k = 0; k < d->s.n_components; k++)

@@ -1,0 +1,77 @@
+"""Topic proportions of documents under fixed topics, over all topics; the loops are in proportions_loops.h."""
+
+import numpy as np
+
+from libc.stdint cimport int64_t
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.documents._docstep import Room
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "proportions/proportions.h" nogil:
+    enum:
+        SPARSEMIX_GROUP
+    ctypedef struct sparsemix_proportion_settings:
+        Py_ssize_t n_components, longest
+        int max_iter, linear
+        double tol
+    Py_ssize_t sparsemix_whole(Py_ssize_t n, Py_ssize_t group)
+    Py_ssize_t sparsemix_proportion_room(const sparsemix_proportion_settings* s)
+    Py_ssize_t sparsemix_proportion_int_room(const sparsemix_proportion_settings* s)
+    void sparsemix_proportions_float(
+        int, const sparsemix_proportion_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
+        const double*, float*, int*, double*, int64_t*)
+    void sparsemix_proportions_double(
+        int, const sparsemix_proportion_settings*, Py_ssize_t, const int64_t*, const int*, const double*,
+        const double*, const double*, double*, int*, double*, int64_t*)
+
+
+def infer(
+    const int64_t[::1] indptr,     # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
+    const int[::1] indices,        # IN  (nnz,) rows of the table
+    const real[::1] counts,        # IN  (nnz,) positive
+    const real[:, ::1] table,      # IN  (V, K) exp E[log phi] or means of phi, any positive factor a row
+    const double[::1] prior,       # IN  (K,) alpha
+    int max_iter,                  # IN  updates of all topics
+    double tol,                    # IN  converged when no N_dk changes by this much in one
+    bint linear,                   # IN  p = alpha + N_dk, not exp E[log pi]
+    double[:, ::1] theta,          # OUT (n, K) alpha_k + N_dk
+    int64_t[::1] n_iter,           # OUT (n,) updates of all topics
+    scratch,                       # TMP Room of the table's dtype
+):
+    """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on the others."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, d
+    cdef sparsemix_proportion_settings s
+    cdef int level = instruction_level()
+    if n <= 0 or counts.shape[0] == 0:
+        np.asarray(theta)[...] = np.asarray(prior)
+        np.asarray(n_iter)[...] = 0
+        return
+    s.n_components, s.longest = table.shape[1], 0
+    for d in range(n):
+        s.longest = max(s.longest, indptr[d + 1] - indptr[d])
+    s.longest = sparsemix_whole(s.longest, SPARSEMIX_GROUP)
+    s.max_iter, s.tol, s.linear = max_iter, tol, linear
+    if prior.shape[0] != s.n_components or theta.shape[0] != n or theta.shape[1] != s.n_components:
+        raise ValueError(f"prior must be ({s.n_components},) and theta ({n}, {s.n_components})")
+    if n_iter.shape[0] != n:
+        raise ValueError("n_iter must be (n,)")
+    if indptr[n] > indices.shape[0] or counts.shape[0] < indptr[n]:
+        raise ValueError("indices and counts must hold indptr[-1] entries")
+    reals, ints = scratch.of(sparsemix_proportion_room(&s), sparsemix_proportion_int_room(&s))
+    cdef real[::1] room = reals
+    cdef int[::1] int_room = ints
+    with nogil:
+        if real is float:
+            sparsemix_proportions_float(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &room[0], &int_room[0],
+                &theta[0, 0], &n_iter[0])
+        else:
+            sparsemix_proportions_double(
+                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &room[0], &int_room[0],
+                &theta[0, 0], &n_iter[0])

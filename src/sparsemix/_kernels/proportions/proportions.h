@@ -1,0 +1,57 @@
+/* Topic proportions of documents under fixed topics: the loops live in proportions_loops.h. */
+#ifndef SPARSEMIX_PROPORTIONS_H
+#define SPARSEMIX_PROPORTIONS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors/simd.h"
+
+/* Words of a document whose rows are read together; panels are padded to whole groups. */
+#define SPARSEMIX_GROUP 4
+
+/* What all documents have in common. */
+typedef struct {
+    ptrdiff_t n_components; /* K */
+    ptrdiff_t longest;      /* words of the longest document, padded */
+    int max_iter;
+    int linear;             /* weights alpha + N_dk in the place of exp E[log pi] */
+    double tol;             /* converged when no N_dk changes by this much, in tokens */
+} sparsemix_proportion_settings;
+
+static inline ptrdiff_t sparsemix_whole(ptrdiff_t n, ptrdiff_t group)
+{
+    return (n + group - 1) / group * group;
+}
+
+/* REALs of the room of one document. */
+static inline ptrdiff_t sparsemix_proportion_room(const sparsemix_proportion_settings *s)
+{
+    const ptrdiff_t width = sparsemix_whole(s->n_components, SPARSEMIX_PADDING);
+    return 2 * s->longest * width + 11 * width + 3 * sparsemix_whole(s->longest, SPARSEMIX_PADDING);
+}
+
+static inline ptrdiff_t sparsemix_proportion_int_room(const sparsemix_proportion_settings *s)
+{
+    return s->n_components;
+}
+
+#define LOOPS "proportions/proportions_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_PROPORTIONS(REAL)                                                                                    \
+    static void sparsemix_proportions_##REAL(                                                                          \
+        int isa, const sparsemix_proportion_settings *settings, ptrdiff_t n_docs, const int64_t *indptr,               \
+        const int *indices, const REAL *counts, const REAL *table, const double *prior, REAL *room, int *int_room,     \
+        double *out, int64_t *n_iter)                                                                                  \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, proportions, REAL, settings, n_docs, indptr, indices, counts, table, prior, room,      \
+                           int_room, out, n_iter);                                                                     \
+    }
+
+SPARSEMIX_PROPORTIONS(float)
+SPARSEMIX_PROPORTIONS(double)
+
+#endif
