@@ -191,12 +191,13 @@ def mixture(name, n_components=3, data=ROWS, **params):
 
 
 def directions(name, n_components=3, **params):
-    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 50, "random_state": 0}
+    defaults = {"inference": "vb", "n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 50, "random_state": 0}
     return Case(name, SparseVonMisesFisherMixture(n_components, **(defaults | params)), DIRECTIONS, LinearMixture)
 
 
 def multinomial(name, **params):
-    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1, "random_state": 0}
+    defaults = {"inference": "vb", "n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1,
+                "random_state": 0}  # fmt: skip
     return Case(name, SparseMultinomialMixture(K, **(defaults | params)), COUNTS, LinearMixture)
 
 
@@ -276,12 +277,14 @@ CASES = [
     mixture("mixture diag scales", covariance_type="diag", learning_method="batch", optimize_priors=True),
     directions("directions"),
     directions("directions em", inference="em", learning_method="online"),
+    directions("directions em memoized", inference="em"),
     directions("directions own", concentration_type="own", learning_method="batch", n_nonzero=None),
     directions("directions own em", concentration_type="own", inference="em", init_params="random"),
     directions("directions candidates", n_components=5, candidates=3, init_params="random_from_data"),
     multinomial("words"),
     multinomial("words candidates", candidates=2, n_nonzero=2, n_init_iter=0),
     multinomial("words em", inference="em", learning_method="batch", init_params="random"),
+    multinomial("words em memoized", inference="em"),
     multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),
     multinomial("words plain", n_nonzero=3, n_init_iter=0, word_prior=1.0),
     lda("lda"),

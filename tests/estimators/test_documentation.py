@@ -40,12 +40,13 @@ DEFAULTS_DIFFER = {
     "n_components": "1 or 10, as in scikit-learn's GaussianMixture and LatentDirichletAllocation",
     "init_params": "each names the starts that its method knows",
     "max_iter": "a pass is worth more or less by the method: online steps, bounded passes, sweeps of a chain",
-    "tol": "gains per row, per token, changes of responsibilities: different units",
+    "tol": "gains per row, per token, changes of responsibilities: different units; directions and documents have "
+    "densities of tens to hundreds of nats, in which a hundredth moves no label",
     "burn_in": "visits of one document in stochastic collapsed inference, sweeps of a chain elsewhere",
     "thin": "a sweep over all tokens changes more of a chain than one over all rows",
-    "inference": "variational Bayes or EM, or samplers: the methods that a model has",
+    "inference": "the methods that a model has; likelihoods of one vector a component need no prior to live, and EM "
+    "labels better",
     "optimize_priors": "topics as in scikit-learn; many Gaussians need it to live, few are clusters without",
-    "n_init_iter": "words of short documents need clusters that form first, from nothing that a bound could choose",
     "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
     "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",

@@ -8,8 +8,8 @@ from scipy.special import digamma
 from sparsemix._kernels.documents import _linear
 
 DTYPES = [np.float32, np.float64]
-# Components are taken eight at once, entries of a row four at once; some rows have none.
-SIZES = [(0, 8), (1, 1), (5, 7), (9, 8), (6, 9), (3, 17), (20, 33)]
+# Components are taken 32 at once, entries of a row under chosen ones four at once; some rows have none.
+SIZES = [(0, 8), (1, 1), (5, 7), (9, 8), (6, 31), (3, 32), (20, 33), (4, 64), (7, 81)]
 
 
 def sparse_rows(rng, n, d, dtype):
@@ -21,7 +21,7 @@ def sparse_rows(rng, n, d, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "k"), SIZES)
-def test_weights_of_all_and_of_pairs_are_products(n, k, dtype):
+def test_weights_of_all_and_of_pairs_are_products(instruction_set, n, k, dtype):  # noqa: ARG001
     rng = np.random.default_rng(n + k)
     x, arrays = sparse_rows(rng, n, 23, dtype)
     natural, constants = rng.normal(size=(k, 23)).astype(dtype), rng.normal(size=k).astype(dtype)
@@ -32,6 +32,10 @@ def test_weights_of_all_and_of_pairs_are_products(n, k, dtype):
     np.testing.assert_allclose(out, expected, atol=tolerance)
     if not n:
         return
+    alone = np.empty((1, k), dtype)
+    last = slice(arrays[0][-2], None)
+    _linear.weights(natural, constants, arrays[0][-2:] - arrays[0][-2], arrays[1][last], arrays[2][last], alone)
+    np.testing.assert_array_equal(alone[0], out[-1])
     components = np.sort(rng.integers(k, size=40))
     rows = rng.integers(n, size=40).astype(np.intc)
     starts = np.searchsorted(components, np.arange(k + 1)).astype(np.intp)

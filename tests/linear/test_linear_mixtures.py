@@ -8,6 +8,7 @@ import reference
 from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp
 from scipy.stats import vonmises_fisher
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
@@ -50,12 +51,14 @@ class ExactMultinomialMixture(SparseMultinomialMixture):
 
 
 def vmf(**params):
-    params = {"n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0, "random_state": 0} | params
+    params = {"inference": "vb", "n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0,
+              "random_state": 0} | params  # fmt: skip
     return SparseVonMisesFisherMixture(K, **params)
 
 
 def words(**params):
-    params = {"n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0, "random_state": 0} | params
+    params = {"inference": "vb", "n_init_iter": 5, "n_nonzero": 2, "learning_method": "batch", "max_iter": 10,
+              "tol": 0.0, "random_state": 0} | params  # fmt: skip
     return ExactMultinomialMixture(K, **params)
 
 
@@ -165,7 +168,7 @@ def test_expected_directions_are_shorter_than_one():
 
 def test_bound_of_one_component_of_words_is_the_evidence():
     x, _ = documents(40)
-    est = ExactMultinomialMixture(1, word_prior=0.3, learning_method="batch").fit(x)
+    est = ExactMultinomialMixture(1, word_prior=0.3, inference="vb", learning_method="batch").fit(x)
     post, v = 0.3 + x.sum(axis=0), x.shape[1]
     evidence = gammaln(v * 0.3) - v * gammaln(0.3) + gammaln(post).sum() - gammaln(post.sum())
     assert est.lower_bound_ == pytest.approx(evidence, rel=1e-10)
@@ -272,6 +275,27 @@ def test_candidates_find_what_all_components_find():
     params = {"learning_method": "memoized", "max_iter": 30}
     exact, few = (vmf(candidates=c, **params).fit(x) for c in ("all", 3))
     np.testing.assert_array_equal(exact.predict(x), few.predict(x))
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_sizes_are_as_even_as_those_of_k_means(spread):
+    """Few rows for many dimensions, around uneven groups or none: no component takes what the others leave."""
+    rng = np.random.default_rng(0)
+    groups = rng.geometric(0.2, size=1500).clip(max=20) - 1
+    x = unit(spread * rng.normal(size=(20, 64))[groups] + rng.normal(size=(1500, 64)))
+    found = SparseVonMisesFisherMixture(100, random_state=0).fit_predict(x)
+    by_means = KMeans(100, n_init=1, random_state=0).fit(x).labels_
+    assert np.bincount(found).max() <= 1.3 * np.bincount(by_means).max()
+    assert len(np.unique(found)) == 100
+
+
+def test_short_documents_start_by_passes_of_the_inference():
+    x, _ = documents()
+    for inference, n_passes, other in (("em", 2, 5), ("vb", 5, 2)):
+        bounds = [
+            words(inference=inference, n_init_iter=n, max_iter=1).fit(x).lower_bound_ for n in (None, n_passes, other)
+        ]
+        assert bounds[0] == bounds[1] != bounds[2]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

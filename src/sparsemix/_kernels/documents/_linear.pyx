@@ -1,8 +1,10 @@
 """Components that are linear in a sparse row: its weights under all of them or chosen ones; sums of rows; word tables.
 
-A component's parameters lie together: they stay in the caches while the rows of a tile pass, each of which asks for a
-few of them. The loop over words is in word_logs_loops.h.
+A component's parameters lie together. For all components the words of a tile are gathered into panels of some
+components each, which stay in the caches while the rows pass: linear_loops.h.
 """
+
+import numpy as np
 
 from libc.stdint cimport int64_t
 
@@ -12,14 +14,22 @@ ctypedef fused real:
     float
     double
 
-# Components whose weights of a row are made at once: the row is read, and the end of its entries guessed, once for all.
-cdef enum:
-    BLOCK = 8
 
-
-cdef extern from "documents/word_logs.h" nogil:
+cdef extern from "documents/linear.h" nogil:
     void sparsemix_word_logs_float(int, const double*, Py_ssize_t, double, int, double, float*)
     void sparsemix_word_logs_double(int, const double*, Py_ssize_t, double, int, double, double*)
+    enum:
+        SPARSEMIX_PANEL
+    void sparsemix_fill_panel_float(int, const float*, Py_ssize_t, Py_ssize_t, const int*, Py_ssize_t, float*)
+    void sparsemix_fill_panel_double(int, const double*, Py_ssize_t, Py_ssize_t, const int*, Py_ssize_t, double*)
+    void sparsemix_panel_products_float(
+        int, const float*, const int64_t*, const int*, const float*, Py_ssize_t, const float*, Py_ssize_t, Py_ssize_t,
+        float*
+    )
+    void sparsemix_panel_products_double(
+        int, const double*, const int64_t*, const int*, const double*, Py_ssize_t, const double*, Py_ssize_t,
+        Py_ssize_t, double*
+    )
 
 
 def word_logs(
@@ -62,21 +72,6 @@ cdef inline real product(const real* natural, const int* words, const real* coun
     return (a + b) + (c + d)
 
 
-cdef inline void products(
-    const real* natural, Py_ssize_t n_features, const int* words, const real* counts, Py_ssize_t n, real* out
-) noexcept nogil:
-    """The same for the components of a block, whose sums need not wait for each other either."""
-    cdef real sums[BLOCK]
-    cdef Py_ssize_t i, c
-    for c in range(BLOCK):
-        sums[c] = out[c]
-    for i in range(n):
-        for c in range(BLOCK):
-            sums[c] += counts[i] * natural[c * n_features + words[i]]
-    for c in range(BLOCK):
-        out[c] = sums[c]
-
-
 def weights(
     const real[:, ::1] natural,     # IN  (K, D) eta_k
     const real[::1] constants,      # IN  (K,)
@@ -85,31 +80,56 @@ def weights(
     const real[::1] counts,         # IN  (nnz,)
     real[:, ::1] out,               # OUT (n, K) constants[k] + x . eta_k
 ):
-    """Weights of all components."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = natural.shape[0], d = natural.shape[1], k, i, b
-    cdef Py_ssize_t n_blocks = n_components // BLOCK
-    cdef const int* words = NULL
-    cdef const real* values = NULL
+    """Weights of all components; those of a row are the same whatever rows stand beside it."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = natural.shape[0], d = natural.shape[1], k, i, b, width
+    cdef Py_ssize_t n_panels = (n_components + SPARSEMIX_PANEL - 1) // SPARSEMIX_PANEL
+    cdef int level = instruction_level()
     check(d, indptr, indices, counts.shape[0])
     if constants.shape[0] != n_components or out.shape[0] != n or out.shape[1] != n_components:
         raise ValueError("out must be (n, K) and constants (K,)")
-    if counts.shape[0]:
-        words, values = &indices[0], &counts[0]
-    with nogil:
+    if not counts.shape[0]:
         for i in range(n):
             for k in range(n_components):
                 out[i, k] = constants[k]
-        for b in range(n_blocks):
-            k = b * BLOCK
-            for i in range(n):
-                products(
-                    &natural[k, 0], d, words + indptr[i], values + indptr[i], indptr[i + 1] - indptr[i], &out[i, k]
-                )
-        for k in range(n_blocks * BLOCK, n_components):
-            for i in range(n):
-                out[i, k] += product(
-                    &natural[k, 0], words + indptr[i], values + indptr[i], indptr[i + 1] - indptr[i]
-                )
+        return
+    places, words = distinct(indices, d)
+    cdef const int[::1] place = places, word = words
+    cdef real[::1] panel = np.empty(len(words) * SPARSEMIX_PANEL, dtype=np.float32 if real is float else np.float64)
+    with nogil:
+        for b in range(n_panels):
+            k = b * SPARSEMIX_PANEL
+            width = min(<Py_ssize_t> SPARSEMIX_PANEL, n_components - k)
+            if real is float:
+                sparsemix_fill_panel_float(level, &natural[k, 0], d, width, &word[0], word.shape[0], &panel[0])
+                sparsemix_panel_products_float(
+                    level, &panel[0], &indptr[0], &place[0], &counts[0], n, &constants[k], width, n_components,
+                    &out[0, k],
+                )  # fmt: skip
+            else:
+                sparsemix_fill_panel_double(level, &natural[k, 0], d, width, &word[0], word.shape[0], &panel[0])
+                sparsemix_panel_products_double(
+                    level, &panel[0], &indptr[0], &place[0], &counts[0], n, &constants[k], width, n_components,
+                    &out[0, k],
+                )  # fmt: skip
+
+
+cdef tuple distinct(const int[::1] indices, Py_ssize_t n_features):
+    """The places of entries among their distinct words, and these in order."""
+    cdef Py_ssize_t i, w, n_words = 0
+    seen_, places_ = np.zeros(n_features, dtype=np.intc), np.empty(indices.shape[0], dtype=np.intc)
+    words_ = np.empty(min(indices.shape[0], n_features), dtype=np.intc)
+    cdef int[::1] seen = seen_, places = places_, words = words_
+    with nogil:
+        for i in range(indices.shape[0]):
+            seen[indices[i]] = 1
+        for w in range(n_features):
+            if seen[w]:
+                words[n_words] = <int> w
+                seen[w] = <int> n_words
+                n_words += 1
+        for i in range(indices.shape[0]):
+            places[i] = seen[indices[i]]
+    return places_, words_[:n_words]
 
 
 def pair_weights(

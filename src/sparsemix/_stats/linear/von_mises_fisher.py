@@ -143,18 +143,18 @@ class VonMisesFisher(LinearFamily):
     def _concentrations(self, count, length, variational, kappa=None):
         """Zeros of the objective's slope, by EM over the mean directions where these are uncertain (VB).
 
-        EM goes on from ``kappa``, which those of the last step are.
+        Both go on from ``kappa``, which those of the last step are.
         """
         n, pull = (count.sum(), 0.0) if self.shared else (count + self.weight, self.weight * self.mean_length)
 
-        def from_certainties(certain, near=None):
+        def from_certainties(certain, near):
             total = (length * certain).sum() if self.shared else length * certain + pull
             return concentration_of(self.n_features, np.asarray(total / n), near)
 
-        if kappa is None or not variational:
-            kappa = from_certainties(np.ones_like(length))
-        elif self.shared:
+        if kappa is not None and self.shared:
             kappa = kappa[0]
+        if kappa is None or not variational:
+            kappa = from_certainties(np.ones_like(length), kappa)
         for _ in range(EM_STEPS if variational else 0):
             new = from_certainties(log_constant(self.n_features, kappa * length)[1], kappa)
             done = np.all(np.abs(new - kappa) <= CLOSE * kappa)

@@ -25,9 +25,10 @@ class SparseMultinomialMixture(LinearEstimator):
         Number of components K.
     n_nonzero : int or None, default=4
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
-    inference : {"vb", "em"}, default="vb"
-        Variational Bayes over weights and word proportions ([1]_ Appendix B.2), or expectation maximisation, where word
-        proportions are relative counts with ``word_prior`` added to each, and weights have no prior.
+    inference : {"em", "vb"}, default="em"
+        Expectation maximisation, where word proportions are relative counts with ``word_prior`` added to each, and
+        weights have no prior. Or variational Bayes over weights and word proportions ([1]_ Appendix B.2), which gave
+        labels and held-out scores that are as good or worse on titles, tweets and abstracts.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
         remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
@@ -45,12 +46,13 @@ class SparseMultinomialMixture(LinearEstimator):
         at random; "random" labels. A matrix, dense or sparse, gives the responsibilities themselves.
     init_size : int, default=None
         Rows of the random subset that seeds are chosen from. None means 2,000 or, if that is more, 4 a component.
-    n_init_iter : int, default=5
-        Passes of EM before learning begins, on 20,000 rows or, if that is more, 50 a component. They let clusters form
-        before they compete for short documents, which variational Bayes from seeds alone does not.
+    n_init_iter : int, default=None
+        Online passes of EM before learning begins, on 20,000 rows or, if that is more, 50 a component. They let
+        clusters form before they compete for short documents, which variational Bayes from seeds alone does not. None
+        means 2, and 5 for "vb".
     max_iter : int, default=100
         Most passes over the data.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         Convergence: a pass gains less than this per row, in nats.
     batch_size : int, default=None
         Rows of a batch. None means for "memoized" a tenth of the data, for "online" 10 a component; at least 1,000
@@ -129,7 +131,7 @@ class SparseMultinomialMixture(LinearEstimator):
     """
 
     _parameter_constraints: dict = CONSTRAINTS | {
-        "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+        "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "word_prior": [Interval(numbers.Real, 0.0, None, closed="neither")],
     }
 
@@ -141,16 +143,16 @@ class SparseMultinomialMixture(LinearEstimator):
         n_components=1,
         *,
         n_nonzero=4,
-        inference="vb",
+        inference="em",
         learning_method="memoized",
         candidates="auto",
         word_prior=0.1,
         weight_concentration_prior=None,
         init_params="k-means++",
         init_size=None,
-        n_init_iter=5,
+        n_init_iter=None,
         max_iter=100,
-        tol=1e-3,
+        tol=1e-2,
         batch_size=None,
         total_samples=None,
         learning_decay=0.6,

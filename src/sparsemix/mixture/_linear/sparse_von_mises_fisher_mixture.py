@@ -32,9 +32,11 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         One concentration for all components, or one each. Widths of their own let broad components grow at the
         others' expense, which describes densities better and labels worse. They have a prior that counts as one row
         with the mean resultant length of all rows.
-    inference : {"vb", "em"}, default="vb"
-        Variational Bayes: mean directions are uncertain, with a uniform prior, and concentrations are point estimates
-        that maximise the bound. Or maximum likelihood by expectation maximisation [1]_.
+    inference : {"em", "vb"}, default="em"
+        Maximum likelihood by expectation maximisation [1]_, whose clusters are about as even in size as those of
+        spherical k-means. Or variational Bayes: mean directions are uncertain, with a uniform prior, and concentrations
+        are point estimates that maximise the bound. That describes densities better where components have ten rows
+        and fewer, and makes the largest clusters larger there, since each row of a small one bears more of the doubt.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
         remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
@@ -52,7 +54,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         Rows of the random subset that seeds are chosen from. None means 2,000 or, if that is more, 4 a component.
     max_iter : int, default=100
         Most passes over the data.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         Convergence: a pass gains less than this per row, in nats.
     batch_size : int, default=None
         Rows of a batch. None means for "memoized" a tenth of the data, for "online" 10 a component; at least 1,000
@@ -140,14 +142,14 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         *,
         n_nonzero=4,
         concentration_type="shared",
-        inference="vb",
+        inference="em",
         learning_method="memoized",
         candidates="auto",
         weight_concentration_prior=None,
         init_params="k-means++",
         init_size=None,
         max_iter=100,
-        tol=1e-3,
+        tol=1e-2,
         batch_size=None,
         total_samples=None,
         learning_decay=0.6,

@@ -1,0 +1,45 @@
+/* Components that are linear in a sparse row: tables of words, products of rows with panels of components. The loops
+ * live in linear_loops.h. */
+#ifndef SPARSEMIX_LINEAR_H
+#define SPARSEMIX_LINEAR_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors/simd.h"
+
+/* Components of a panel, whose parameters for some thousand words fit a second-level cache. */
+#define SPARSEMIX_PANEL 32
+
+#define LOOPS "documents/linear_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+#define SPARSEMIX_WORD_LOGS(REAL)                                                                                      \
+    static void sparsemix_word_logs_##REAL(int isa, const double *sums, ptrdiff_t n, double prior, int digamma,        \
+                                           double total, REAL *out)                                                    \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, word_logs, REAL, sums, n, prior, digamma, total, out);                                 \
+    }
+
+SPARSEMIX_WORD_LOGS(float)
+SPARSEMIX_WORD_LOGS(double)
+
+#define SPARSEMIX_PANELS(REAL)                                                                                         \
+    static void sparsemix_fill_panel_##REAL(int isa, const REAL *natural, ptrdiff_t n_features, ptrdiff_t width,       \
+                                            const int *words, ptrdiff_t n_words, REAL *panel)                          \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, fill_panel, REAL, natural, n_features, width, words, n_words, panel);                  \
+    }                                                                                                                  \
+    static void sparsemix_panel_products_##REAL(int isa, const REAL *panel, const int64_t *indptr, const int *places,  \
+                                                const REAL *counts, ptrdiff_t n, const REAL *constants,                \
+                                                ptrdiff_t width, ptrdiff_t stride, REAL *out)                          \
+    {                                                                                                                  \
+        SPARSEMIX_DISPATCH(isa, panel_products, REAL, panel, indptr, places, counts, n, constants, width, stride,      \
+                           out);                                                                                       \
+    }
+
+SPARSEMIX_PANELS(float)
+SPARSEMIX_PANELS(double)
+
+#endif
