@@ -67,6 +67,8 @@ CASES = {
     "mixture sticks": mixture(weight_concentration_prior_type="dirichlet_process", covariance_type="spherical"),
     "mixture tied starts": mixture(covariance_type="tied", n_init=2, init_params="kmeans"),
     "mixture zero mean": mixture(covariance_type="zero_mean", learning_method="online"),
+    "mixture low rank": mixture(covariance_type="low_rank", rank=1, batch_size=120),
+    "mixture tied spherical": mixture(covariance_type="tied_spherical", learning_method="batch"),
     "mixture means": mixture(means_init=ROWS[:K], learning_method="batch"),
     "mixture births": mixture(n_components=20, means_init=FAR),
     "mixture births lists": mixture(n_components=20, means_init=FAR, candidates=3, batch_size=100),
@@ -83,11 +85,11 @@ CASES = {
     "scvb0 averaged": scvb0(batch_size=100, n_averaged_iter=2, max_iter=4),
     "scvb0 dense memoized": scvb0(sampler="dense", learning_method="memoized", init_params="em", batch_size=90),
     "scvb0 gibbs memoized": scvb0(learning_method="memoized", init_params=GIVEN, batch_size=90),
-    "directions own": directions(concentration_type="own", learning_method="batch"),
-    "directions memoized": directions(batch_size=120, inference="em"),
-    "directions sparse": directions(n_components=10, candidates=3, batch_size=120),
+    "directions own": directions(concentration_type="own", learning_method="batch", inference="vb"),
+    "directions memoized": directions(batch_size=120),
+    "directions sparse": directions(n_components=10, candidates=3, batch_size=120, inference="vb"),
     "words memoized": words(batch_size=120),
-    "words online lists": words(learning_method="online", batch_size=60, candidates=2, n_nonzero=1),
+    "words online lists": words(learning_method="online", batch_size=60, candidates=2, n_nonzero=1, inference="vb"),
     "scvb0 mhw": scvb0(sampler="mhw", init_params="uniform", batch_size=25, max_iter=8),
 }
 
@@ -129,7 +131,8 @@ def test_batch_learning_over_blocks_is_that_over_rows(name):
 
 
 def test_bounds_rise():
-    names = "mixture batch", "mixture memoized", "lda batch", "mixture lists", "directions own", "words memoized"
+    names = "mixture batch", "mixture memoized", "lda batch", "mixture lists", "mixture low rank"
+    names += "directions own", "words memoized"
     for name in names:
         est = distributed.fit(clone(CASES[name]).set_params(max_iter=8), cut(rows_for(CASES[name])))
         assert (np.diff(est.lower_bounds_) > -1e-6 * abs(est.lower_bound_)).all(), name
