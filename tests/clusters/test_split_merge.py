@@ -111,6 +111,25 @@ def test_what_a_proposal_knows(prior):
         np.testing.assert_allclose(chain.state.sums.table[:, : before.shape[1]], before, atol=1e-13)
 
 
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_row_picks_a_cluster_to_join_with_the_weight_that_the_split_back_counts(prior):
+    chain, n_compared = Chain(X, PRIORS[prior]), 0
+    for _ in range(40):
+        chain.step()
+        for i, j in ((0, 4), (3, 1), (2, 0)):
+            first, second = chain.labels[[i, j]]
+            if first == second:
+                continue
+            members = np.flatnonzero((chain.labels == first) | (chain.labels == second))
+            positions = np.concatenate([[i, j], members[(members != i) & (members != j)]])
+            proposal = module.Allocation(chain.moves, chain.prior, chain.state, positions, given=True)
+            weights = chain.moves._weights(chain.prior, chain.state, i)
+            assert proposal.log_weight == pytest.approx(weights[second], rel=1e-9, abs=1e-9)
+            assert weights[first] == -np.inf
+            n_compared += 1
+    assert n_compared > 10
+
+
 @pytest.mark.parametrize("u", [0.1, 30.0])
 @pytest.mark.parametrize("prior", PRIORS)
 def test_ratio_of_the_prior_is_that_of_the_joint(prior, u):
