@@ -6,6 +6,7 @@ import reference
 from scipy.special import gammaln, psi
 
 from sparsemix._kernels.documents import _docstep, _special, _words
+from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix.topics._variational.model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
@@ -846,3 +847,34 @@ def test_rows_are_added_and_stay_at_zero_or_above(factor, dtype):
     assert factor > 0 or (expected == 0).any()
     _words.add_rows(*read_only(indptr, indices, data), factor, out)
     np.testing.assert_allclose(out, expected, rtol=1e-6 if dtype == np.float32 else 1e-14, atol=1e-7)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_components", [1, 16, 37, 70])
+def test_rows_of_words_are_sums_over_their_entries(n_components, dtype):
+    rng, case = np.random.default_rng(7), Entries(dtype)
+    n, width = len(case.indices), -(-n_components // 16) * 16
+    resp = aligned_empty(n * width, dtype).reshape(n, width)
+    resp[:] = rng.uniform(size=(n, width))
+    counts, words = rng.uniform(0.5, 3.0, n).astype(dtype), np.arange(1, 30, 2, dtype=np.int32)
+    starts, entries = read_only(*case.grouped())
+    out = np.ones((len(words), n_components), dtype=dtype)
+    for first, last in [(0, 4), (4, len(words))]:
+        _words.sum_rows(starts, entries, counts, resp, words, first, last, out)
+    weighted = counts[:, None] * resp[:, :n_components].astype(np.float64)
+    expected = [1.0 + weighted[case.indices == v].sum(axis=0) for v in words]
+    np.testing.assert_allclose(out, expected, rtol=1e-13 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_components", [1, 16, 37])
+def test_whole_rows_are_added_and_stay_at_zero_or_above(n_components, dtype):
+    rng, words = np.random.default_rng(8), np.array([0, 3, 4], dtype=np.int32)
+    rows, out = (rng.uniform(size=(n, n_components)).astype(dtype) for n in (3, 6))
+    expected = out.astype(np.float64)
+    expected[words] = np.maximum(expected[words] - 0.8 * rows, 0.0)
+    assert (expected == 0).any()
+    _words.add_whole_rows(*read_only(words, rows), -0.8, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-12 if dtype == np.float64 else 1e-5, atol=1e-7)

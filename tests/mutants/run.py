@@ -1,33 +1,68 @@
 """Edits formulas one at a time and runs the tests that must fail: what survives is a formula that no test knows.
 
-``make mutants``, or ``python tests/mutants/run.py [--only TEXT] [--jobs N]``. The edits are the files *.toml beside
-this one: ``file``, ``old`` (which occurs there once), ``new``, and ``tests``, arguments of pytest. ``survives`` is a
-reason for an edit that changes nothing that a test could see. Nothing is edited here: each worker has a copy.
+``make mutants``, or ``python tests/mutants/run.py [--only TEXT] [--jobs N] [--log FILE]``. The edits are the files
+*.toml beside this one: ``file``, ``old`` (which occurs there once), ``new``, ``tests``, the narrowest that must fail,
+and ``kernel``, which to compile where a header is edited. ``survives`` is a reason for an edit that changes nothing
+that a test could see. Nothing is edited here: each worker has a copy. What takes time is imports and compilers, so
+tests run in forks of a process that has imported all but this package, and kernels are compiled one at a time.
 """
 
 import argparse
+import hashlib
+import json
+import multiprocessing
 import os
-import shlex
+import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[2]
 COPIED = "src", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"
-LIMIT = 600  # seconds of one run of tests: a loop that a mutant has made endless is a mutant that was found
+KERNELS = Path("src/sparsemix/_kernels")
+LIMIT = 300  # seconds of the processor: a loop that a mutant has made endless is a mutant that was found
+FORKS = multiprocessing.get_context("forkserver")
+IMPORTED = ["pytest", "scipy.stats", "scipy.special", "sklearn.utils.estimator_checks", "sklearn.mixture",
+            "sklearn.decomposition", "sklearn.cluster"]  # fmt: skip
 # Exit statuses of pytest.
 PASSED, FAILED = 0, 1
+# setup.py for some kernels only, and without optimisation, which takes most of the time.
+COMPILE = """
+import sys, setup
+wanted, every, setup.COMPILE_ARGS = sys.argv.pop(1).split(), setup.extensions, ["-O0", "-g0", "-w"]
+setup.extensions = lambda: (kernel for kernel in every() if kernel.name.partition("_kernels.")[2] in wanted)
+setup.main()
+"""
 
 
 def mutants():
     """All edits, by file."""
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         yield from tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
+
+
+def run_tests(folder, tests, log, keeps_bytecode):
+    """Run tests of a copy in this process until one fails."""
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+    os.chdir(folder)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.path[:0] = [str(Path(folder, "src")), folder]
+    sys.dont_write_bytecode = not keeps_bytecode
+    with open(log, "w") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    import pytest
+
+    status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--tb=line", *tests])
+    sys.stdout.flush()
+    os._exit(status)  # threads of a wrong kernel may never end
 
 
 class Copy:
@@ -39,49 +74,72 @@ class Copy:
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, self.folder / name)
-        self.environment = {**os.environ, "PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def run(self, *arguments):
-        """Run Python in the copy; exit status and what it said."""
-        try:
-            done = subprocess.run(
-                [sys.executable, *arguments], cwd=self.folder, env=self.environment, timeout=LIMIT, check=False,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return FAILED, "no end"
-        return done.returncode, done.stdout
+    def compile(self, kernels):
+        """Compile kernels, "folder._name folder._name"; what the compiler said if it failed."""
+        done = subprocess.run(
+            [sys.executable, "-c", COMPILE, kernels, "--quiet", "build_ext", "--inplace", "--force", "--parallel", "1"],
+            cwd=self.folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        return done.stdout[-300:] if done.returncode else ""
 
-    def test(self, tests):
-        """Run tests until one fails."""
-        return self.run("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(tests))
+    def test(self, tests, keeps_bytecode=False):
+        """Exit status and what was said."""
+        log = self.folder / "log.txt"
+        process = FORKS.Process(target=run_tests, args=(str(self.folder), tests, str(log), keeps_bytecode))
+        process.start()
+        process.join()
+        return process.exitcode, log.read_text(encoding="utf-8", errors="replace")
 
     def judge(self, mutant):
-        """"found", "survived", or what is wrong with the edit."""
+        """"found", "survived", or what is wrong with the edit; the test that found it."""
         path = self.folder / mutant["file"]
         text = path.read_text(encoding="utf-8")
         if text.count(mutant["old"]) != 1:
-            return f"stale: the old text occurs {text.count(mutant['old'])} times"
-        kernel = "_kernels" in path.parts
+            return f"stale: the old text occurs {text.count(mutant['old'])} times", ""
+        kernels = kernels_of(mutant)
+        saved = path.stat()
         path.write_text(text.replace(mutant["old"], mutant["new"]), encoding="utf-8")
         try:
-            if kernel:
-                status, said = self.run("setup.py", "--quiet", "build_ext", "--inplace", "--parallel", "1")
-                if status:
-                    return f"does not compile: {said[-300:]}"
-            status, said = self.test(mutant["tests"])
+            if kernels and (said := self.compile(kernels)):
+                return f"does not compile: {said}", ""
+            status, said = self.test(mutant["tests"].split())
         finally:
             path.write_text(text, encoding="utf-8")
-            if kernel:
-                self.restore_kernels()
-        if status == FAILED:
-            return "found"
-        return "survived" if status == PASSED else f"tests did not run: {said[-300:]}"
+            if path.suffix == ".py":  # its bytecode is right again; a .pyx is newer than the C that was made of it
+                os.utime(path, ns=(saved.st_atime_ns, saved.st_mtime_ns))
+            self.restore(kernels)
+        by = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
+        if status == FAILED or status < 0:  # failed, crashed or did not end
+            return "found", by[0] if by else f"exit status {status}"
+        return ("survived", "") if status == PASSED else (f"tests did not run: {said[-300:]}", "")
 
-    def restore_kernels(self):
-        """Those of the project, newer than any source."""
-        for source in (ROOT / "src").rglob("*.so"):
-            shutil.copy(source, self.folder / source.relative_to(ROOT))
+    def restore(self, kernels):
+        """Compiled kernels of the project."""
+        for name in kernels.split():
+            for source in (ROOT / KERNELS).glob(f"{name.replace('.', '/')}.*.so"):
+                shutil.copy2(source, self.folder / source.relative_to(ROOT))
+
+
+def kernels_of(mutant):
+    """Kernels to compile, "folder._name folder._name"."""
+    path = Path(mutant["file"])
+    if not path.is_relative_to(KERNELS):
+        return ""
+    return ".".join(path.relative_to(KERNELS).with_suffix("").parts) if path.suffix == ".pyx" else mutant["kernel"]
+
+
+def room(mutant):
+    """Where the edit is."""
+    return str(Path(mutant["file"]).parent.relative_to("src/sparsemix"))
+
+
+def key(mutant):
+    """Of an edit, its tests and the text in which it is made."""
+    parts = [mutant["file"], mutant["old"], mutant["new"], mutant["tests"]]
+    parts += [(ROOT / name.partition("::")[0]).read_text("utf-8") for name in [mutant["file"], *mutant["tests"].split()]
+              if (ROOT / name.partition("::")[0]).is_file()]  # fmt: skip
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def main():
@@ -89,35 +147,50 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="mutants whose file or edit holds this text")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="copies that work at once")
+    parser.add_argument("--log", type=Path, help="keep verdicts there, and pass over what it says was found")
     options = parser.parse_args()
     chosen = [m for m in mutants() if options.only in m["file"] or options.only in m["old"] or options.only in m["new"]]
-    wrong = []
-    with tempfile.TemporaryDirectory() as folder:
+    known = set()
+    if options.log and options.log.exists():
+        verdicts = map(json.loads, options.log.read_text("utf-8").splitlines())
+        known = {line["key"] for line in verdicts if line["verdict"] == "found"}
+    todo = [mutant for mutant in chosen if key(mutant) not in known]
+    counts = Counter((room(mutant), "found") for mutant in chosen if key(mutant) in known)
+    FORKS.set_forkserver_preload(IMPORTED)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies = SimpleQueue()
         for i in range(options.jobs):
             copies.put(Copy(Path(folder, str(i)).absolute()))
 
-        def with_copy(method, argument):
+        def with_copy(method, *arguments):
             copy = copies.get()
             try:
-                return getattr(copy, method)(argument)
+                return getattr(copy, method)(*arguments)
             finally:
                 copies.put(copy)
 
-        with ThreadPoolExecutor(options.jobs) as pool:
-            tests = sorted({mutant["tests"] for mutant in chosen})
-            for name, (status, said) in zip(tests, pool.map(lambda t: with_copy("test", t), tests), strict=True):
-                if status != PASSED:
-                    sys.exit(f"without any edit, these tests do not pass: {name}\n{said[-2000:]}")
-            for mutant, verdict in zip(chosen, pool.map(lambda m: with_copy("judge", m), chosen), strict=True):
-                reason = mutant.get("survives")
-                expected = "survived" if reason else "found"
-                if verdict != expected:
-                    wrong.append(mutant)
-                    print(f"\n{mutant['file']}: {verdict}\n  - {mutant['old']}\n  + {mutant['new']}", flush=True)
-                else:
-                    print("s" if reason else ".", end="", flush=True)
-    print(f"\n{len(chosen)} mutants, {len(wrong)} survived without a reason or are stale")
+        tests = sorted({name for mutant in todo for name in mutant["tests"].split()})
+        parts = [tests[i :: options.jobs] for i in range(min(options.jobs, len(tests)))]
+        for status, said in pool.map(lambda part: with_copy("test", part, True), parts):
+            if status != PASSED:
+                sys.exit(f"without any edit, these tests do not pass:\n{said[-2000:]}")
+        judged = pool.map(lambda mutant: with_copy("judge", mutant), todo)
+        for mutant, (verdict, by) in zip(todo, judged, strict=True):
+            if options.log:
+                line = {"key": key(mutant), "verdict": verdict, "by": by, **mutant}
+                with options.log.open("a", encoding="utf-8") as log:
+                    log.write(json.dumps(line, ensure_ascii=False) + "\n")
+            expected = "survived" if "survives" in mutant else "found"
+            counts[room(mutant), expected if verdict == expected else "WRONG"] += 1
+            if verdict == expected:
+                print("s" if "survives" in mutant else ".", end="", flush=True)
+            else:
+                print(f"\n{mutant['file']}: {verdict}\n  - {mutant['old']}\n  + {mutant['new']}", flush=True)
+    print()
+    for (where, verdict), n in sorted(counts.items()):
+        print(f"{n:5d} {where}: {verdict}{', with a reason' if verdict == 'survived' else ''}")
+    wrong = sum(n for (_, verdict), n in counts.items() if verdict == "WRONG")
+    print(f"{len(chosen):5d} mutants, {wrong} survived without a reason or are stale")
     sys.exit(bool(wrong))
 
 
