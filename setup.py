@@ -65,7 +65,7 @@ class BuildKernels(build_ext):
 
 
 def dependencies(path):
-    """Headers and declarations that a source names, directly or through others; its own declarations are named by none."""
+    """Headers and declarations that a source names, directly or through others, and what its own .pxd names."""
     own = path.with_suffix(".pxd")
     found, todo = (set(), [path]) if not own.exists() else ({own}, [path, own])
     while todo:

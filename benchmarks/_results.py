@@ -46,7 +46,7 @@ FIELDS = {
     "memory": NUMBER + NONE,  # peak bytes beyond the data
     "machine": (dict,),  # cpu, cores
     "versions": (dict,),  # of Python and of packages
-    "commit": TEXT,  # of the code measured; "+" behind it: with changes that were not committed
+    "commit": TEXT,  # the code measured: git's name of its tree src; "+" behind it: with changes not committed
     "date": TEXT,
 }
 OPTIONAL = {
@@ -236,10 +236,10 @@ def versions():
 
 
 def commit():
-    """Of this folder; "unknown" outside a repository."""
+    """The tree of sources, which keeps its name when commits are rebased; "unknown" outside a repository."""
     here = Path(__file__).parent
     try:
-        name = subprocess.run(["git", "rev-parse", "--short=9", "HEAD"], cwd=here, capture_output=True, text=True,
+        name = subprocess.run(["git", "rev-parse", "--short=9", "HEAD:src"], cwd=here, capture_output=True, text=True,
                               check=True).stdout.strip()  # fmt: skip
         changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "../src"], cwd=here, check=False).returncode
     except (OSError, subprocess.CalledProcessError):

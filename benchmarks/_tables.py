@@ -186,7 +186,7 @@ def notes(records, groups, spread):
     days = sorted({record["date"] for record in records})
     commits = distinct(record["commit"] for record in records)
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    at = f", revision {commits[0]}" if len(commits) == 1 else f", {len(commits)} revisions, the last {commits[-1]}"
+    at = f", sources {commits[0]}" if len(commits) == 1 else f", {len(commits)} states of the sources"
     out.append(f"{'; '.join(clocks).capitalize()}; {'; '.join(machines)}; {packages}; {when}{at}.")
     return out
 

@@ -7,8 +7,7 @@ python benchmarks/skipgram.py support --data tokens.arxiv.txt.gz          topics
 python benchmarks/skipgram.py words   --data tokens.arxiv.txt.gz          nearest words and analogies
 python benchmarks/skipgram.py vectors --data tokens.reuters21578.txt.gz --labels labels.reuters21578.txt
 
-A corpus is a file of documents, one a line, words in their order and separated by spaces. Tables are printed in
-reStructuredText. README.md has the rest.
+A corpus is a file of documents, one a line, words in their order and separated by spaces. README.md has the rest.
 """
 
 import argparse
@@ -17,8 +16,9 @@ import json
 import sys
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_rst_table
-from _results import add_options, figures, recorder
+from _report import print_table
+from _results import add_options, figures, identity, recorder
+from _tables import print_records
 
 PEERS = ("SparseSCVB0LDA", "word2vec")
 KINDS = ("scvb0, dense", "scvb0, chains", "gibbs", "mhw")
@@ -43,16 +43,55 @@ ANALOGIES = [
 ]  # fmt: skip
 
 
+# What tables show of records, as the documentation does.
+TABLES = {
+    "token-seconds": """
+        label
+        across parameters.n_components
+        µs = {scores.cpu:Mega}""",
+    "score": """
+        label
+        passes = parameters.n_passes
+        s = {seconds:.0f}
+        score = {scores.score:.3f}
+        NPMI = {scores.npmi:.3f}""",
+    "senses": """
+        label
+        s = {seconds:.0f}
+        right = {scores.accuracy:.3f}
+        the more frequent one = {scores.majority:.3f}
+        pairs = {scores.n_pairs:.0f}""",
+    "classify": """
+        label
+        s = {seconds:.0f}
+        right = {scores.accuracy:.3f}
+        labels = {scores.n_labels:.0f}
+        documents = {scores.n_test:.0f}""",
+    "support": """
+        K = parameters.n_components
+        of the word = {scores.own:.0f}
+        of any word around = {scores.union:.0f}
+        sum over words around = {scores.entries:.0f}
+        probability of the word's own = {scores.mass:.3f}
+        topics that hold 0.999 = {scores.needed:.1f}""",
+}
+THREADS = """
+    label
+    threads = parameters.threads
+    µs by the clock = {scores.wall:Mega}
+    µs of the processor = {scores.cpu:Mega}"""
+
+
 class Bench:
     """One corpus; what fails is told and left out."""
 
     def __init__(self, options):
-        self.options, self.failed, self.recorder = options, 0, recorder(options)
+        self.options, self.failed, self.recorder, self.records = options, 0, recorder(options), {}
         self.corpus = run("_skipgram_tasks:describe", CORES[:1], path=options.data, n_documents=options.documents)
         print("{name}: {n_documents:,} documents, {n_tokens:,} tokens, {n_words:,} words".format(**self.corpus))
 
     def measure(self, task, label, n_jobs=1, **arguments):
-        """A record, or None."""
+        """What a task found, or None."""
         print(f"{task}: {label}, {arguments} ...", file=sys.stderr, flush=True)
         try:
             result = run(
@@ -64,79 +103,63 @@ class Bench:
             print(f"{label} failed: {error}", flush=True)
             return None
         known = {name: value for name, value in arguments.items() if name not in ("labels", "words", "analogies")}
-        self.recorder.add(
+        [record] = self.recorder.add(
             f"skipgram-{task.replace('_', '-')}", f"{self.corpus['name']}, {self.corpus['n_documents']:,} documents",
             label if label in PEERS else "SkipGramTopicModel", figures(result, ("seconds", "digest")), label=label,
             parameters=known, prior="defaults", seed=0, seconds=result.get("seconds"),
         )  # fmt: skip
+        self.records[identity(record)] = record
         return result
+
+    def show(self, title, name, specification=None):
+        """The table of what was measured."""
+        records = [record for record in self.records.values() if record["table"] == f"skipgram-{name}"]
+        if records:
+            print_records(f"{self.corpus['name']}{title}", records, specification or TABLES[name])
 
 
 def tokens(bench):
     """Microseconds of a token by K."""
-    options, rows = bench.options, []
+    options = bench.options
     for kind in KINDS:
-        cells = []
         for n_components in options.K:
-            result = bench.measure("token_seconds", kind, kind=kind, n_components=n_components, threads=1)
-            cells.append(number(result and 1e6 * result["cpu"], ".2f"))
-        rows.append([kind, *cells])
-    print_rst_table(
-        f"{bench.corpus['name']}: microseconds of a token and pass, of the processor",
-        ["inference", *(f"K = {n_components}" for n_components in options.K)], rows,
-    )  # fmt: skip
+            bench.measure("token_seconds", kind, kind=kind, n_components=n_components, threads=1)
+    bench.show(": microseconds of a token and pass, of the processor, by K", "token-seconds",
+               f"where parameters.threads = 1\n{TABLES['token-seconds']}")  # fmt: skip
     if options.n_jobs > 1:
-        rows = []
         middle = options.K[len(options.K) // 2]
         for kind in KINDS[:2]:
-            one, more = (
+            found = [
                 bench.measure("token_seconds", kind, n_jobs, kind=kind, n_components=middle, threads=n_jobs)
                 for n_jobs in (1, options.n_jobs)
-            )
-            if one and more:
-                same = "yes" if one["digest"] == more["digest"] else "NO"
-                seconds = [1e6 * record[key] for key in ("wall", "cpu") for record in (one, more)]
-                rows.append([kind, *(number(value, ".2f") for value in seconds), same])
-        print_rst_table(
-            f"microseconds of a token, K = {middle}",
-            ["inference", "1 thread", f"{options.n_jobs} threads", "1 thread, of the processor",
-             f"{options.n_jobs} threads, of the processor", "same bits"], rows,
-        )  # fmt: skip
+            ]
+            print(f"{kind}: {options.n_jobs} threads give", "the same bits"
+                  if len({result and result["digest"] for result in found}) == 1 else "OTHER BITS")  # fmt: skip
+        kinds = " | ".join(KINDS[:2])
+        bench.show(f", K = {middle}: microseconds of a token", "token-seconds",
+                   f"where label = {kinds}\nwhere parameters.n_components = {middle}\n{THREADS}")  # fmt: skip
 
 
 def scores(bench):
     """Held-out score and coherence of each setting."""
-    options, rows = bench.options, []
+    options = bench.options
     for label in options.settings:
-        parameters = SCORES[label]
         for n_passes in options.passes:
-            result = bench.measure(
-                "score", label, n_components=options.K[0], n_passes=n_passes, parameters=parameters | options.params
+            bench.measure(
+                "score", label, n_components=options.K[0], n_passes=n_passes, parameters=SCORES[label] | options.params
             )
-            if result:
-                rows.append([
-                    label, n_passes, number(result["seconds"], ".0f"), number(result["score"]), number(result["npmi"])
-                ])  # fmt: skip
-    print_rst_table(
-        f"{bench.corpus['name']}, K = {options.K[0]}", ["inference", "passes", "seconds", "score", "NPMI"], rows
-    )
+    bench.show(f", K = {options.K[0]}", "score")
 
 
 def senses(bench):
     """Pseudo-words told apart."""
-    options, rows = bench.options, []
+    options = bench.options
     for label in KINDS:
-        parameters = SCORES[label]
-        result = bench.measure(
-            "senses", label, n_components=options.K[0], n_passes=options.passes[0], n_pairs=100, parameters=parameters
-        )
-        if result:
-            rows.append([label, number(result["seconds"], ".0f"), number(result["accuracy"]),
-                         number(result["majority"]), result["n_pairs"]])  # fmt: skip
-    print_rst_table(
-        f"{bench.corpus['name']}, K = {options.K[0]}: pseudo-words told apart by their contexts",
-        ["inference", "seconds", "right", "the more frequent one", "pairs"], rows,
-    )  # fmt: skip
+        bench.measure(
+            "senses", label, n_components=options.K[0], n_passes=options.passes[0], n_pairs=100,
+            parameters=SCORES[label],
+        )  # fmt: skip
+    bench.show(f", K = {options.K[0]}: pseudo-words told apart by their contexts", "senses")
 
 
 def words(bench):
@@ -148,42 +171,28 @@ def words(bench):
     )
     if result:
         title = f"{bench.corpus['name']}, K = {options.K[0]}, {result['seconds']:.0f} seconds"
-        print_rst_table(title, ["word", "nearest"], result["words"])
-        print_rst_table(title, ["analogy", "nearest"], result["analogies"])
+        print_table(title, ["word", "nearest"], result["words"], 2)
+        print_table(title, ["analogy", "nearest"], result["analogies"], 2)
 
 
 def vectors(bench):
     """Labels told from vectors of documents."""
-    options, rows = bench.options, []
-    methods = [*KINDS, "SparseSCVB0LDA"]
-    methods += ["word2vec"] if importlib.util.find_spec("gensim") else []
+    options = bench.options
+    methods = [*KINDS, "SparseSCVB0LDA", *(["word2vec"] if importlib.util.find_spec("gensim") else [])]
     for method in methods:
-        result = bench.measure(
+        bench.measure(
             "classify", method, labels=options.labels, n_components=options.K[0], n_passes=options.passes[0],
             method=method,
         )  # fmt: skip
-        if result:
-            rows.append([method, number(result["seconds"], ".0f"), number(result["accuracy"]), result["n_labels"],
-                         result["n_test"]])  # fmt: skip
-    print_rst_table(
-        f"{bench.corpus['name']}, {options.K[0]} topics or dimensions: labels told from vectors of documents",
-        ["vectors", "seconds", "right", "labels", "documents"], rows,
-    )  # fmt: skip
+    bench.show(f", {options.K[0]} topics or dimensions: labels told from vectors of documents", "classify")
 
 
 def support(bench):
     """How many topics an exact draw at the cost of the words' own topics would look at."""
-    options, rows = bench.options, []
+    options = bench.options
     for n_components in options.K:
-        result = bench.measure("support", "mhw", n_components=n_components, n_passes=options.passes[0])
-        if result:
-            rows.append([n_components, *(number(result[name], ".0f") for name in ("own", "union", "entries")),
-                         number(result["mass"]), number(result["needed"], ".1f")])  # fmt: skip
-    print_rst_table(
-        f"{bench.corpus['name']}: topics that a position would have to look at",
-        ["K", "of the word", "of any word around", "sum over words around", "probability of the word's own",
-         "topics that hold 0.999"], rows,
-    )  # fmt: skip
+        bench.measure("support", "mhw", n_components=n_components, n_passes=options.passes[0])
+    bench.show(": topics that a position would have to look at", "support")
 
 
 EXPERIMENTS = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import reference
 from scipy.special import gammaln, psi
+from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._kernels.documents import _docstep, _special, _words
-from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix.topics._variational.model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
