@@ -70,6 +70,25 @@ def test_small_counts_keep_their_expectation(instruction_set):  # noqa: ARG001
     assert 0 < kept < 0.9 * n * (expected > 0).sum()
 
 
+def test_counts_that_have_shrunk_keep_their_expectation_when_their_row_needs_room(instruction_set):  # noqa: ARG001
+    smallest, n, old, new = 0.6, 300, sums(0, density=0.2), sums(1, density=0.6)
+    new.data += 1.0
+    total, kept = np.zeros(SHAPE), 0
+    for key in range(n):
+        table = PackedCounts.of(old)
+        table *= 0.3  # all are below the smallest now
+        before = table.sum(axis=0)
+        gained = table.add(new, 1.0, smallest, key)
+        np.testing.assert_allclose(table.sum(axis=0), before + gained, atol=1e-12)
+        assert table.tocsr().data.min() >= smallest
+        total += table.toarray()
+        kept += table.lengths().sum()
+    errors = (total / n - 0.3 * old.toarray() - new.toarray())[old.toarray() > 0] / np.sqrt(0.15 * smallest / n)
+    assert np.abs(errors).max() < 8.0
+    assert abs(errors.mean()) < 0.1
+    assert n * new.nnz < kept < n * np.count_nonzero((old + new).toarray())
+
+
 def test_copies_are_their_own():
     table = PackedCounts.of(sums(0))
     before = table.toarray()
