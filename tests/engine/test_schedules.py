@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from sparsemix._engine import schedules
 from sparsemix._engine.moves import sort_by_size
-from sparsemix._engine.schedules import MOST_BATCHES, Batch, Memoized, Stochastic, blend, learning_rate, stream
+from sparsemix._engine.schedules import (
+    MOST_BATCHES,
+    Batch,
+    Memoized,
+    MiniEpochs,
+    Stochastic,
+    blend,
+    learning_rate,
+    stream,
+)
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 
@@ -304,3 +313,23 @@ def test_components_stay_where_sorting_would_lower_the_bound():
         model, stats = Recorder(weights), with_counts(1.0, 2.0, 3.0, 4.0)
         assert sort_by_size(model, model, stats) is stats
         assert model.orders == []
+
+
+@pytest.mark.parametrize("name", ["memoized", "stochastic", "joined"])
+def test_schedules_tell_the_selection_that_follows(name):
+    rng = np.random.default_rng(0)
+    schedule = {
+        "memoized": lambda: Memoized(40, 7, rng),
+        "stochastic": lambda: Stochastic(40, 7, rng, 0.6, 1.0, 40.0),
+        "joined": lambda: MiniEpochs(40, 2, rng, 0.6, 100.0, 40.0),
+    }[name]()
+    if name == "joined":
+        schedule.together = 4
+    for _ in range(2):
+        told, given = [], []
+        for selection in schedule.batches():
+            told.append(schedule.following)
+            given.append(selection)
+        assert told[-1] is None
+        assert all(following is selection for following, selection in zip(told, given[1:], strict=False))
+        assert sorted(np.concatenate(given)) == list(range(40))

@@ -50,6 +50,10 @@ class Problem:
         return len(self.table)
 
     @property
+    def order(self):
+        return np.arange(len(self.indptr) - 2, -1, -1, dtype=np.int32)
+
+    @property
     def phi(self):
         return (self.table.astype(np.float64) + self.base) * self.inverse
 
@@ -59,8 +63,8 @@ class Problem:
     def tokens(self):
         return np.array([self.counts[a:b].sum() for a, b in self.documents()])
 
-    def fresh(self):
-        return np.full(_split.sample_starts(self.indptr, self.counts)[-1], -1, dtype=np.int32)
+    def fresh(self, dtype=np.int16):
+        return np.full(_split.sample_starts(self.indptr, self.counts)[-1], -1, dtype=dtype)
 
     def with_start(self, seed=1, zeros=0.5):
         """Counts that are remembered of documents, some topics of each."""
@@ -96,7 +100,7 @@ class Problem:
         _split.local_step(
             self.indptr, self.indices, self.counts, *whole, self.base, inverse, fixed, blocks, n_sweeps,
             exclude, self.numbers, seed, visit, *self.sparse_start(), _split.sample_starts(self.indptr, self.counts),
-            states, records, shares, np.zeros(1, dtype=np.int64), room,
+            states, records, shares, self.order, np.zeros(1, dtype=np.int64), room,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
@@ -131,12 +135,15 @@ class Problem:
                 out, totals,
             )  # fmt: skip
         np.testing.assert_allclose(totals, out.sum(axis=0), rtol=1e-5)
-        added, totals_of = self.table.copy(), np.zeros(n_components)
-        for first, last in ((0, 3), (3, self.n_words)):
+        added, totals_of, taken = self.table.copy(), np.zeros((3, n_components)), np.zeros(1, dtype=np.int64)
+        for _ in range(2):  # the first takes all
             _split.add_rows(
-                starts, entries, records, shares, self.weights, added, self.base, fixed, every, first, last, 0.3,
+                starts, entries, records, shares, self.weights, added, self.base, fixed, every,
+                np.array([0, 3, 3, self.n_words]), taken, 0.3,
                 *(_split.padded(np.zeros(n_components), dtype) for _ in range(2)), totals_of,
             )  # fmt: skip
+        assert (totals_of[1] == 0).all()
+        totals_of = totals_of.sum(axis=0)
         rtol = 1e-10 if dtype == np.float64 else 1e-3  # of sums of 10^5 numbers in another order
         np.testing.assert_allclose(added, self.table + 0.3 * out, rtol=rtol)
         np.testing.assert_allclose(totals_of, totals, rtol=rtol)
@@ -451,6 +458,29 @@ def test_tiny_counts_keep_their_topics():
         found = problem.run(2, states, visit=visit)
         np.testing.assert_array_equal(states, after)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_order_in_which_documents_are_taken_changes_nothing(monkeypatch):
+    problem = Problem(20, n_words=30)
+    backward, forward = problem.fresh(), problem.fresh(np.int32)
+    expected = problem.run(2, backward)
+    monkeypatch.setattr(Problem, "order", np.arange(4, dtype=np.int32))
+    np.testing.assert_array_equal(problem.run(2, forward), expected)
+    np.testing.assert_array_equal(forward, backward)
+    for order, message in (([0, 1, 2], "every document once"), ([0, 1, 2, 4], "from 0 to 3")):
+        monkeypatch.setattr(Problem, "order", np.array(order, dtype=np.int32))
+        with pytest.raises(ValueError, match=message):
+            problem.run(2, problem.fresh())
+
+
+def test_samples_of_very_many_topics_need_four_bytes():
+    assert _split.state_dtype(1 << 15) == np.int16
+    assert _split.state_dtype((1 << 15) + 1) == np.int32
+    problem = Problem((1 << 15) + 1, n_documents=2, n_words=3)
+    with pytest.raises(ValueError, match="need four bytes"):
+        problem.run(1, problem.fresh())
+    states = problem.fresh(np.int32)
+    assert problem.run(1, states).sum() == pytest.approx(problem.counts.sum())
 
 
 def test_wrong_shapes_are_refused():

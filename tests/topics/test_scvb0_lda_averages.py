@@ -100,7 +100,7 @@ def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
         DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]
     )
     monkeypatch.setattr(
-        MiniEpochs, "_joined", lambda self, all_: (sizes.append(len(rows)) or rows for rows in batches(self, all_))
+        MiniEpochs, "_joined", lambda self, all_: [sizes.append(len(one[1])) or one for one in batches(self, all_)]
     )
     params = {"max_iter": 20, "n_averaged_iter": 0, "n_start_samples": 0, "random_state": 0}
     first, second = (SparseSCVB0LDA(500, n_jobs=n_jobs, **params).fit(X) for n_jobs in (1, 2))

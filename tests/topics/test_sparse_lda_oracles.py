@@ -206,7 +206,8 @@ class Tokens(Documents):
         block = super().buffer(selection)
         times = block.counts.astype(int)
         ends = np.concatenate([[0], np.cumsum(times)])[block.indptr]
-        return DocumentBlock(ends, np.repeat(block.indices, times), np.ones(times.sum(), dtype=block.counts.dtype))
+        ones = np.ones(times.sum(), dtype=block.counts.dtype)
+        return DocumentBlock(ends, np.repeat(block.indices, times), ones, block.n_words)
 
 
 @pytest.mark.usefixtures("exact")

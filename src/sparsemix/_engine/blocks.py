@@ -80,6 +80,9 @@ class Rows:
             np.subtract(out, self.shift, out=out, casting="same_kind")
         return out
 
+    def read_ahead(self, selection):
+        """Nothing: threads load rows where they need them."""
+
     def read(self, selection):
         """All chosen rows, less the shift."""
         return self.load(selection, 0, length(selection), self.buffer(selection))
@@ -122,6 +125,18 @@ def part(selection, start, stop):
     if isinstance(selection, slice):
         return slice(selection.start + start, selection.start + stop)
     return selection[start:stop]
+
+
+def same(selection, other):
+    """Whether two slices or index arrays choose the same rows in the same order."""
+    if isinstance(selection, slice) or isinstance(other, slice):
+        return isinstance(selection, slice) and isinstance(other, slice) and selection == other
+    return np.array_equal(selection, other)
+
+
+def chunks(selection, size):
+    """A slice or index array in parts of at most ``size`` rows."""
+    return (part(selection, start, stop) for start, stop in spans(length(selection), size))
 
 
 def numbers(selection, start, stop):

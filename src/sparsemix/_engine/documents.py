@@ -7,8 +7,11 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from sparsemix._engine import blocks
 from sparsemix._engine.blocks import spans, tile_size
 from sparsemix._kernels.documents import _gather, _memory
+from sparsemix._kernels.split import _split
+from sparsemix._stats.by_word import ByWord
 
 # Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
 # so a chunk should hold every frequent word many times.
@@ -29,11 +32,14 @@ class DocumentBlock:
         Words.
     counts : ndarray of shape (nnz,), float32 or float64
         Their counts.
+    n_words : int
+        V.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     counts: np.ndarray
+    n_words: int
 
     @classmethod
     def of(cls, X, dtype):
@@ -43,6 +49,7 @@ class DocumentBlock:
             X.indptr.astype(np.int64, copy=False),
             X.indices.astype(np.int32, copy=False),
             np.ascontiguousarray(X.data, dtype=dtype),
+            X.shape[1],
         )
 
     def __len__(self):
@@ -53,8 +60,12 @@ class DocumentBlock:
 
     def part(self, start, stop):
         """View of some documents, as ``block[start:stop]``."""
+        if stop - start == len(self):
+            return self
         first, last = self.indptr[start], self.indptr[stop]
-        return DocumentBlock(self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last])
+        return DocumentBlock(
+            self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last], self.n_words
+        )
 
     def documents(self):
         """Document of each entry, (nnz,) int32."""
@@ -64,6 +75,34 @@ class DocumentBlock:
         """Tokens of each document, (n,) float64."""
         sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
         return sums[self.indptr[1:]] - sums[self.indptr[:-1]]
+
+    # -- what is made once, when it is first asked for, and ahead for the next block
+
+    @cached_property
+    def n_tokens(self):
+        """Tokens of all documents."""
+        return float(self.counts.sum(dtype=np.float64))
+
+    @cached_property
+    def by_word(self):
+        """Entries by word."""
+        return ByWord.of(self.indices, self.n_words)
+
+    @cached_property
+    def longest_first(self):
+        """Documents by their entries, the most first: threads that take one after the other end at about one time."""
+        return np.argsort(-np.diff(self.indptr), kind="stable").astype(np.int32)
+
+    @cached_property
+    def sample_starts(self):
+        """Where the samples of each document begin, (n + 1,)."""
+        return _split.sample_starts(self.indptr, self.counts)
+
+    def make_as(self, other):
+        """Make what was made of another block."""
+        for name in vars(other).keys() - vars(self).keys():
+            getattr(self, name)
+        return self
 
 
 class Documents:
@@ -89,6 +128,7 @@ class Documents:
         self.dtype = np.dtype(dtype)
         self.memory = memory
         self._canonical = None
+        self._block, self._ahead = None, (None, None)  # the last block, and the one that is expected
 
     def __len__(self):
         return self.X.shape[0]
@@ -146,6 +186,18 @@ class Documents:
 
     def buffer(self, selection):
         """The chosen documents; tiles of them are views."""
+        (expected, block), self._ahead, self._block = self._ahead, (None, None), None
+        if block is None or not blocks.same(selection, expected):
+            block = self._read(selection)
+        self._block = block
+        return block
+
+    def read_ahead(self, selection):
+        """Have the block of documents that are asked for next, and what was made of the last one."""
+        if selection is not None:
+            self._ahead = selection, self._read(selection).make_as(self._block)
+
+    def _read(self, selection):
         if isinstance(selection, slice) and sparse.issparse(self.X):
             return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.dtype)
         if self.is_canonical and not isinstance(selection, slice):
@@ -158,7 +210,7 @@ class Documents:
         _gather.lengths(X.indptr, rows, indptr)
         indices, counts = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.dtype)
         _gather.gather(X.indptr, X.indices, X.data, rows, indptr, indices, counts)
-        return DocumentBlock(indptr, indices, counts)
+        return DocumentBlock(indptr, indices, counts, X.shape[1])
 
     def read(self, selection):
         """The same: all chosen documents."""
@@ -264,9 +316,11 @@ class DocumentMemory:
         """Keep N_dk given sparse, and the states that belong to it."""
         if not self._cold(numbers):
             topics = topics.astype(topic_dtype(topics.max(initial=0) + 1))
+            if states is not None:
+                states = states.astype(np.int16 if states.max(initial=0) <= np.iinfo(np.int16).max else np.int32)
             self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
 
-    def recall_states(self, numbers, starts, tile):
+    def recall_states(self, numbers, starts, tile, dtype):
         """N_dk of the documents of several tiles, and the states that it follows from, where these are known.
 
         Parameters
@@ -276,14 +330,16 @@ class DocumentMemory:
             Where the states of each document begin.
         tile : int
             Documents that are kept together.
+        dtype : dtype
+            Of the states.
 
         Returns
         -------
         indptr, topics, values : arrays as of ``recall_sparse``, or three times None
-        states : ndarray of shape (starts[-1],), int32
+        states : ndarray of shape (starts[-1],)
             -1 in all of a document that nothing is known of, or whose N_dk is given sparse.
         """
-        states, kept = np.full(starts[-1], -1, dtype=np.int32), []
+        states, kept = np.full(starts[-1], -1, dtype=dtype), []
         for first, last in tiles(numbers, tile):
             found = self._find(numbers[first:last])
             if found is not None and found[3] is not None:
@@ -299,7 +355,7 @@ class DocumentMemory:
         return np.cumsum(lengths), topics, np.concatenate([values for *_, values in kept]), states
 
     def remember_states(self, numbers, states, starts, tile):
-        """Keep the states of the documents of several tiles."""
+        """Keep the states of the documents of several tiles: these themselves, which nobody may change any more."""
         for first, last in tiles(numbers, tile):
             if not self._cold(numbers[first:last]):
                 self._keep(numbers[first:last], None, None, None, states[starts[first] : starts[last]])
@@ -314,8 +370,6 @@ class DocumentMemory:
         return self._tiles.get(tile_key(numbers))
 
     def _keep(self, numbers, lengths, topics, values, states):
-        if states is not None:
-            states = states.astype(np.int16 if states.max(initial=0) <= np.iinfo(np.int16).max else np.int32)
         self._tiles[tile_key(numbers)] = lengths, topics, values, states
 
     def forget(self):

@@ -1,22 +1,26 @@
 """The fit loop, written once for every additive model and every schedule."""
 
 from copy import copy
+from functools import partial
 
 from sparsemix._engine import blocks
 from sparsemix._engine.interrupts import interrupts_wait
 
 
-def collect(model, rows, selection, workers):
+def collect(model, rows, selection, workers, following=None):
     """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
 
-    Responsibilities live for one chunk. Threads share out first the tiles, then the components. Sums may be deferred:
-    they follow from the model's tables until the next global step.
+    Responsibilities live for one chunk. Threads share out first the tiles, then the components; meanwhile one of them
+    reads the next chunk, or the first of the batch that is ``following``. Sums may be deferred: they follow from the
+    model's tables until the next global step.
     """
     stats = model.empty_stats(rows, selection)
     _, size = model.blocking(rows)
-    for start, stop in blocks.spans(blocks.length(selection), size):
-        chunk = blocks.part(selection, start, stop)
-        resp, x = respond(model, rows, chunk, workers)
+    chunks = list(blocks.chunks(selection, size))
+    after = [*chunks[1:], None if following is None else next(blocks.chunks(following, size), None)]
+    for chunk, coming in zip(chunks, after, strict=False):
+        with workers.beside(partial(rows.read_ahead, coming)):
+            resp, x = respond(model, rows, chunk, workers)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)
     stats.n_rows = blocks.length(selection)
     return stats
@@ -72,7 +76,7 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
                 monitor.step(stats, copy(model))  # what an interrupt leaves before the next step
                 stats = births.propose(lap, model, rows, schedule, stats, workers)
         for selection in schedule.batches():
-            new = collect(model, rows, selection, workers)  # local step and summary
+            new = collect(model, rows, selection, workers, schedule.following)  # local step and summary
             with interrupts_wait():
                 monitor.before_step()
                 stats = advance(model, schedule, stats, new, moves, workers.split)

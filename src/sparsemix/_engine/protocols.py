@@ -42,6 +42,9 @@ class Rows(Protocol):
     def read(self, selection):
         """The whole block."""
 
+    def read_ahead(self, selection):
+        """``buffer`` will be asked for this selection next (None: nobody knows); a thread has time to make it now."""
+
 
 @runtime_checkable
 class Model(Protocol):
@@ -185,6 +188,7 @@ class Schedule(Protocol):
     step_rows: int  # rows of a step
     current: Any  # what ``absorb`` asks of the batch at hand, for those who absorb it elsewhere; else None
     n_forgotten: int  # how often what is remembered of blocks was to be given up
+    following: Any  # the selection after the last one that ``batches`` gave, if it is known
 
     def batches(self):
         """Selections of one lap."""

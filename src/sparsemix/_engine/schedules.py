@@ -81,13 +81,18 @@ def stream(stats, new, total=None, rho=None, first=False):
     return blend(stats, new, rho, before, total)
 
 
+def next_of(items, i, none=None):
+    """The item after number i."""
+    return items[i + 1] if i + 1 < len(items) else none
+
+
 class Batch:
     """All rows, then a step."""
 
     has_bound = True
     first_comparable_lap = 1
     least_laps = 2
-    current = None
+    current = following = None
     n_forgotten = 0
 
     def __init__(self, n_rows):
@@ -123,6 +128,7 @@ class Memoized:
     """
 
     n_forgotten = 0
+    following = None
     least_laps = 2
     first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
 
@@ -147,6 +153,7 @@ class Memoized:
         """Every batch once, in a fixed order."""
         for b, selection in enumerate(self._selections):
             self.current = b
+            self.following = next_of(self._selections, b)
             yield selection
 
     def absorb(self, stats, new):
@@ -210,7 +217,7 @@ class Stochastic:
     has_bound = False
     first_comparable_lap = None
     least_laps = 2
-    current = None
+    current = following = None
     n_forgotten = 0
 
     def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
@@ -224,7 +231,10 @@ class Stochastic:
 
     def batches(self):
         """A random partition of the rows."""
-        yield from self._minibatches(np.arange(self.n_rows))
+        minibatches = self._minibatches(np.arange(self.n_rows))
+        for b, selection in enumerate(minibatches):
+            self.following = next_of(minibatches, b)
+            yield selection
 
     def absorb(self, stats, new):
         """(1 - rho_t) S + rho_t (N / n_b) s_b."""
@@ -296,7 +306,10 @@ class MiniEpochs(Stochastic):
             self.last_step = self.step if self.last_step is None else self.last_step
         if self.size is None:
             self._all = self._minibatches(np.arange(self.n_rows)) if self._all is None else self._all
-            yield from self._joined([self._all[b] for b in self.rng.permutation(len(self._all))])
+            joined = self._joined([self._all[b] for b in self.rng.permutation(len(self._all))])
+            for b, (self.n_held, selection) in enumerate(joined):
+                self.following = next_of(joined, b, (None, None))[1]
+                yield selection
             return
         for part in np.array_split(self.rng.permutation(self.n_rows), -(-self.n_rows // self.size)):
             minibatches = self._minibatches(part)
@@ -305,18 +318,19 @@ class MiniEpochs(Stochastic):
             self.forget()
 
     def _joined(self, minibatches):
-        """Minibatches in their order, several as one where their steps are small."""
-        first = 0
+        """Minibatches in their order, several as one where their steps are small: how many, and their rows."""
+        out, first = [], 0
         while first < len(minibatches):
-            n, moved = 1, self._rate(self.step + 1)
-            while self.step >= self.alone and n < min(self.together, len(minibatches) - first):
-                moved += self._rate(self.step + n + 1)
+            n, step = 1, self.step + first
+            moved = self._rate(step + 1)
+            while step >= self.alone and n < min(self.together, len(minibatches) - first):
+                moved += self._rate(step + n + 1)
                 if moved > MOST_MOVED:
                     break
                 n += 1
-            self.n_held = n
-            yield minibatches[first] if n == 1 else np.concatenate(minibatches[first : first + n])
+            out.append((n, minibatches[first] if n == 1 else np.concatenate(minibatches[first : first + n])))
             first += n
+        return out
 
 
 class PlannedSteps(MiniEpochs):

@@ -220,7 +220,7 @@ class Here:
         """What a trial that goes on elsewhere needs beside model and statistics."""
         return {name: getattr(self, name) for name in ("n_visited", "n_forgotten", "memories")}
 
-    def collect(self, model, rows, selection, workers):  # noqa: ARG002
+    def collect(self, model, rows, selection, workers, following=None):  # noqa: ARG002
         """Statistics of a step: the loop's local step and summary, unit by unit."""
         if self._begin.schedule.n_forgotten > self.n_forgotten:
             self.n_forgotten = self._begin.schedule.n_forgotten

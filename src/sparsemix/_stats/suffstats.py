@@ -380,6 +380,9 @@ def zeros(value):
 
 def scaled(value, factor):
     """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
+    if type(value) is np.ndarray and value.flags.writeable:  # most are
+        value *= factor
+        return value
     if isinstance(value, WordClocks):  # moves by its own steps
         return value
     if isinstance(value, PackedCounts):
@@ -409,10 +412,6 @@ def added(value, other, factor):
         _words.add_rows(indptr, indices, other.data.astype(value.dtype, copy=False), factor, value)
     elif isinstance(other, WordRows):
         _words.add_whole_rows(other.words, other.rows.astype(value.dtype, copy=False), factor, value)
-    elif factor == 1.0:
-        value += other
-    elif factor == -1.0:
-        value -= other
     else:
         add_scaled(value, other, factor)
     return value
@@ -420,6 +419,9 @@ def added(value, other, factor):
 
 def added_by_component(value, other, factor):
     """The same of sums by component, which may have any sign."""
+    if type(value) is np.ndarray and type(other) is np.ndarray:  # most are
+        add_scaled(value, other, factor)
+        return value
     if not sparse.issparse(other) or sparse.issparse(value):
         return added(value, other, factor)
     indptr, indices = other.indptr.astype(np.int64, copy=False), other.indices.astype(np.intc, copy=False)
@@ -429,6 +431,12 @@ def added_by_component(value, other, factor):
 
 def add_scaled(value, other, factor):
     """value += factor other of dense arrays, piece by piece."""
+    if factor == 1.0:
+        value += other
+        return
+    if factor == -1.0:
+        value -= other
+        return
     factor = value.dtype.type(factor)
     if value.size <= PIECE:
         value += factor * other

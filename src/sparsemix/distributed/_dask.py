@@ -135,7 +135,7 @@ class Elsewhere(Here):
         """Workers get a new base before the next step."""
         self._base, self._changed = None, stats
 
-    def collect(self, model, rows, selection, workers):
+    def collect(self, model, rows, selection, workers, following=None):
         """Statistics of a step."""
         if self._base is None or len(self._deltas) >= ROUNDS_OF_BASE:
             begin = self._begin
@@ -144,7 +144,7 @@ class Elsewhere(Here):
             self._version += 1
             self._base = self._submit(same, Base(self._run, self._version, signature(), Frozen(state)))
             self._deltas, self._changed = [], None
-        new = super().collect(model, rows, selection, workers)
+        new = super().collect(model, rows, selection, workers, following)
         self._deltas.append(self._submit(same, Frozen((self._begin.schedule.current, new))))
         return new
 

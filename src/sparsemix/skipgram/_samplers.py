@@ -1,15 +1,15 @@
 """How positions are visited under frozen counts: all topics of each, or a few proposals from its context's words."""
 
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.collapsed import _mhw
 from sparsemix._kernels.skipgram import _positions, _walk
+from sparsemix._stats.by_word import ByWord
 from sparsemix.skipgram._stochastic_model import SampledTopics
 from sparsemix.topics._collapsed.walker_sampler import EARLY_STEPS, NEGLIGIBLE
-from sparsemix.topics._sums import group, sum_groups
+from sparsemix.topics._sums import sum_groups
 
 
 class Sampler:
@@ -29,7 +29,8 @@ class Sampler:
         resp.values[...] = (per_token / self.n_topics)[:, None]
         stats["proposals"] += resp.tally[:, :2].sum(axis=0)
         shape = model.n_words, model.n_components
-        inputs, _ = sum_groups(*group(Words(x.words), model.n_words), resp, *shape, workers)
+        by_word = ByWord.of(x.words, model.n_words)
+        inputs, _ = sum_groups(by_word.starts, by_word.entries, resp, *shape, workers)
         words, _ = sum_groups(*pairs(x, model), resp, *shape, workers)
         stats["count"] += np.bincount(words.indices, words.data, minlength=model.n_components)
         stats.replace("input_topic", stats["input_topic"] + inputs)
@@ -52,13 +53,6 @@ class Sampler:
 
     def begin(self, model):
         """After a global step."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """Words as ``group`` reads them."""
-
-    indices: np.ndarray
 
 
 def pairs(x, model):

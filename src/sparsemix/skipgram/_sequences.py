@@ -131,6 +131,9 @@ class Sequences:
 
     read = buffer
 
+    def read_ahead(self, selection):
+        """Nothing: blocks are short work."""
+
     def load(self, selection, start, stop, block):  # noqa: ARG002
         """Documents ``start`` to ``stop`` of a selection, from the block made for it."""
         return block.part(start, stop)

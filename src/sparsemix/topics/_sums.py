@@ -19,13 +19,6 @@ class Scratch:
         self.doc_topic = np.empty((n_documents, n_components), dtype=dtype)
 
 
-def group(x, n_words):
-    """Entries of a block by word: where each word's begin (V + 1,), and the entries (nnz,)."""
-    starts, entries = np.empty(n_words + 1, dtype=np.int64), np.empty(len(x.indices), dtype=np.int32)
-    _words.group_by_word(x.indices, starts, entries)
-    return starts, entries
-
-
 def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
     """S_vk of a block of documents as a sparse table, and sum_vk S_vk log table_vk.
 
@@ -46,7 +39,8 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
     sums : csr_array of shape (V, K)
     log_phi : float
     """
-    return sum_groups(*group(x, n_words), resp, n_words, n_components, workers, table, smallest, packed)
+    starts, entries = x.by_word.starts, x.by_word.entries
+    return sum_groups(starts, entries, resp, n_words, n_components, workers, table, smallest, packed)
 
 
 def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):

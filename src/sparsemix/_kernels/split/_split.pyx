@@ -18,6 +18,14 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused state:
+    short
+    int
+
+
+cdef extern from "vectors/portable.h" nogil:
+    int64_t sparsemix_fetch_add(int64_t*, int64_t)
+
 
 cdef extern from "split/split.h" nogil:
     enum:
@@ -35,6 +43,9 @@ cdef extern from "split/split.h" nogil:
         int64_t values, topics, n
     ctypedef struct sparsemix_split_room:
         int* slot
+    ctypedef struct sparsemix_states:
+        void* values
+        int wide
     int sparsemix_split_samples(double)
     void sparsemix_split_free(sparsemix_split_room*)
     int sparsemix_split_documents_float(
@@ -42,13 +53,13 @@ cdef extern from "split/split.h" nogil:
         const float*, const sparsemix_counts_float*, const float*, const float*, const float*, const int64_t*,
         const int*,
         const float*,
-        sparsemix_split_room*, const int64_t*, int*, sparsemix_split_record*, float*, int64_t*)
+        sparsemix_split_room*, const int64_t*, sparsemix_states, sparsemix_split_record*, float*, const int*, int64_t*)
     int sparsemix_split_documents_double(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*,
         const double*, const sparsemix_counts_double*, const double*, const double*, const double*, const int64_t*,
         const int*,
         const double*,
-        sparsemix_split_room*, const int64_t*, int*, sparsemix_split_record*, double*, int64_t*)
+        sparsemix_split_room*, const int64_t*, sparsemix_states, sparsemix_split_record*, double*, const int*, int64_t*)
     void sparsemix_split_blocks_float(
         int, const float*, Py_ssize_t, Py_ssize_t, float, const float*, const int*, Py_ssize_t, Py_ssize_t, float*)
     void sparsemix_split_blocks_double(
@@ -81,6 +92,15 @@ cdef extern from "split/split.h" nogil:
         const double*, const double*, const sparsemix_counts_double*, const double*, const double*, const int*,
         Py_ssize_t,
         Py_ssize_t, int, double*, uint64_t*, int64_t*, int*, double*, double, double, double*)
+
+
+cdef enum:
+    SHORT_TOPICS = 1 << 15  # more do not go into two bytes
+
+
+def state_dtype(Py_ssize_t n_components):
+    """Of the topics of samples, so that what is remembered of documents takes little room."""
+    return np.int16 if n_components <= SHORT_TOPICS else np.int32
 
 
 cdef class Room:
@@ -227,15 +247,17 @@ def local_step(
     const int[::1] start_topics,     # IN
     const real[::1] start_values,    # IN
     const int64_t[::1] state_indptr,  # IN  (n + 1,) from sample_starts
-    int[::1] states,                 # INOUT sampled topics, -1 in all of a document: not yet
+    state[::1] states,               # INOUT sampled topics, -1 in all of a document: not yet; from state_dtype
     int64_t[:, ::1] records,         # OUT (nnz, 3) what entries leave, for sum_rows
     real[::1] shares,                # OUT (nnz,) and their factor of the fixed part
-    int64_t[::1] next,               # INOUT (1,) the document to take next: threads that share it share out documents
+    const int[::1] order,            # IN  (n,) documents as they are taken, each once
+    int64_t[::1] next,               # INOUT (1,) how many are taken: threads that share it share out documents
     Room room not None,              # OUT holds what the records point to
 ):
     """Sweeps of Gibbs sampling over each document by itself; the last one leaves expected counts."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1
+    cdef Py_ssize_t d, n = indptr.shape[0] - 1
     cdef sparsemix_split_settings s
+    cdef sparsemix_states samples
     cdef int status = 0, level = instruction_level()
     if n <= 0 or counts.shape[0] == 0:
         return
@@ -263,8 +285,16 @@ def local_step(
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
     if next.shape[0] != 1 or next[0] < 0:
         raise ValueError("next must be one number")
+    if order.shape[0] != n:
+        raise ValueError("order must have every document once")
+    for d in range(n):
+        if not 0 <= order[d] < n:
+            raise ValueError(f"order must have the documents from 0 to {n - 1}")
     if states.shape[0] == 0:
         return
+    if state is short and s.n_components > SHORT_TOPICS:
+        raise ValueError(f"states of {s.n_components} topics need four bytes")
+    samples.values, samples.wide = &states[0], state is int
     cdef const int64_t* begin = NULL
     cdef const int* topics = NULL
     cdef const real* values = NULL
@@ -279,12 +309,12 @@ def local_step(
             status = sparsemix_split_documents_float(
                 level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, &packed_float, &inverse[0],
                 &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
-                &states[0], <sparsemix_split_record*> &records[0, 0], &shares[0], &next[0])
+                samples, <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
         else:
             status = sparsemix_split_documents_double(
                 level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, &packed_double, &inverse[0],
                 &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
-                &states[0], <sparsemix_split_record*> &records[0, 0], &shares[0], &next[0])
+                samples, <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
     if status != SPARSEMIX_SPLIT_OK:
@@ -343,40 +373,46 @@ def add_rows(
     double base,                   # IN
     const real[::1] fixed,         # IN  (K padded,)
     const int[::1] words,          # IN  (n,) that have entries
-    Py_ssize_t first,              # IN  words first to last only
-    Py_ssize_t last,               # IN
+    const int64_t[::1] bounds,     # IN  (groups + 1,) of the words
+    int64_t[::1] taken,            # INOUT (1,) groups that are taken: threads that share it share out groups
     double factor,                 # IN
     real[::1] row,                 # TMP (K padded,) aligned, zero before and after
     real[::1] part,                # TMP the same
-    double[::1] totals,            # INOUT (K,) += sums of S_vk
+    double[:, ::1] totals,         # INOUT (groups, K) += sums of S_vk
 ):
     """The sums of ``sum_rows`` added to the table that documents were visited with."""
     cdef int level = instruction_level()
-    cdef Py_ssize_t n_components = table.shape[1]
+    cdef Py_ssize_t g, n_groups = bounds.shape[0] - 1, n_components = table.shape[1]
     cdef const real* weight = NULL
-    if totals.shape[0] != n_components:
-        raise ValueError(f"there must be {n_components} totals")
+    if totals.shape[0] != n_groups or totals.shape[1] != n_components or taken.shape[0] != 1 or taken[0] < 0:
+        raise ValueError(f"every group must have {n_components} totals, and taken be one number")
+    for g in range(n_groups):
+        if not 0 <= bounds[g] <= bounds[g + 1] <= words.shape[0]:
+            raise ValueError(f"bounds must increase from 0 to {words.shape[0]}")
     if min(row.shape[0], part.shape[0]) < fixed.shape[0]:
         raise ValueError("row and part must be as long as fixed")
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed must be padded, with room for {n_components} topics")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
-    if first >= last or entries.shape[0] == 0:
+    if entries.shape[0] == 0:
         return
     if weights is not None:
         weight = &weights[0]
     with nogil:
-        if real is float:
-            sparsemix_split_add_rows_float(
-                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], <float> base, &fixed[0], n_components, &words[0], first, last, <float> factor, &row[0],
-                &part[0], &totals[0])
-        else:
-            sparsemix_split_add_rows_double(
-                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, factor, &row[0], &part[0],
-                &totals[0])
+        g = sparsemix_fetch_add(&taken[0], 1)
+        while g < n_groups:
+            if real is float:
+                sparsemix_split_add_rows_float(
+                    level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                    &table[0, 0], <float> base, &fixed[0], n_components, &words[0], bounds[g], bounds[g + 1],
+                    <float> factor, &row[0], &part[0], &totals[g, 0])
+            else:
+                sparsemix_split_add_rows_double(
+                    level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                    &table[0, 0], base, &fixed[0], n_components, &words[0], bounds[g], bounds[g + 1], factor, &row[0],
+                    &part[0], &totals[g, 0])
+            g = sparsemix_fetch_add(&taken[0], 1)
 
 
 def sum_sparse(

@@ -28,6 +28,25 @@ static inline int sparsemix_split_samples(double count)
     return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)ceil(count);
 }
 
+/* Topics of samples, in two bytes or in four; -1 in all of a document: not yet. */
+typedef struct {
+    void *values;
+    int wide;
+} sparsemix_states;
+
+static inline int sparsemix_state(sparsemix_states states, int64_t at)
+{
+    return states.wide ? ((const int32_t *)states.values)[at] : ((const int16_t *)states.values)[at];
+}
+
+static inline void sparsemix_set_state(sparsemix_states states, int64_t at, int topic)
+{
+    if (states.wide)
+        ((int32_t *)states.values)[at] = topic;
+    else
+        ((int16_t *)states.values)[at] = (int16_t)topic;
+}
+
 /* What a block of documents has in common. */
 typedef struct {
     ptrdiff_t n_components; /* K */
@@ -145,7 +164,8 @@ SPARSEMIX_SPLIT_STRUCT(double)
         const int *indices, const REAL *counts, const int64_t *numbers, const REAL *table,                             \
         const sparsemix_counts_##REAL *packed, const REAL *inverse, const REAL *fixed, const REAL *blocks,             \
         const int64_t *start_indptr, const int *start_topics, const REAL *start_values, sparsemix_split_room *room,    \
-        const int64_t *state_indptr, int *states, sparsemix_split_record *records, REAL *shares, int64_t *next)        \
+        const int64_t *state_indptr, sparsemix_states states, sparsemix_split_record *records, REAL *shares,           \
+        const int *order, int64_t *next)                                                                               \
     {                                                                                                                  \
         int status = SPARSEMIX_SPLIT_OK;                                                                               \
         split_##REAL d;                                                                                                \
@@ -158,7 +178,7 @@ SPARSEMIX_SPLIT_STRUCT(double)
         d.blocks = blocks;                                                                                             \
         d.room = room;                                                                                                 \
         SPARSEMIX_DISPATCH(isa, split_documents, REAL, &d, n_docs, indptr, indices, counts, numbers, start_indptr,     \
-                           start_topics, start_values, state_indptr, states, records, shares, next, &status);          \
+                           start_topics, start_values, state_indptr, states, records, shares, order, next, &status);   \
         return status;                                                                                                 \
     }                                                                                                                  \
     static void sparsemix_split_blocks_##REAL(int isa, const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,  \

@@ -348,8 +348,8 @@ TARGET static void SPARSEMIX_NAME(settle)(SPLIT *d)
 /* -- documents */
 
 /* Slots of what is known of a document: its samples, or counts that were remembered. The number of samples, or -1. */
-TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, const int *states, const int *topics, const REAL *values,
-                                               int64_t n_remembered)
+TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states, int64_t begin, const int *topics,
+                                               const REAL *values, int64_t n_remembered)
 {
     ptrdiff_t u, s, i = 0;
     int64_t r;
@@ -358,7 +358,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, const int *states, cons
     if (sparsemix_grow(d->room->arrays + SPARSEMIX_SPLIT_PLACES, 0, (i + 1) * sizeof(int)))
         return -1;
     SPARSEMIX_NAME(point)(d);
-    if (i > 0 && states[0] < 0) {
+    if (i > 0 && sparsemix_state(states, begin) < 0) {
         for (r = 0; r < n_remembered; r++) {
             const ptrdiff_t slot = SPARSEMIX_NAME(append)(d, topics[r]);
             if (slot < 0)
@@ -368,9 +368,10 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, const int *states, cons
         return i;
     }
     for (s = 0; s < i; s++) {
-        ptrdiff_t slot = d->room->slot[states[s]];
+        const int topic = sparsemix_state(states, begin + s);
+        ptrdiff_t slot = d->room->slot[topic];
         if (slot < 0)
-            slot = SPARSEMIX_NAME(append)(d, states[s]);
+            slot = SPARSEMIX_NAME(append)(d, topic);
         if (slot < 0)
             return -1;
         d->places[s] = (int)slot;
@@ -380,19 +381,22 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, const int *states, cons
 }
 
 /* One document; its samples are changed in place, and its records tell places in the arrays of the room. */
-TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, int *states, ptrdiff_t n_states, const int *topics,
-                                                 const REAL *values, int64_t n_remembered)
+TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states states, int64_t begin, int64_t end,
+                                                 const int *topics, const REAL *values, int64_t n_remembered)
 {
     sparsemix_split_room *room = d->room;
     sparsemix_array *lists = room->arrays + SPARSEMIX_SPLIT_LISTS;
-    const int fresh = n_states > 0 && states[0] < 0;
+    const int fresh = begin < end && sparsemix_state(states, begin) < 0;
+    int64_t at;
     ptrdiff_t j;
     int sweep;
-    for (j = 0; j < n_states; j++)
-        if (states[j] >= d->s->n_components || (states[j] < 0 && !fresh))
+    for (at = begin; at < end; at++) {
+        const int topic = sparsemix_state(states, at);
+        if (topic >= d->s->n_components || (topic < 0 && !fresh))
             return SPARSEMIX_SPLIT_NO_TOPIC;
+    }
     d->n_slots = d->n_free = 0;
-    if (SPARSEMIX_NAME(recall)(d, states, topics, values, n_remembered) < 0 || SPARSEMIX_NAME(fill_rows)(d))
+    if (SPARSEMIX_NAME(recall)(d, states, begin, topics, values, n_remembered) < 0 || SPARSEMIX_NAME(fill_rows)(d))
         return SPARSEMIX_SPLIT_NO_MEMORY;
     for (sweep = 0; sweep < d->s->n_sweeps && d->n_types > 0; sweep++) {
         if (sweep > 0)
@@ -400,8 +404,8 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, int *states, ptrdiff_
         if (SPARSEMIX_NAME(split_sweep)(d, sweep, fresh && sweep == 0, fresh && sweep == 0 && n_remembered > 0))
             return SPARSEMIX_SPLIT_NO_MEMORY;
     }
-    for (j = 0; j < n_states; j++)
-        states[j] = d->topic[d->places[j]];
+    for (at = begin; at < end; at++)
+        sparsemix_set_state(states, at, d->topic[d->places[at - begin]]);
     if (sparsemix_grow(lists, room->lists, room->lists + d->n_slots * sizeof(int)))
         return SPARSEMIX_SPLIT_NO_MEMORY;
     memcpy(lists->start + room->lists, d->topic, d->n_slots * sizeof(int));
@@ -416,11 +420,12 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, int *states, ptrdiff_
     return SPARSEMIX_SPLIT_OK;
 }
 
-/* Documents as they are taken, one by one, by the threads that share ``next``. */
+/* Documents as they are taken in their order, one by one, by the threads that share ``next``. */
 TARGET static void SPARSEMIX_NAME(split_documents)(
     SPLIT *d, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts, const int64_t *numbers,
     const int64_t *start_indptr, const int *start_topics, const REAL *start_values, const int64_t *state_indptr,
-    int *states, sparsemix_split_record *records, REAL *shares, int64_t *next, int *status)
+    sparsemix_states states, sparsemix_split_record *records, REAL *shares, const int *order, int64_t *next,
+    int *status)
 {
     sparsemix_split_room *room = d->room;
     sparsemix_array *visited = room->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
@@ -429,8 +434,9 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     room->values = room->lists = 0;
     *status = sparsemix_grow(visited, 0, n_docs * sizeof(int)) ? SPARSEMIX_SPLIT_NO_MEMORY : SPARSEMIX_SPLIT_OK;
     while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_fetch_add(next, 1)) < n_docs) {
-        const int64_t first = indptr[i], known = start_indptr ? start_indptr[i] : 0;
-        d->n_types = indptr[i + 1] - first;
+        const ptrdiff_t document = order[i];
+        const int64_t first = indptr[document], known = start_indptr ? start_indptr[document] : 0;
+        d->n_types = indptr[document + 1] - first;
         d->types = indices + first;
         d->counts = counts + first;
         d->shares = shares + first;
@@ -438,11 +444,11 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         d->length = 0.0;
         for (j = 0; j < d->n_types; j++)
             d->length += d->counts[j];
-        d->key = sparsemix_document_key(d->s->seed, numbers[i], d->s->visit);
+        d->key = sparsemix_document_key(d->s->seed, numbers[document], d->s->visit);
         *status = SPARSEMIX_NAME(split_document)(
-            d, states + state_indptr[i], state_indptr[i + 1] - state_indptr[i], start_topics + known,
-            start_values + known, start_indptr ? start_indptr[i + 1] - known : 0);
-        ((int *)visited->start)[n_visited++] = (int)i;
+            d, states, state_indptr[document], state_indptr[document + 1], start_topics + known, start_values + known,
+            start_indptr ? start_indptr[document + 1] - known : 0);
+        ((int *)visited->start)[n_visited++] = (int)document;
     }
     for (j = 0; j < n_visited; j++) { /* now that the arrays stay where they are */
         i = ((int *)visited->start)[j];

@@ -229,13 +229,14 @@ TARGET static void SPARSEMIX_NAME(add_records)(const int *entries, int64_t begin
         const int *topics = (const int *)(intptr_t)record->topics;
         const REAL weight = weights ? weights[entries[at]] : 1;
 #if SPARSEMIX_VECTORS
-        if (at + 12 < behind)
-            sparsemix_prefetch(records + entries[at + 12]);
-        if (at + 6 < behind) {
-            const sparsemix_split_record *later = records + entries[at + 6];
-            sparsemix_prefetch((const char *)(intptr_t)later->values);
-            sparsemix_prefetch((const char *)(intptr_t)later->values + 64);
-            sparsemix_prefetch((const char *)(intptr_t)later->topics);
+        if (at + 24 < behind)
+            sparsemix_prefetch(records + entries[at + 24]);
+        if (at + 12 < behind) {
+            const sparsemix_split_record *later = records + entries[at + 12];
+            for (j = 0; j < later->n && j < 64; j += 16) {
+                sparsemix_prefetch((const REAL *)(intptr_t)later->values + j);
+                sparsemix_prefetch((const int *)(intptr_t)later->topics + j);
+            }
         }
 #else
         (void)behind;

@@ -76,7 +76,7 @@ class UnitDocuments(SparseDocuments):
         lengths = np.diff(block.indptr)
         values = block.counts / np.repeat(np.maximum.reduceat(np.abs(block.counts), block.indptr[:-1]), lengths)
         norms = np.sqrt(np.add.reduceat(values**2, block.indptr[:-1]))
-        return DocumentBlock(block.indptr, block.indices, values / np.repeat(norms, lengths))
+        return DocumentBlock(block.indptr, block.indices, values / np.repeat(norms, lengths), block.n_words)
 
 
 def check_directions(estimator, X, reset):

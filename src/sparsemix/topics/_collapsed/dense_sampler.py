@@ -9,7 +9,7 @@ from sparsemix._kernels.documents import _words
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
-from sparsemix.topics._sums import Scratch, group
+from sparsemix.topics._sums import Scratch
 
 # Numbers of the responsibilities of a chunk, which are kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22
@@ -124,12 +124,12 @@ class DenseSampler:
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the rows of their words."""
-        starts, entries = group(x, model.n_words)
-        counts = x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
+        starts, entries = x.by_word.starts, x.by_word.entries
+        counts = x.counts if weight is None else x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
         out = stats["word_topic"]
         words = out.words
         workers.split(
             lambda first, last: _words.sum_rows(starts, entries, counts, resp.values, words, first, last, out.rows),
             len(words),
         )
-        stats["count"] += weight @ resp.total
+        stats["count"] += (np.ones(len(x)) if weight is None else weight) @ resp.total

@@ -1,6 +1,7 @@
 """Documents visited with one sampled topic for each token, at the cost of the topics that a document has."""
 
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy import sparse
@@ -11,14 +12,11 @@ from sparsemix._stats.packed_counts import PackedCounts, room_for
 from sparsemix._stats.suffstats import rows_added
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
-from sparsemix.topics._sums import group
 
 # Entries of a chunk: what they leave for the sums waits for all of them.
 CHUNK_ENTRIES = 1 << 16
 # Entries of a tile, which is remembered as one.
 TILE_ENTRIES = 1 << 13
-# Groups of words that threads share out; totals are summed by group, so that threads change no bit.
-GROUPS = 16
 # Up to so many topics counts by word are whole rows, and so are sums. Beyond, counts are packed, sums are sparse, and
 # what the fixed part of a word holds goes to a few topics that are drawn, so many for each token of it.
 DENSE_SUMS = 2000
@@ -41,16 +39,24 @@ class SplitGamma:
         Factor of the word's fixed part, which holds the rest of the entry's count.
     rooms : list of Room
         One of each thread.
+    afterwards : list of callable
+        What is left to do, while threads make the sums.
     """
 
     indptr: np.ndarray
     records: np.ndarray
     shares: np.ndarray
     rooms: list
+    afterwards: list
 
     def rows(self, start, stop):  # noqa: ARG002
         """View of the documents of a tile: a chunk is one."""
         return self
+
+    def finish(self):
+        """Do what is left."""
+        while self.afterwards:
+            self.afterwards.pop()()
 
 
 class GibbsSampler:
@@ -81,7 +87,7 @@ class GibbsSampler:
         """Give all room back."""
         self._rooms, self._lists = [], []
         self._blocks = self._fixed = None
-        self._grouped = self._words = self._workers = None
+        self._workers = None
 
     def __getstate__(self):
         return vars(GibbsSampler(self.n_sweeps, self.exclude_own))
@@ -94,7 +100,7 @@ class GibbsSampler:
         """No sums yet: rows of words, which come with the chunks; sparse for very many topics."""
         if self.is_sparse(model):
             return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
-        return WordRows(np.empty(0, np.int32), np.empty((0, model.n_components), dtype=model.dtype), model.n_words)
+        return no_rows(model.n_words, model.n_components, model.dtype)
 
     def blocking(self, model, rows):
         """Documents of a tile, and of a chunk."""
@@ -116,9 +122,7 @@ class GibbsSampler:
         shape = model.n_words, _split.n_blocks(model.n_components)
         if self._blocks is None or self._blocks.shape != shape or self._blocks.dtype != model.dtype:
             self._blocks = np.zeros(shape, dtype=model.dtype)
-        self._grouped = starts, _ = group(x, model.n_words)
-        self._words = words = np.flatnonzero(starts[1:] != starts[:-1]).astype(np.int32)
-        table = model.table
+        table, words = model.table, x.by_word.words
         sum_blocks = _split.sum_packed_blocks if isinstance(table, PackedCounts) else _split.sum_blocks
         workers.split(
             lambda first, last: sum_blocks(table, self._base, self._fixed, words, first, last, self._blocks),
@@ -131,7 +135,7 @@ class GibbsSampler:
         records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, model.dtype))
         if len(records) < nnz or shares.dtype != model.dtype:
             records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=model.dtype)
-        return SplitGamma(x.indptr, records, shares, [])
+        return SplitGamma(x.indptr, records, shares, [], [])
 
     def scratch(self, model, n_rows):
         """Nothing: every thread has a room of its own."""
@@ -141,27 +145,27 @@ class GibbsSampler:
 
         Returns the tokens of its samples.
         """
-        starts = _split.sample_starts(x.indptr, x.counts)
+        starts, dtype = x.sample_starts, _split.state_dtype(model.n_components)
         if memory is None:
-            start, states = (None, None, None), np.full(starts[-1], -1, dtype=np.int32)
+            start, states = (None, None, None), np.full(starts[-1], -1, dtype=dtype)
         else:
-            *start, states = memory.recall_states(numbers, starts, model.tile)
+            *start, states = memory.recall_states(numbers, starts, model.tile, dtype)
         workers = self._workers
         rooms = [self._room(model) for _ in range(workers.n_jobs)]
         counts = counts_of(model.table)
-        following = np.zeros(1, dtype=np.int64)
+        order, n_taken = x.longest_first, np.zeros(1, dtype=np.int64)
 
         def share(first, last):  # noqa: ARG001
             _split.local_step(
                 x.indptr, x.indices, x.counts, *counts, self._base, self._inverse, self._fixed, self._blocks,
                 self.n_sweeps, self.exclude_own != "none", numbers, model.seed, model.n_steps, *start, starts,
-                states, resp.records, resp.shares, following, rooms[first],
+                states, resp.records, resp.shares, order, n_taken, rooms[first],
             )  # fmt: skip
 
         workers.split(share, len(rooms))
         resp.rooms.extend(rooms)
         if memory is not None:
-            memory.remember_states(numbers, states, starts, model.tile)
+            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, model.tile))
         return TokenTopics.of_samples(x, states) if model.learn_priors else None
 
     def _room(self, model):
@@ -169,9 +173,7 @@ class GibbsSampler:
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add what the entries of a chunk left to the rows of their words."""
-        weights = None
-        if (weight != 1.0).any():
-            weights = np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
+        weights = None if weight is None else np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
         kind = SparseSplitSums if self.is_sparse(model) else SplitSums
         sums, old = kind(self, model, x, resp, weights, workers), stats["word_topic"]
         if sums.at_once and not (old.nnz if sparse.issparse(old) else len(old.words)):
@@ -195,48 +197,60 @@ class SplitSums(DeferredRows):
 
     at_once = True  # whether they can be added without being made before
 
-    def __init__(self, sampler, model, x, resp, weights, workers):  # noqa: ARG002
-        self.table, self.unit, self.words = model.table, model.stats.word_unit, sampler._words
+    def __init__(self, sampler, model, x, resp, weights, workers):
+        self.table, self.unit, self.words = model.table, model.stats.word_unit, x.by_word.words
         self.shape, self.dtype = self.table.shape, self.table.dtype
-        self._base, self._fixed, self._grouped = sampler._base, sampler._fixed, sampler._grouped
+        self._base, self._fixed, self._bounds = sampler._base, sampler._fixed, x.by_word.bounds
+        self._grouped = x.by_word.starts, x.by_word.entries
         self._resp, self._weights, self._workers, self._give_back = resp, weights, workers, sampler.take_back
 
     def add_to_table(self, factor, scale):
         """A row is read and written once."""
         fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
 
-        def share(first, last, totals, row, part):
+        totals, taken = np.zeros((len(self._bounds) - 1, self.shape[1])), np.zeros(1, dtype=np.int64)
+
+        def share(first, last):  # noqa: ARG001
+            row, part = (_split.padded(np.zeros(self.shape[1]), self.dtype) for _ in range(2))
             _split.add_rows(
                 *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base * scale,
-                fixed, self.words, first, last, factor, row, part, totals,
+                fixed, self.words, self._bounds, taken, factor, row, part, totals,
             )  # fmt: skip
 
-        return self._make(share, 2)
+        with self._workers.beside(self._resp.finish):
+            self._workers.split(share, self._workers.n_jobs)
+        return self._over(totals)
 
     def rows(self):
         """The sums alone."""
         rows = np.empty((len(self.words), self.shape[1]), dtype=self.dtype)
 
-        def share(first, last, totals, row):
+        def share(first, last, totals):
+            row = _split.padded(np.zeros(self.shape[1]), self.dtype)
             _split.sum_rows(
                 *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base,
                 self._fixed, self.words, first, last, row, rows, totals,
             )  # fmt: skip
 
-        totals = self._make(share, 1)
+        totals = self._make(share)
         return WordRows(self.words, rows, self.shape[0]), totals
 
-    def _make(self, share, n_rows=0):
-        """Share out groups of words; their totals, added up in the order of groups. A share has ``n_rows`` of room."""
-        bounds, totals = bounds_of(self.words, *self._grouped), np.zeros((GROUPS, self.shape[1]))
+    def _make(self, share):
+        """Share out groups of words; their totals."""
+        bounds, n_groups = self._bounds, len(self._bounds) - 1
+        totals = np.zeros((n_groups, self.shape[1]))
 
         def share_groups(first, last):
-            rows = [_split.padded(np.zeros(self.shape[1]), self.dtype) for _ in range(n_rows)]
             for g in range(first, last):
-                share(bounds[g], bounds[g + 1], totals[g], *rows)
+                share(bounds[g], bounds[g + 1], totals[g])
 
-        step = max(1, GROUPS // (4 * self._workers.n_jobs))
-        self._workers.map(share_groups, [(g, min(g + step, GROUPS)) for g in range(0, GROUPS, step)])
+        step = max(1, n_groups // (4 * self._workers.n_jobs))
+        with self._workers.beside(self._resp.finish):
+            self._workers.map(share_groups, [(g, min(g + step, n_groups)) for g in range(0, n_groups, step)])
+        return self._over(totals)
+
+    def _over(self, totals):
+        """Give back what it was made from; the totals of all groups, added up in their order."""
         self._give_back(self._resp)
         self._resp = None  # once only: the table is another now
         return totals.sum(axis=0)
@@ -297,12 +311,12 @@ class SparseSplitSums(SplitSums):
         )  # fmt: skip
 
 
+@lru_cache(maxsize=16)
+def no_rows(n_words, n_components, dtype):
+    """Sums of no words, the same for all steps: there is nothing in them that anybody could change."""
+    return WordRows(np.empty(0, np.int32), np.empty((0, n_components), dtype=dtype), n_words)
+
+
 def counts_of(table):
     """Whole rows of counts, or packed ones, as kernels take them."""
     return (None, table) if isinstance(table, PackedCounts) else (table, None)
-
-
-def bounds_of(words, starts, entries):
-    """Where groups of words begin, each with about as many entries as the others."""
-    shares = np.arange(1, GROUPS) * len(entries) // GROUPS
-    return [0, *(int(b) for b in np.searchsorted(starts[words], shares)), len(words)]

@@ -166,13 +166,12 @@ class StochasticCollapsedModel:
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, word by word."""
-        weight = np.ones(len(x)) if sample_weight is None else sample_weight
-        stats["mass"] += x.counts.sum(dtype=np.float64) if sample_weight is None else weight @ x.lengths()
-        stats["documents"] += weight.sum()
+        stats["mass"] += x.n_tokens if sample_weight is None else sample_weight @ x.lengths()
+        stats["documents"] += len(x) if sample_weight is None else sample_weight.sum()
         self.n_visited += len(x)
         if self.learn_priors:
-            self._sum_draws(x, weight, stats)
-        self.sampler.accumulate(self, x, resp, weight, stats, workers)
+            self._sum_draws(x, np.ones(len(x)) if sample_weight is None else sample_weight, stats)
+        self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
 
     def _sum_draws(self, x, weight, stats):
         """Add what the prior of documents is learned from; documents of the dense start tell nothing of it."""

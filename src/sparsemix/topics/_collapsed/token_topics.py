@@ -30,7 +30,7 @@ class TokenTopics:
         """One part for each sample of a block's entries."""
         starts, tokens = np.empty(len(x) + 1, dtype=np.int64), np.empty(len(states), dtype=x.counts.dtype)
         _split.tokens_of_samples(x.indptr, x.counts, starts, tokens)
-        return cls(starts, states, tokens)
+        return cls(starts, states.astype(np.int32, copy=False), tokens)
 
     @classmethod
     def of_rows(cls, doc_topic):

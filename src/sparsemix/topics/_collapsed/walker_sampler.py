@@ -153,7 +153,7 @@ class WalkerSampler:
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the samples of a chunk, word by word."""
-        if (weight != 1.0).any():
+        if weight is not None:
             resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
         sums, _ = sum_by_word(x, resp, model.n_words, model.n_components, workers)
         draws, _, accepted = resp.tally.sum(axis=0)

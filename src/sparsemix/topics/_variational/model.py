@@ -10,7 +10,7 @@ from scipy.special import gammaln, psi
 from sparsemix._kernels.documents import _docstep, _special, _words
 from sparsemix._stats.dirichlet import log_normalizer, maximize_prior
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._sums import SMALLEST_COUNT, Scratch, group, sum_by_word
+from sparsemix.topics._sums import SMALLEST_COUNT, Scratch, sum_by_word
 from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 
 # A topic with less of a document leaves it; on NIPS papers and arXiv abstracts a hundredth of a token costs nothing
@@ -274,7 +274,7 @@ class TopicModel:
         stats.add(self._stats_of(x, resp, weight, word_topic, log_phi))
 
     def _sum_dense(self, x, resp, workers):
-        starts, entries = group(x, self.n_words)
+        starts, entries = x.by_word.starts, x.by_word.entries
         out = np.zeros((self.n_words, self.n_components), dtype=self.dtype)
         documents, scale = x.documents(), resp.values[:, 0]
         workers.split(

@@ -1,0 +1,49 @@
+/* A thread that watches a number which another one changes. */
+#ifndef SPARSEMIX_BELL_H
+#define SPARSEMIX_BELL_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "vectors/portable.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#define sparsemix_give_way() SwitchToThread()
+#else
+#include <sched.h>
+#define sparsemix_give_way() sched_yield()
+#endif
+
+/* Looks between two that ask for the time, and let others have the core if there are any. */
+#define SPARSEMIX_LOOKS 32
+
+static inline double sparsemix_seconds(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Watch until the number is as large, or for so many seconds; the number. */
+static inline int64_t sparsemix_watch(const int64_t *number, int64_t wanted, double seconds)
+{
+    double end = 0.0;
+    for (;;) {
+        int64_t now = sparsemix_load(number);
+        int i;
+        for (i = 0; now < wanted && i < SPARSEMIX_LOOKS; i++) {
+            sparsemix_pause();
+            now = sparsemix_load(number);
+        }
+        if (now >= wanted)
+            return now;
+        if (end == 0.0)
+            end = sparsemix_seconds() + seconds;
+        else if (!(sparsemix_seconds() < end))
+            return now;
+        sparsemix_give_way();
+    }
+}
+
+#endif

@@ -1,0 +1,41 @@
+"""Entries of documents by word: what sums by word are made with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsemix._kernels.documents import _words
+
+# Groups of words that threads share out; totals are summed by group, so that threads change no bit.
+GROUPS = 16
+
+
+@dataclass(frozen=True)
+class ByWord:
+    """Entries of a block of documents by word.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (V + 1,), int64
+        Word v has the entries ``entries[starts[v]:starts[v + 1]]``.
+    entries : ndarray of shape (nnz,), int32
+        Increasing within a word.
+    words : ndarray of shape (n,), int32
+        Words with entries, increasing.
+    bounds : ndarray of shape (groups + 1,), int64
+        Where groups of ``words`` begin that threads share out, each with about as many entries as the others.
+    """
+
+    starts: np.ndarray
+    entries: np.ndarray
+    words: np.ndarray
+    bounds: np.ndarray
+
+    @classmethod
+    def of(cls, indices, n_words):
+        """From the word of each entry."""
+        starts, entries = np.empty(n_words + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32)
+        _words.group_by_word(indices, starts, entries)
+        words = np.flatnonzero(starts[1:] != starts[:-1]).astype(np.int32)
+        bounds = np.searchsorted(starts[words], np.arange(GROUPS + 1) * len(entries) // GROUPS)
+        return cls(starts, entries, words, bounds)

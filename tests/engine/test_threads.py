@@ -1,0 +1,111 @@
+"""Threads that share out work, and what one of them does beside it."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sparsemix._kernels.threads._bell import Bell
+
+from sparsemix._engine.blocks import same
+from sparsemix._engine.documents import Documents
+from sparsemix._engine.threads import Workers
+from sparsemix._stats.by_word import GROUPS, ByWord
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_every_span_is_done_once_and_the_job_beside_them(n_jobs):
+    done, jobs = [], []
+    with Workers(n_jobs) as workers:
+        for _ in range(20):
+            with workers.beside(lambda: jobs.append(len(done))):
+                workers.map(lambda start, stop: done.append((start, stop)), [(i, i + 1) for i in range(7)])
+            workers.map(lambda start, stop: done.append((start, stop)), [(7, 8), (8, 9)])
+    assert sorted(done) == sorted([(i, i + 1) for i in range(9)] * 20)
+    assert len(jobs) == 20
+
+
+def test_the_job_is_done_where_nothing_is_shared_out():
+    jobs = []
+    with Workers(2) as workers, workers.beside(lambda: jobs.append(1)):
+        workers.map(lambda start, stop: None, [(0, 1)])  # noqa: ARG005
+        assert not jobs
+    assert jobs == [1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_of_the_job_are_raised_and_the_next_work_is_done(n_jobs):
+    done = []
+
+    def fail():
+        raise ZeroDivisionError("of the job")
+
+    with Workers(n_jobs) as workers:
+        with pytest.raises(ZeroDivisionError, match="of the job"), workers.beside(fail):
+            workers.map(lambda start, stop: time.sleep(0.01), [(0, 1), (1, 2)])  # noqa: ARG005
+        workers.map(lambda start, stop: done.append(start), [(0, 1), (1, 2)])  # noqa: ARG005
+    assert sorted(done) == [0, 1]
+
+
+def test_threads_that_sleep_are_woken():
+    """They listen for half a millisecond."""
+    done = []
+    with Workers(3) as workers:
+        for _ in range(3):
+            time.sleep(0.02)
+            workers.map(lambda start, stop: time.sleep(0.005 * start) or done.append(start), [(0, 1), (1, 2), (2, 3)])  # noqa: ARG005
+    assert sorted(done) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_bells_are_heard_at_once_or_not_at_all():
+    bell = Bell()
+    assert bell.listen(0, 0.0)
+    assert not bell.listen(1, 0.001)
+    ringer = threading.Timer(0.01, bell.ring)
+    ringer.start()
+    assert bell.listen(1, 60.0)
+    ringer.join()
+    assert bell.rung == 1
+
+
+@pytest.mark.parametrize("n_words", [1, 5, 40])
+def test_groups_of_words_have_all_entries_once(n_words):
+    rng = np.random.default_rng(n_words)
+    indices = rng.integers(0, n_words, 300).astype(np.int32)
+    by_word = ByWord.of(indices, n_words)
+    np.testing.assert_array_equal(by_word.words, np.unique(indices))
+    np.testing.assert_array_equal(by_word.entries, np.argsort(indices, kind="stable"))
+    np.testing.assert_array_equal(np.diff(by_word.starts), np.bincount(indices, minlength=n_words))
+    assert by_word.bounds[0] == 0
+    assert by_word.bounds[-1] == len(by_word.words)
+    assert len(by_word.bounds) == GROUPS + 1
+    assert (np.diff(by_word.bounds) >= 0).all()
+    empty = ByWord.of(indices[:0], n_words)
+    assert not empty.bounds.any()
+    assert not len(empty.words)
+
+
+def test_documents_that_were_read_ahead_are_those_that_are_asked_for():
+    X = sparse.csr_array(np.random.default_rng(0).poisson(0.5, (30, 12)))
+    documents, first, second = Documents(X), np.array([1, 4, 7]), np.array([2, 3, 20])
+    block = documents.buffer(first)
+    assert len(block.by_word.words)
+    assert list(block.longest_first) == sorted(range(3), key=lambda d: -np.diff(block.indptr)[d])
+    documents.read_ahead(second)
+    ahead = documents.buffer(second.copy())
+    assert vars(ahead).keys() == vars(block).keys()  # what was made of the one is made of the other
+    np.testing.assert_array_equal(ahead.counts, X[second].data)
+    documents.read_ahead(second)
+    np.testing.assert_array_equal(documents.buffer(first).counts, X[first].data)  # another one than expected
+    documents.read_ahead(None)
+    np.testing.assert_array_equal(documents.buffer(slice(0, 4)).counts, X[:4].data)
+
+
+def test_selections_are_compared_by_their_rows():
+    rows = np.array([3, 1])
+    assert same(slice(0, 4), slice(0, 4))
+    assert same(rows, rows.copy())
+    assert not same(slice(0, 4), slice(0, 5))
+    assert not same(slice(0, 2), np.arange(2))
+    assert not same(rows, np.array([1, 3]))
