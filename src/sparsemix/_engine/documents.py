@@ -222,13 +222,16 @@ class Documents:
 
     def words(self, selection):
         """Words of the chosen documents, increasing, int32."""
+        expected, block = self._ahead
+        if block is not None and blocks.same(selection, expected):
+            return block.by_word.words
         present = np.zeros(self.X.shape[1], dtype=bool)
         if not sparse.issparse(self.X):
             present |= (self.X[selection] != 0).any(axis=0)
         elif isinstance(selection, slice):
             present[self.X.indices[self.X.indptr[selection.start] : self.X.indptr[selection.stop]]] = True
         else:
-            present[self.X[selection].indices] = True
+            present[self._read(selection).indices] = True
         return np.flatnonzero(present).astype(np.int32)
 
     def lengths(self):

@@ -93,6 +93,17 @@ class SufficientStatistics:
         self._fold()
         self._by_word[name] = value
 
+    def add_shared(self, **sums):
+        """Add to sums that components share; deferred ones stay deferred."""
+        self._fold()
+        for name, value in sums.items():
+            self._shared[name] += value
+
+    def deferred(self, name):
+        """Sums by word if they are deferred, as they are, else None."""
+        value = self._by_word[name]
+        return value if isinstance(value, DeferredRows) else None
+
     def settle(self):
         """Make deferred sums, while what they follow from is what it was."""
         for name, value in self._by_word.items():

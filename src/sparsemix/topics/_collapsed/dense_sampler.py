@@ -7,6 +7,7 @@ import numpy as np
 from sparsemix._kernels.collapsed import _scvb
 from sparsemix._kernels.documents import _words
 from sparsemix._kernels.vectors._simd import aligned_empty
+from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._sums import Scratch
@@ -68,8 +69,7 @@ class DenseSampler:
 
     def sums(self, model, rows, selection):
         """Zeros for each word of the chosen documents."""
-        words = rows.words(selection)
-        return WordRows(words, np.zeros((len(words), model.n_components), dtype=model.dtype), model.n_words)
+        return DenseSums(model, rows.words(selection))
 
     def blocking(self, model, rows):
         """Documents of a tile, and of a chunk."""
@@ -124,12 +124,41 @@ class DenseSampler:
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the rows of their words."""
-        starts, entries = x.by_word.starts, x.by_word.entries
+        sums, starts, entries = stats.deferred("word_topic"), x.by_word.starts, x.by_word.entries
         counts = x.counts if weight is None else x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
-        out = stats["word_topic"]
-        words = out.words
+        totals = (np.ones(len(x)) if weight is None else weight) @ resp.total
+        made = stats["word_topic"] if sums is None else sums.made
         workers.split(
-            lambda first, last: _words.sum_rows(starts, entries, counts, resp.values, words, first, last, out.rows),
+            lambda first, last: _words.sum_rows(
+                starts, entries, counts, resp.values, made.words, first, last, made.rows
+            ),
+            len(made.words),
+        )
+        if sums is None:  # somebody has looked at them
+            stats["count"] += totals
+        else:
+            sums.totals += totals
+            sums.workers = workers
+
+
+class DenseSums(DeferredRows):
+    """Sums of some words, which threads share out to add them to the counts."""
+
+    def __init__(self, model, words):
+        self.table, self.unit = model.table, model.stats.word_unit
+        self.shape, self.dtype, self.words = self.table.shape, self.table.dtype, words
+        self.made = WordRows(words, np.zeros((len(words), self.shape[1]), dtype=self.dtype), self.shape[0])
+        self.totals, self.workers = np.zeros(self.shape[1]), None
+
+    def add_to_table(self, factor, scale):  # noqa: ARG002
+        """Word by word; the totals."""
+        words, rows = self.made.words, self.made.rows
+        self.workers.split(
+            lambda first, last: _words.add_whole_rows(words[first:last], rows[first:last], factor, self.table),
             len(words),
         )
-        stats["count"] += (np.ones(len(x)) if weight is None else weight) @ resp.total
+        return self.totals
+
+    def rows(self):
+        """The sums, and their totals."""
+        return self.made, self.totals

@@ -166,8 +166,10 @@ class StochasticCollapsedModel:
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, word by word."""
-        stats["mass"] += x.n_tokens if sample_weight is None else sample_weight @ x.lengths()
-        stats["documents"] += len(x) if sample_weight is None else sample_weight.sum()
+        stats.add_shared(
+            mass=x.n_tokens if sample_weight is None else sample_weight @ x.lengths(),
+            documents=len(x) if sample_weight is None else sample_weight.sum(),
+        )
         self.n_visited += len(x)
         if self.learn_priors:
             self._sum_draws(x, np.ones(len(x)) if sample_weight is None else sample_weight, stats)
