@@ -1,0 +1,144 @@
+"""Topic models: how much faster several threads are with default settings, what of a pass one thread does alone, and a
+model of the time with more cores.
+
+python benchmarks/threads.py --data docword.nips.txt.gz
+python benchmarks/threads.py --data docword.arxiv.txt.gz --K 200,1000 --max-iter 4 --rounds 1
+
+Fits with one thread and with as many as ``--n-jobs`` in turn, in one process. README.md has the rest.
+"""
+
+import argparse
+import sys
+import tempfile
+
+from _measure import CORES, MeasurementError, run
+from _report import number, print_table
+from _results import add_options, recorder
+from _threads_model import amdahl, bandwidth_limit
+
+CONTESTANTS = {"SparseSCVB0LDA": "sparsemix:SparseSCVB0LDA", "SparseLDA": "sparsemix:SparseLDA"}
+
+
+def measure(options, folder, name, n_components, machine):
+    """A record of one estimator and K; None when that failed."""
+    print(f"{name}, K={n_components} ...", file=sys.stderr, flush=True)
+    try:
+        result = run(
+            "_threads_tasks:fits", CORES[: options.n_jobs], n_threads=1, folder=folder, path=CONTESTANTS[name],
+            n_components=n_components, n_jobs=options.n_jobs, max_iter=options.max_iter, rounds=options.rounds,
+            parameters={},
+        )  # fmt: skip
+    except MeasurementError as error:
+        print(f"\n{name}, K={n_components} failed: {error}", flush=True)
+        return None
+    return {"name": name, "n_components": n_components, "models": models(result, options, machine), **result}
+
+
+def models(result, options, machine):
+    """Times faster by the model, for each number of cores."""
+    even = result["even"] or {}
+    return {
+        n: {
+            "amdahl": amdahl(result["alone"], n),
+            "even": amdahl(result["alone"], n, result["visits"], even.get(str(n), 1.0)),
+            "limit": bandwidth_limit(result["bytes_token"], options.tokens, result["one"], machine[-1]),
+        }
+        for n in (2, 8, 16)
+    }
+
+
+def print_measured(corpus, records, n_jobs):
+    """What was measured."""
+    print_table(
+        f"{corpus}: seconds of a pass and of a fit, one thread and {n_jobs}",
+        ["", "K", "pass", f"{n_jobs} threads", "times", "fit", f"{n_jobs} threads", "times", "alone", "bytes/token",
+         "same bits"],
+        [
+            [r["name"], r["n_components"], number(r["one"]), number(r["several"]), number(r["one"] / r["several"], ".2f"),
+             number(r["fit_one"], ".2f"), number(r["fit_several"], ".2f"),
+             number(r["fit_one"] / r["fit_several"], ".2f"), f"{100 * r['alone']:.1f} %",
+             number(r["bytes_token"], ".0f"), "yes" if r["same"] else "NO"]
+            for r in records
+        ],
+        notes=["alone: seconds of a pass that the calling thread spends outside of what threads share out, of those of "
+               "a pass with one thread", "bytes: read and written beyond a thread's own room, counted and not measured"],
+    )  # fmt: skip
+
+
+def print_models(corpus, records, machine):
+    """What that would be with more cores: a model."""
+    rows = []
+    for r in records:
+        for n, model in r["models"].items():
+            rows.append([
+                r["name"], r["n_components"], n, number(model["amdahl"], ".1f"), number(model["even"], ".1f"),
+                number(model["limit"], ".1f"),
+            ])  # fmt: skip
+    print_table(
+        f"{corpus}: times faster than one thread, A MODEL of the above and no measurement",
+        ["", "K", "cores", "Amdahl", "uneven documents too", "bandwidth allows"], rows,
+        notes=[
+            "Amdahl: 1 / (alone + (1 - alone) / cores)",
+            "uneven: documents of a step cannot be shared out evenly; the next one to whoever is free, the longest first",
+            "bandwidth: as many passes at once as the triad's bytes a second allow; what caches hold is not taken off",
+            "triad on this machine: " + ", ".join(f"{n} threads {rate / 1e9:.1f} GB/s" for n, rate in
+                                                  enumerate(machine, 1)),
+        ],
+    )  # fmt: skip
+
+
+def keep(record_to, corpus, options, records, machine):
+    """Into the results."""
+    for r in records:
+        scores = {
+            "one": r["one"], "several": r["several"], "times": r["one"] / r["several"],
+            "fit_times": r["fit_one"] / r["fit_several"], "alone": r["alone"], "triad_one": machine[0],
+            "triad_all": machine[-1],
+        } | {f"{name}_{n}": value for n, model in r["models"].items() for name, value in model.items()}  # fmt: skip
+        scores["bytes_token"] = r["bytes_token"]
+        record_to.add(
+            "threads", corpus, r["name"], {name: value for name, value in scores.items() if value is not None},
+            parameters={"n_components": r["n_components"], "n_jobs": options.n_jobs, "max_iter": r["n_passes"]},
+            prior="defaults", seed=0, seconds=r["fit_several"], clock="wall",
+        )  # fmt: skip
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--data", metavar="PATH", help="UCI bag of words, docword.NAME.txt[.gz] (default: docstrings)")
+    add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[200], help="numbers of topics")
+    add("--estimators", type=lambda text: text.split(","), default=list(CONTESTANTS), help="by commas (default: both)")
+    add("--n-jobs", type=int, default=2, help="threads beside one (default: %(default)d)")
+    add("--max-iter", type=int, help="passes (default: those of the estimator)")
+    add("--rounds", type=int, default=3, help="fits of each number of threads, in turn (default: %(default)d)")
+    add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def main():
+    """The machine, then one estimator after the other."""
+    options = parse()
+    if len(CORES) < options.n_jobs:
+        sys.exit(f"--n-jobs {options.n_jobs}: this process may use {len(CORES)} cores only")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            about = run("_topics_tasks:prepare", CORES[:1], path=options.data, n_test=1, folder=folder)
+            machine = [
+                run("_threads_tasks:triad", CORES[:n], n_threads=1, threads=n)
+                for n in range(1, options.n_jobs + 1)
+            ]
+        except MeasurementError as error:
+            sys.exit(str(error))
+        options.tokens, corpus = about["n_tokens"], "{corpus}, {n_documents:,} documents".format(**about)
+        asked = [(name, K) for name in options.estimators for K in options.K]
+        records = [measure(options, folder, name, K, machine) for name, K in asked]
+    records = [record for record in records if record]
+    print_measured(corpus, records, options.n_jobs)
+    print_models(corpus, records, machine)
+    keep(recorder(options), corpus, options, records, machine)
+    return int(len(records) < len(asked))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
