@@ -8,7 +8,7 @@ A specification has a column a line, in the order of the table:
     after 5 s = {at(5).nats:.3f}                       the last checkpoint of the curve before so many seconds
     best = {best(nats).nats:.3f}                       the best checkpoint of the curve by that score, chosen afterwards
     worst = {min scores.rand:.2f}                      min, max, median, mean or standard error over seeds
-    MB = {memory:MB}                                   also ms, of seconds, Mega, and all formats of Python
+    MB = {memory:MB}                                   also ms, of seconds, Mega, Giga, all formats of Python
 
 and before them, where they are needed, lines "where FIELD = VALUE | VALUE", which records there are in the table, and
 "across FIELD", whose values stand beside each other.
@@ -24,7 +24,7 @@ from _results import CLOCKS, IDENTITY, RecordError
 
 NUMBERS = re.compile(r"\{(?:(min|max|median|mean|error) )?([^{}:]+):([^{}]+)\}")
 POINT = re.compile(r"(at|best)\(([^()]+)\)\.(\w+)")
-SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f"), "Mega": (1e-6, ".2f")}
+SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f"), "Mega": (1e-6, ".2f"), "Giga": (1e-9, ".1f")}
 NAMES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 TUNED = " †"
 

@@ -1,8 +1,7 @@
-"""Topic models: what a token costs in a pass over warm documents, by the number of topics, and what threads gain.
+"""Topic models: what a token costs in a pass over warm documents, by the number of topics.
 
 python benchmarks/sampling.py                                  docstrings of numpy, scipy and scikit-learn
 python benchmarks/sampling.py --data docword.nips.txt.gz --K 100,1000,10000
-python benchmarks/sampling.py --K 200,1000 --n-jobs 2          with one thread and with two
 
 SparseSCVB0LDA with each of its samplers, and SparseLDA, each in a process of its own. README.md has the
 rest.
@@ -46,40 +45,40 @@ class Bench:
             flush=True,
         )
 
-    def measure(self, name, n_components, n_jobs):
+    def measure(self, name, n_components):
         """Seconds and phases of passes; None when that failed."""
         label, path, parameters = CONTESTANTS[name]
-        print(f"{label}, K={n_components}, n_jobs={n_jobs} ...", file=sys.stderr, flush=True)
+        print(f"{label}, K={n_components} ...", file=sys.stderr, flush=True)
         try:
             result = run(
-                "_sampling_tasks:passes", CORES[:n_jobs], n_threads=1, folder=self.folder, path=path,
-                n_passes=self.options.passes, n_components=n_components, n_jobs=n_jobs,
+                "_sampling_tasks:passes", CORES[:1], folder=self.folder, path=path,
+                n_passes=self.options.passes, n_components=n_components,
                 parameters=parameters | self.options.params.get(name, {}),
             )  # fmt: skip
         except MeasurementError as error:
             self.failed.append(label)
             print(f"\n{label}, K={n_components} failed: {error}", flush=True)
             return None
-        record = {"name": name, "label": label, "n_components": n_components, "n_jobs": n_jobs, **result}
+        record = {"name": name, "label": label, "n_components": n_components, **result}
         tokens, kind = self.corpus["n_tokens"], path.partition(":")[2]
-        phases = {phase: 1e9 * seconds / tokens for phase, seconds in result["phases"].items()} if n_jobs == 1 else {}
+        phases = {phase: 1e9 * seconds / tokens for phase, seconds in result["phases"].items()}
         self.recorder.add(
             "sampling", "{corpus}, {n_documents:,} documents".format(**self.corpus), kind,
             phases | {"all": 1e9 * result["seconds"] / tokens, "acceptance": result["acceptance"]}, label=label,
-            parameters={"n_components": n_components, "n_jobs": n_jobs, "passes": self.options.passes, **parameters,
+            parameters={"n_components": n_components, "passes": self.options.passes, **parameters,
                         **self.options.params.get(name, {})},
             prior="defaults", seed=0, seconds=result["seconds"], clock="wall", memory=result["bytes"],
         )  # fmt: skip
         return record
 
 
-def measure_all(bench, n_jobs):
+def measure_all(bench):
     """Records of all contestants and numbers of topics."""
     options = bench.options
     for name in options.contestants:
         for n_components in options.K:
             if name in ("mhw", "gibbs") or n_components <= options.most_dense:
-                yield bench.measure(name, n_components, n_jobs)
+                yield bench.measure(name, n_components)
 
 
 def print_tokens(bench, records):
@@ -118,27 +117,8 @@ def busy_notes(records):
     return [
         f"BUSY MACHINE: {record['label']}, K={record['n_components']} had the core for "
         f"{100 * record['cpu_share']:.0f} % of its seconds only"
-        for record in records if record["n_jobs"] == 1 and record["cpu_share"] < 0.97
+        for record in records if record["cpu_share"] < 0.97
     ]  # fmt: skip
-
-
-def print_threads(bench, single, several):
-    """Seconds of a pass with one thread and with more."""
-    n_jobs = bench.options.n_jobs
-    by_key = {(record["name"], record["n_components"]): record for record in several}
-    rows = []
-    for record in single:
-        other = by_key.get((record["name"], record["n_components"]))
-        if other is not None:
-            rows.append([
-                record["label"], record["n_components"], number(record["seconds"]), number(other["seconds"]),
-                number(record["seconds"] / other["seconds"], ".2f"),
-                "yes" if record["digest"] == other["digest"] else "NO",
-            ])  # fmt: skip
-    print_table(
-        f"{bench.corpus['corpus']}: seconds of a pass, one thread on one core and {n_jobs} on {n_jobs}",
-        ["", "K", "1 thread", f"{n_jobs} threads", "times faster", "same bits"], rows,
-    )  # fmt: skip
 
 
 def parse(arguments=None):
@@ -150,7 +130,6 @@ def parse(arguments=None):
     add("--contestants", type=names, default=list(CONTESTANTS), help=f"by commas (default: {','.join(CONTESTANTS)})")
     add("--most-dense", type=int, default=1000, metavar="K", help="largest K of the other two (default: %(default)d)")
     add("--params", type=json.loads, default={}, metavar="JSON", help='of contestants, as {"mhw": {"n_samples": 2}}')
-    add("--n-jobs", type=int, default=1, help="threads to compare one with (default: 1, no comparison)")
     add_options(parser)
     return parser.parse_args(arguments)
 
@@ -167,20 +146,15 @@ def names(text):
 
 
 def main():
-    """One thread first; a contestant that fails does not stop the others."""
+    """A contestant that fails does not stop the others."""
     options = parse()
-    if len(CORES) < options.n_jobs:
-        sys.exit(f"--n-jobs {options.n_jobs}: this process may use {len(CORES)} cores only")
     with tempfile.TemporaryDirectory() as folder:
         try:
             bench = Bench(options, folder)
         except MeasurementError as error:
             sys.exit(str(error))
         bench.describe()
-        single = [record for record in measure_all(bench, 1) if record]
-        print_tokens(bench, single)
-        if options.n_jobs > 1:
-            print_threads(bench, single, [record for record in measure_all(bench, options.n_jobs) if record])
+        print_tokens(bench, [record for record in measure_all(bench) if record])
     return 1 if bench.failed else 0
 
 

@@ -54,14 +54,17 @@ def print_measured(corpus, records, n_jobs):
         ["", "K", "pass", f"{n_jobs} threads", "times", "fit", f"{n_jobs} threads", "times", "alone", "bytes/token",
          "same bits"],
         [
-            [r["name"], r["n_components"], number(r["one"]), number(r["several"]), number(r["one"] / r["several"], ".2f"),
-             number(r["fit_one"], ".2f"), number(r["fit_several"], ".2f"),
+            [r["name"], r["n_components"], number(r["one"]), number(r["several"]),
+             number(r["one"] / r["several"], ".2f"), number(r["fit_one"], ".2f"), number(r["fit_several"], ".2f"),
              number(r["fit_one"] / r["fit_several"], ".2f"), f"{100 * r['alone']:.1f} %",
              number(r["bytes_token"], ".0f"), "yes" if r["same"] else "NO"]
             for r in records
         ],
-        notes=["alone: seconds of a pass that the calling thread spends outside of what threads share out, of those of "
-               "a pass with one thread", "bytes: read and written beyond a thread's own room, counted and not measured"],
+        notes=[
+            "alone: seconds of a pass that the calling thread spends outside of what threads share out, of those of a "
+            "pass with one thread",
+            "bytes: read and written beyond a thread's own room, counted and not measured",
+        ],
     )  # fmt: skip
 
 
@@ -79,7 +82,7 @@ def print_models(corpus, records, machine):
         ["", "K", "cores", "Amdahl", "uneven documents too", "bandwidth allows"], rows,
         notes=[
             "Amdahl: 1 / (alone + (1 - alone) / cores)",
-            "uneven: documents of a step cannot be shared out evenly; the next one to whoever is free, the longest first",
+            "uneven: documents of a step go to whoever is free, the longest first, and do not come out even",
             "bandwidth: as many passes at once as the triad's bytes a second allow; what caches hold is not taken off",
             "triad on this machine: " + ", ".join(f"{n} threads {rate / 1e9:.1f} GB/s" for n, rate in
                                                   enumerate(machine, 1)),

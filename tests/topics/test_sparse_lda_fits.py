@@ -21,9 +21,11 @@ from topic_cases import (
 )
 
 from sparsemix import SparseLDA
+from sparsemix._engine.documents import Documents
 from sparsemix._engine.schedules import Stochastic
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
+from sparsemix.topics._variational.model import TopicModel
 
 METHODS = ["batch", "memoized", "online"]
 STARTS = ["em", "random", "bregman"]
@@ -307,3 +309,12 @@ def test_no_pass_leaves_the_start(start):
 
 
 # -- pickles
+
+
+def test_long_documents_are_shared_out_among_threads():
+    """A chunk of few long documents has as many tiles as one of many short ones."""
+    model = TopicModel(2000, 50, 4, np.full(50, 0.1), 0.01)
+    for entries in (10, 2000):
+        documents = Documents(sparse.csr_array(np.ones((20, entries))))
+        tile, chunk = model.blocking(documents)
+        assert 16 * tile <= chunk

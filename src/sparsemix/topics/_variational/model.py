@@ -26,6 +26,8 @@ LIST_ITER = 3
 # Iterations of a restart proposal ([HS16] Appendix D).
 RESTART_ITER = 2
 
+# Tiles of a chunk at least: 16 papers where a chunk has 512.
+TILES = 32
 # Topics of a table with whole rows at most; with more, packed rows make passes faster and take less memory.
 MOST_WHOLE = 400
 # Logarithm of the largest factor between topics, for each byte of a number: e^60 in float32, e^120 in float64.
@@ -183,8 +185,9 @@ class TopicModel:
     # -- local step
 
     def blocking(self, rows):
-        """Documents of a tile, and of a chunk."""
-        return rows.blocking(self.n_components, self.n_nonzero)
+        """Documents of a tile, and of a chunk, which has tiles for many threads however long documents are."""
+        tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
+        return min(tile, -(-chunk // TILES)), chunk
 
     def prepare(self, x, workers):
         """Make the rows of exp E[log phi] that a chunk needs, where the last global step has made them stale."""
