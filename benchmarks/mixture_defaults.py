@@ -32,7 +32,7 @@ CLASSES = {
     OURS: SparseGaussianMixture, "GaussianMixture": GaussianMixture, "BayesianGaussianMixture": BayesianGaussianMixture
 }  # fmt: skip
 TYPES = ["full", "tied", "diag", "spherical"]
-TUNED_ON = ["iris", "wine", "cancer", "digits", "colours", "separate clusters", "patches"]
+TUNED_ON = ["iris", "wine", "cancer", "digits", "ellipsoids", "colours", "separate clusters", "patches"]
 
 
 def ellipsoids():
@@ -40,6 +40,48 @@ def ellipsoids():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(100, 8)) @ rng.normal(size=(8, 8)) + rng.normal(scale=4.0, size=8) for _ in range(6)]
     return np.concatenate(X), np.repeat(np.arange(6), 100)
+
+
+def drawn(sizes, n_features, spread, row):
+    """Clusters of these sizes; ``row`` gives what rows differ by from the middle of their cluster."""
+
+    def load():
+        rng = np.random.default_rng(100)
+        X = [rng.normal(scale=spread, size=n_features) + row(rng, (size, n_features)) for size in sizes]
+        return np.concatenate(X), np.repeat(np.arange(len(sizes)), sizes)
+
+    return load
+
+
+def gaussian(rng, shape):
+    """Rows of a Gaussian of its own."""
+    return rng.normal(size=shape) @ rng.normal(scale=0.7, size=(shape[1], shape[1]))
+
+
+def tails(rng, shape):
+    """Rows of Student's t with three degrees of freedom."""
+    return rng.standard_t(3.0, size=shape)
+
+
+def units():
+    """Columns in units that differ by a million, and depend on each other."""
+    X, y = drawn([90, 120, 150, 60, 80], 6, 4.0, gaussian)()
+    return X * 10.0 ** np.linspace(-3.0, 3.0, 6), y
+
+
+def outliers():
+    """Four clusters, and ten rows far from all of them."""
+    X, y = drawn([100] * 4, 5, 4.0, gaussian)()
+    rng = np.random.default_rng(101)
+    X[rng.choice(len(X), 10, replace=False)] += rng.normal(scale=80.0, size=(10, 5))
+    return X, y
+
+
+def counts():
+    """Whole numbers, whose variance grows with their mean."""
+    rng = np.random.default_rng(102)
+    y = np.repeat(np.arange(5), 100)
+    return rng.poisson(rng.gamma(2.0, 3.0, size=(5, 8))[y]).astype(float), y
 
 
 def diabetes():
@@ -55,7 +97,8 @@ def labelled(load):
 TABLES = {
     "iris": labelled(datasets.load_iris), "wine": labelled(datasets.load_wine),
     "cancer": labelled(datasets.load_breast_cancer), "digits": labelled(datasets.load_digits),
-    "diabetes": diabetes, "ellipsoids": ellipsoids,
+    "diabetes": diabetes, "ellipsoids": ellipsoids, "sizes": drawn([800, 200, 80, 40, 40], 4, 5.0, gaussian),
+    "outliers": outliers, "tails": drawn([100, 150, 200, 50], 5, 4.0, tails), "units": units, "counts": counts,
 }  # fmt: skip
 SMALL = """
     covariances = parameters.covariance_type
