@@ -25,7 +25,7 @@ def weights(theta, linear):
     return theta if linear else np.exp(psi(theta) - psi(theta.sum()))
 
 
-def updated(corpus, d, prior, linear, p):
+def updated(corpus, d, prior, p):
     """One update of all topics at given weights."""
     e = corpus.entries(d)
     rows, counts = corpus.table[corpus.indices[e]].astype(np.float64), corpus.counts[e].astype(np.float64)
@@ -34,9 +34,9 @@ def updated(corpus, d, prior, linear, p):
 
 def plain(corpus, d, prior, linear, n_iter):
     """Updates of all topics, one after the other, from equal weights."""
-    theta = updated(corpus, d, prior, linear, np.ones(len(prior)))
+    theta = updated(corpus, d, prior, np.ones(len(prior)))
     for _ in range(n_iter):
-        theta = updated(corpus, d, prior, linear, weights(theta, linear))
+        theta = updated(corpus, d, prior, weights(theta, linear))
     return theta
 
 
@@ -72,7 +72,7 @@ def test_ends_are_fixed_points(n_components, linear):
     theta, n_iter = infer(corpus, prior, linear=linear)
     assert n_iter.max() < 1000
     for d in np.flatnonzero(np.diff(corpus.indptr)):
-        np.testing.assert_allclose(theta[d], updated(corpus, d, prior, linear, weights(theta[d], linear)), atol=1e-8)
+        np.testing.assert_allclose(theta[d], updated(corpus, d, prior, weights(theta[d], linear)), atol=1e-8)
 
 
 @pytest.mark.parametrize(("n_components", "linear"), [(5, False), (37, False), (200, True)])

@@ -6,8 +6,6 @@ from libc.stdint cimport int64_t
 
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
-from sparsemix._kernels.documents._docstep import Room
-
 ctypedef fused real:
     float
     double
