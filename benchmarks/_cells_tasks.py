@@ -1,80 +1,72 @@
-"""Topics of cells that lie on disk, for ``scale.py``: seconds, memory, and whether known topics are found."""
+"""What is measured of topics of cells by regions, each function in a child process of its own.
 
-import time
-import warnings
-from itertools import islice
+``folder`` holds the cells and the topics that they were made from.
+"""
+
+import sys
 from pathlib import Path
 
 import numpy as np
-from _scale_tasks import Peak, anonymous, rows_of
+from _topics_clock import Clock
+from _topics_ours import Setting
+from _topics_tasks import learn, load, save
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils import check_random_state
 
-from sparsemix import SparseSCVB0LDA, distributed
-from sparsemix.datasets._cell_generators import cells_in_blocks
-
-warnings.simplefilter("ignore")
-# Cells that are not fitted, for scores, and those whose topics are compared with the known ones.
-HELD_OUT, COMPARED = 1000, 2000
-PRIOR = 0.1
+from sparsemix._engine.inference import infer_doc_topic
+from sparsemix.datasets import make_cells
+from sparsemix.metrics import document_completion
 
 
-def prepare_cells(folder, n_samples, n_features, n_components, regions_per_cell):
-    """Cells of known topics in shards, made block by block, and some to score."""
-    n_all = n_samples + HELD_OUT
-    _, cell_topic, made = cells_in_blocks(
-        n_all, n_features, n_components, regions_per_cell, PRIOR, check_random_state(0)
-    )
-    np.save(Path(folder, "known"), cell_topic[: min(COMPARED, n_samples)])
-    first, n_open = 0, 0
-    for i, X in enumerate(made):
-        rows = X[: max(0, n_samples - first)]
-        if rows.shape[0]:
-            sparse.save_npz(Path(folder, f"block{i:04d}"), rows, compressed=False)
-        if first + X.shape[0] >= n_all:
-            sparse.save_npz(Path(folder, "test"), X[-HELD_OUT:], compressed=False)
-        first, n_open = first + X.shape[0], n_open + rows.nnz
-    return {"tokens": int(n_open), "bytes": sum(path.stat().st_size for path in Path(folder).glob("block*"))}
+def prepare(n_cells, n_regions, regions_per_cell, n_test, n_components, folder):
+    """Cells from known topics, the last of them held out; what they are."""
+    prior = min(0.1, 5.0 / n_components)
+    X, topics, cell_topic = make_cells(
+        n_cells + n_test, n_regions, n_components, regions_per_cell=regions_per_cell, doc_topic_prior=prior,
+        random_state=0,
+    )  # fmt: skip
+    X = sparse.csr_matrix(X, dtype=np.float32)
+    save(folder, "train", X[:n_cells])
+    save(folder, "test", X[n_cells:])
+    np.save(Path(folder, "topics.npy"), topics.astype(np.float32))
+    np.save(Path(folder, "cell_topic.npy"), cell_topic[n_cells:])
+    return {"n_entries": int(X[:n_cells].nnz)}
 
 
-def found(folder, cell_topic):
-    """Mean correlation over cells of each known topic's shares with those of the topic that is matched with it."""
-    known = np.load(Path(folder, "known.npy"))
-    n = known.shape[1]
-    agreement = np.nan_to_num(np.corrcoef(known.T, cell_topic[: len(known)].T)[:n, n:])
-    return float(agreement[linear_sum_assignment(-agreement)].mean())
+def curve(folder, contestant, setting, seconds, of_processor):
+    """Score and recovery of the topics against passes and seconds of one contestant."""
+    setting = Setting(**setting)
+    train, test = load(folder, "train"), load(folder, "test")
+    known, cell_topic = np.load(Path(folder, "topics.npy")), np.load(Path(folder, "cell_topic.npy"))
+
+    def score(topics):
+        out = judge(topics, test, known, cell_topic, setting.doc_topic_prior)
+        print(" {:.3f} ({:.3f}, {:.3f})".format(*out), end="", file=sys.stderr, flush=True)
+        return out
+
+    clock = Clock(seconds, score, of_processor)
+    _, n_bytes = learn(train, contestant, setting, clock)
+    rate = clock.passes_per_second()
+    return {
+        "checkpoints": clock.checkpoints,
+        "tokens_per_second": None if rate is None else rate * float(train.sum(dtype=np.float64)),
+        "cpu_share": clock.cpu_seconds / clock.seconds,
+        "bytes": n_bytes,
+    }
 
 
-def cells_here(folder, K, passes, seed=0):
-    """Ours, block after block."""
-    rows, est = rows_of(folder), SparseSCVB0LDA(K, max_iter=passes, random_state=seed)
-    with Peak() as peak:
-        started, cpu = time.perf_counter(), time.process_time()
-        distributed.fit(est, rows)
-        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-    test = sparse.csr_array(sparse.load_npz(Path(folder, "test.npz")))
-    cell_topic = np.concatenate([est.transform(rows[i]) for i in range(min(2, len(rows)))])
-    return {"seconds": seconds, "cpu_seconds": cpu, "anonymous": peak.added, "score": est.score(test),
-            "found": found(folder, cell_topic), "passes": passes}  # fmt: skip
-
-
-def cells_tomotopy(folder, K, limit):
-    """tomotopy's Gibbs sampler, a core, until so many seconds have passed; its documents are all in memory."""
-    import tomotopy
-
-    before = anonymous()
-    model, names = tomotopy.LDAModel(k=K, seed=0), None
-    with Peak() as peak:
-        for X in rows_of(folder):
-            names = [str(i) for i in range(X.shape[1])] if names is None else names
-            for d in range(X.shape[0]):
-                model.add_doc([names[w] for w in X.indices[X.indptr[d] : X.indptr[d + 1]]])
-        cpu, passes = time.process_time(), 0
-        while time.process_time() - cpu < limit:
-            model.train(5, workers=1)
-            passes += 5
-        cpu = time.process_time() - cpu
-    peak.before = before
-    cell_topic = np.array([document.get_topic_dist() for document in islice(model.docs, COMPARED)])
-    return {"cpu_seconds": cpu, "anonymous": peak.added, "found": found(folder, cell_topic), "passes": passes}
+def judge(topics, test, known, cell_topic, prior):
+    """Held-out score; mean correlation of learned and known shares over held-out cells, each topic with its match; mean
+    total variation between matched topics, of which half is what all cells share.
+    """
+    topics = np.asarray(topics, dtype=np.float32) + np.finfo(np.float32).tiny
+    topics /= topics.sum(axis=1, keepdims=True)
+    shares = infer_doc_topic(
+        sparse.csr_array(test), np.ascontiguousarray(topics.T), np.full(len(topics), prior), linear=True
+    )  # fmt: skip
+    n = len(known)
+    alike = np.nan_to_num(np.corrcoef(shares.T, cell_topic.T)[:n, n:])
+    rows, columns = linear_sum_assignment(-alike)
+    apart = [0.5 * np.abs(topics[i] - known[j]).sum(dtype=np.float64) for i, j in zip(rows, columns, strict=True)]
+    nats = document_completion(topics, test, doc_topic_prior=prior, test_fraction=0.2, split="type", random_state=0)
+    return nats, float(alike[rows, columns].mean()), float(np.mean(apart))

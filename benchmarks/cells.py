@@ -1,0 +1,109 @@
+"""Topics of cells by regions, wide and long binary rows with known topics, beside tomotopy.
+
+python benchmarks/cells.py                             2,000 cells, 20,000 regions, 1,000 open in a cell
+python benchmarks/cells.py --full --K 50,200           20,000 cells, 100,000 regions, 3,000 open in a cell
+
+Every contestant has a process of its own, pinned to one core, the same cells and the same evaluation. Ours has its
+defaults. README.md has the rest.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+
+from _measure import CORES, MeasurementError, run
+from _report import number, print_table
+from _results import add_options, recorder
+from topics import NOT_PARAMETERS, PEERS, PRIORS, amount, names
+
+SIZES = {False: (2_000, 20_000, 1_000), True: (20_000, 100_000, 3_000)}
+N_TEST = 300
+
+
+def contestants(options, n_components):
+    """Labels, and what a child needs to make each contestant."""
+    if options.ours:
+        yield "SparseSCVB0LDA", {
+            "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": "sparsemix:SparseSCVB0LDA",
+            **options.params,
+        }  # fmt: skip
+    for name in options.peers:
+        package, adapter, arguments = PEERS[name]
+        yield name, {
+            "package": package, "adapter": f"_topics_peers:{adapter}", "priors": PRIORS["5/K"](n_components),
+            **arguments,
+        }  # fmt: skip
+
+
+def measure(options, n_components, folder, keep):
+    """A row for each contestant."""
+    n_cells, n_regions, each = SIZES[options.full]
+    corpus = run(
+        "_cells_tasks:prepare", options.cores, n_threads=1, n_cells=n_cells, n_regions=n_regions, regions_per_cell=each,
+        n_test=N_TEST, n_components=n_components, folder=folder,
+    )  # fmt: skip
+    name = f"made cells, {n_cells:,} by {n_regions:,} regions"
+    print(f"{name}: {corpus['n_entries']:,} ones, K={n_components}", flush=True)
+    setting = {
+        "n_components": n_components, "doc_topic_prior": min(0.1, 5.0 / n_components), "topic_word_prior": None,
+        "seed": 0,
+    }  # fmt: skip
+    for label, contestant in contestants(options, n_components):
+        print(f"{label} ...", end="", file=sys.stderr, flush=True)
+        result = run(
+            "_cells_tasks:curve", options.cores, n_threads=1, folder=folder, contestant=contestant, setting=setting,
+            seconds=options.seconds, of_processor=options.cpu,
+        )  # fmt: skip
+        print(file=sys.stderr)
+        curve = [{"passes": p, "seconds": round(s, 2), "nats": round(nats, 4), "shares": round(shares, 3),
+                  "apart": round(apart, 3)} for p, s, nats, shares, apart in result["checkpoints"]]  # fmt: skip
+        end = curve[-1] | {"tokens_per_second": result["tokens_per_second"]}
+        own = {key: value for key, value in contestant.items() if key not in NOT_PARAMETERS}
+        keep.add(
+            "cells", name, label, scores={key: value for key, value in end.items() if key != "seconds"}, label=label,
+            parameters={"n_components": n_components, "budget": options.seconds, **own}, prior="5/K", seed=0,
+            split=f"{N_TEST} cells, a fifth of their regions", seconds=end["seconds"],
+            clock="processor" if options.cpu else "wall", curve=curve, memory=result["bytes"],
+        )  # fmt: skip
+        yield [
+            label, amount(end["passes"]), number(end["seconds"], ".1f"), number(end["nats"], ".4f"),
+            number(end["shares"]), number(end["apart"]), number(1e-6 * end["tokens_per_second"], ".2f"),
+            number(result["bytes"] / 1e6, ".0f"),
+        ]  # fmt: skip
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--full", action="store_true", help="20,000 cells of 3,000 among 100,000 regions")
+    add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[50], help="by commas (default: 50)")
+    add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
+    add("--peers", type=names(PEERS), default=["tomotopy"], help="others, by commas, or none (default: tomotopy)")
+    add("--no-ours", dest="ours", action="store_false", help="the others alone")
+    add("--params", type=json.loads, default={}, metavar="JSON", help="parameters of ours")
+    add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
+    add("--cores", type=lambda text: [int(text)], default=CORES[:1], help="number of the core to use")
+    add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def main():
+    """Measure one K after another."""
+    options = parse()
+    keep = recorder(options)
+    for n_components in options.K:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                rows = list(measure(options, n_components, folder, keep))
+            except MeasurementError as error:
+                sys.exit(str(error))
+        print_table(
+            f"cells, K={n_components}", ["", "passes", "s", "nats", "shares", "apart", "Mtok/s", "MB"], rows,
+            notes=["nats: held-out log-likelihood of a region; shares: correlation of learned and known shares of cells",
+                   "apart: mean total variation of learned and known topics, half of it what all cells share"],
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
