@@ -100,7 +100,7 @@ def main():
                 sys.exit(str(error))
         print_table(
             f"cells, K={n_components}", ["", "passes", "s", "nats", "shares", "apart", "Mtok/s", "MB"], rows,
-            notes=["nats: held-out log-likelihood of a region; shares: correlation of learned and known shares of cells",
+            notes=["nats: held-out log-likelihood of a region; shares: correlation of learned and known shares",
                    "apart: mean total variation of learned and known topics, half of it what all cells share"],
         )  # fmt: skip
 
