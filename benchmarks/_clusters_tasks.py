@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix.clusters import select_nggp_hyperparameters
-from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.datasets import load_bag_of_words, make_bars_mixture, make_pitman_yor_mixture
 
 TEST_SHARE = 0.1

@@ -21,7 +21,7 @@ FLOORS = {
     "sparsemix._kernels": 0,
     "sparsemix._version": 0,  # a constant that everyone may read
     "sparsemix._stats": 1,
-    "sparsemix.clusters._gaussian_slots": 2,
+    "sparsemix.clusters._gaussian._slots": 2,
     "sparsemix.clusters._model": 2,
     "sparsemix.clusters._moves": 2,
     "sparsemix.clusters._multinomial_slots": 2,

@@ -12,7 +12,7 @@ from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _moves
-from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.clusters._model import RowResponsibilities, StreamingModel
 from sparsemix.clusters._moves import MERGE_THRESHOLDS, Moves, log_bayes_factor
 from sparsemix.clusters._multinomial_slots import MultinomialSlots

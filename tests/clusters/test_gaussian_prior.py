@@ -9,7 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters._gaussian_prior import PriorSearch, lumpy, rounding
+from sparsemix.clusters._gaussian._prior import PriorSearch, lumpy
+from sparsemix.clusters._gaussian._steps import rounding
 from sparsemix.clusters._parameters import is_whole, make_state
 
 WITH_MEANS = ["full", "diag", "spherical"]

@@ -12,7 +12,7 @@ from sparsemix._kernels.clusters._gaussian_clusters import MEAN, GaussianCluster
 
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, Gaussians, bhattacharyya, cholesky
-from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._gaussian._slots import GaussianSlots
 
 STRUCTURES = ["full", "zero_mean", "diag", "spherical"]
 WITH_MEANS = ["full", "diag", "spherical"]

@@ -126,10 +126,27 @@ class RowResponsibilities:
         """For a kernel, which may go on writing."""
         return Responsibilities(self.starts, self.lengths, self.slots, self.values, self.n_used)
 
+    def harden(self, labels):
+        """Each row in one cluster, or in none where its label is -1."""
+        rows = np.flatnonzero(labels >= 0)
+        fresh = RowResponsibilities(len(labels))
+        fresh.lengths[rows], fresh.starts[rows], fresh.n_used = 1, np.arange(len(rows)), len(rows)
+        fresh.slots[: len(rows)], fresh.values[: len(rows)] = labels[rows], 1.0
+        vars(self).update(vars(fresh))
+
     def grow(self, least):
         """Room for half as many entries more, and for ``least``."""
         size = max(self.n_used + least, len(self.slots) * 3 // 2)
         self.slots, self.values = np.resize(self.slots, size), np.resize(self.values, size)
+
+
+def likeliest(part):
+    """Slot of the largest responsibility of each row, (n,) intc; -1 for rows without."""
+    labels = np.full(len(part.starts), -1, dtype=np.intc)
+    for row in np.flatnonzero(part.lengths):
+        own = slice(part.starts[row], part.starts[row] + part.lengths[row])
+        labels[row] = part.slots[own][part.values[own].argmax()]
+    return labels
 
 
 class StreamingModel(NGGPModel):
@@ -140,6 +157,7 @@ class StreamingModel(NGGPModel):
 
     objective = "log_predictive"
     recount_every = 1  # round-off, and the clusters that lost their rows
+    settle = None  # what is done to the clusters of the first block
 
     def __init__(self, *args, record=False, **kwargs):
         super().__init__(*args, **kwargs)
@@ -197,9 +215,17 @@ class StreamingModel(NGGPModel):
             self.stream(x, weight, state, start)
         elif number == 0:
             self.stream(x, weight, state, start, part)
+            if start == 0 and self.settle is not None and (weight is None or (weight == 1.0).all()):
+                self._settle_first(x, weight, part, state)
             self.sums[1] += 2.0 * (len(x) if weight is None else weight.sum())
         else:
             self.revisit(x, weight, part, state, start)
+
+    def _settle_first(self, x, weight, part, state):
+        """Responsibilities of the first block under the clusters that a chain finds in it."""
+        sums = self.sums.copy()
+        self.settle(self, x, weight, part, state)
+        self.sums[...] = sums  # of the rows as they came
 
     def revisit(self, x, weight, part, state, start):
         """Each row under all others (Algorithm 2), its old responsibilities replaced."""
@@ -314,12 +340,17 @@ class GibbsModel(NGGPModel):
         for x, weight, labels, start in visits:
             kept = RowResponsibilities(len(x))
             first.stream(x, weight, state, start, kept)
-            for row in np.flatnonzero(kept.lengths):
-                part = slice(kept.starts[row], kept.starts[row] + kept.lengths[row])
-                labels[row] = kept.slots[part][kept.values[part].argmax()]
+            labels[...] = likeliest(kept)
             state.members += np.bincount(labels[labels >= 0], minlength=state.capacity)
         state.n_rows = 0  # the first sweep counts them
         self.recount(visits, state)
+
+    def place(self, x, labels, state):
+        """All rows in the clusters of their labels, and no others."""
+        state.clear()
+        self._add_up(x, None, labels, state)
+        state.members[...] = np.bincount(labels[labels >= 0], minlength=state.capacity)
+        state.recount(self.prior.discount)
 
     def _add_up(self, x, weight, labels, state):
         own = Responsibilities(np.arange(len(labels)), (labels >= 0).astype(np.intc), labels, np.ones(len(labels)))

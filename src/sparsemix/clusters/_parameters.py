@@ -13,8 +13,9 @@ from sparsemix._estimator.checks import check_columns, check_counts, check_magni
 from sparsemix._estimator.gaussian_prior import check_shape, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters._gaussian_prior import search_prior
-from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._gaussian._prior import search_prior
+from sparsemix.clusters._gaussian._slots import GaussianSlots
+from sparsemix.clusters._gaussian._steps import SteppedRows
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._state import ClusterState
 
@@ -184,11 +185,12 @@ def make_state(params, rows, counts, partition, threshold):
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
     structures = structures_of(params, n_features)
     if params.covariance_prior is None:
-        family, prior = search_prior(params, structures, rows, shift, partition, threshold)
+        family, prior, steps = search_prior(params, structures, rows, shift, partition, threshold)
+        rows = SteppedRows(rows, steps)
     else:
         family = GAUSSIANS[structures[0]](n_features)
-        prior = given_prior(params, family, shift)
-    return ClusterState(GaussianSlots(family, prior, shift=shift)), rows
+        prior, steps = given_prior(params, family, shift), None
+    return ClusterState(GaussianSlots(family, prior, shift=shift, steps=steps)), rows
 
 
 def structures_of(params, n_features):

@@ -13,6 +13,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix.clusters._gaussian._steps import SteppedRows
 from sparsemix.clusters._model import RowResponsibilities, StreamingModel
 from sparsemix.clusters._moves import MERGE_THRESHOLDS, Moves, joined
 from sparsemix.clusters._parameters import (
@@ -30,6 +31,7 @@ from sparsemix.clusters._parameters import (
     weighted_rows,
 )
 from sparsemix.clusters._readings import ClusterReadings, FittedClusters
+from sparsemix.clusters._settle import settle
 
 # Attributes that tell of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
@@ -112,9 +114,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         masses and sums shrink, and clusters of which a twentieth of a row is left are forgotten. None forgets nothing;
         several epochs do not use it.
     n_epochs : int or "auto", default="auto"
-        Passes of ``fit``: one of assumed density filtering, the others of expectation propagation. "auto" is 2 for
-        Gaussians, whose first rows are assigned before there are clusters and whose merges are surer where
-        responsibilities are kept, and 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
+        Passes of ``fit``: one of assumed density filtering, the others of expectation propagation; with "full" ones
+        and without weights ten sweeps of sampling settle the clusters of the first 4,096 rows before more are read.
+        "auto" is 2 for Gaussians, whose first rows are assigned before there are clusters and whose merges are surer
+        where responsibilities are kept, and 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
         ``n_shards``.
     n_shards : int, default=1
         Parts of the rows that ``fit`` streams apart, by ``n_jobs`` threads, and whose clusters it joins; a tenth of
@@ -323,6 +326,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             model = self._model(state, record=n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
             if model.record:
+                model.settle = settle if state.sums.likelihood == "full" else None
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
             schedule = Sweeps(has_bound=False, least_laps=2)
@@ -384,6 +388,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 state, rows = self._first_state(rows, counts)
             else:
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
+            if getattr(state.sums, "steps", None) is not None:
+                rows = SteppedRows(rows, state.sums.steps, state.n_rows)
             model = self._model(state)
             model.numbers = kept
             begun.append((model, state, state.n_rows))

@@ -13,7 +13,8 @@ import numpy as np
 from sparsemix._estimator.gaussian_prior import prior_arguments
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.clusters._gaussian_slots import GaussianSlots
+from sparsemix.clusters._gaussian._slots import GaussianSlots
+from sparsemix.clusters._gaussian._steps import rounding
 from sparsemix.clusters._model import StreamingModel
 from sparsemix.clusters._state import ClusterState
 
@@ -108,7 +109,19 @@ class PriorSearch:
                 break
         return self.best
 
-    def prior(self, guess):
+    def highest(self):
+        """Log evidence of the best guess, or where that is more with the correlations that its clusters share.
+
+        Without them a thousand rows of many columns say little for matrices, which they have yet to fill. As the prior
+        of a fit they would cut skewed data into twice the pieces.
+        """
+        if self.structure != "full":
+            return self.best.evidence
+        correlations = self._pooled(self._pass(self.prior(self.best))[1])
+        guesses = [replace(self.best, strength=s) for s in STRENGTHS if 1 / 8 < s / self.best.strength < 8]
+        return max(self.best.evidence, *(self._pass(self.prior(guess, correlations))[0] for guess in guesses))
+
+    def prior(self, guess, correlations=None):
         """The family's prior with the expected variances of a guess; its correlations are for the rows to show."""
         dof = self._least + guess.strength
         scale = max(guess.strength, 1e-3)
@@ -118,7 +131,7 @@ class PriorSearch:
         elif self.structure == "spherical":
             arguments["covariance"] = scale * guess.variances.mean()
         else:
-            arguments["covariance"] = scale * self._matrix(guess.variances)
+            arguments["covariance"] = scale * self._matrix(guess.variances, correlations)
         return self.family.prior(None, **arguments)
 
     @property
@@ -126,10 +139,11 @@ class PriorSearch:
         """Degrees of freedom from which on a covariance has a mean under the prior."""
         return 2.0 if self.structure in ("diag", "spherical") else self.family.n_features + 1.0
 
-    def _matrix(self, variances):
+    def _matrix(self, variances, correlations):
         """Clusters around zero differ by the size of what they share, the correlations of all rows."""
         if self.family.has_means:
-            return np.diag(variances)
+            scale = np.sqrt(variances)
+            return np.diag(variances) if correlations is None else correlations * np.outer(scale, scale)
         scale = np.sqrt(variances / self.total)
         return self._correlated * scale * scale[:, None]
 
@@ -178,17 +192,17 @@ class PriorSearch:
     def _try(self, guess):
         """Evidence of a guess; the best one stays."""
         guess = replace(guess, variances=np.maximum(guess.variances, self.steps**2 / 12.0))
-        evidence, within = self._pass(self.prior(guess))
+        evidence, stats = self._pass(self.prior(guess))
         if self.best is None or evidence > self.best.evidence:
-            self.best = replace(guess, evidence=evidence, within=within)
+            self.best = replace(guess, evidence=evidence, within=self._within(stats))
         return evidence
 
     def _pass(self, prior):
-        """Log evidence of the rows in their order, and the variances within the clusters that they make."""
+        """Log evidence of the rows in their order, and the statistics of the clusters that they make."""
         state = ClusterState(GaussianSlots(self.family, prior, shift=None))
         model = StreamingModel(self.partition, self.threshold, max_components=self.most_clusters)
         model.stream(self.x, self.weight, state, 0)
-        return float(model.sums[0]), self._within(state.sums.stats(state.live(self.partition.discount)))
+        return float(model.sums[0]), state.sums.stats(state.live(self.partition.discount))
 
     def _within(self, stats):
         """Variances of the columns about the means of clusters."""
@@ -199,18 +213,20 @@ class PriorSearch:
         elif self.structure != "diag":
             second = second[:, symmetric.diagonal_positions(d)]
         scatter = (second - first / counts[:, None]).sum(axis=0)
-        degrees = max(counts.sum() - np.minimum(counts, 1.0).sum(), 1.0)
-        return np.maximum(scatter / degrees, 1e-9 * self.total)
+        return np.maximum(scatter / degrees_of(counts), 1e-9 * self.total)
+
+    def _pooled(self, stats):
+        """Correlations within clusters, shrunk as by a row for each column without any, (D, D)."""
+        d, counts = self.family.n_features, np.asarray(stats["count"])
+        scatter = symmetric.unpack(stats["second"] - symmetric.pack_outer(stats["first"]) / counts[:, None]).sum(axis=0)
+        degrees = degrees_of(counts)
+        scale = np.sqrt(np.maximum(np.diag(scatter), 1e-9 * degrees * self.total))
+        return (degrees * scatter / np.outer(scale, scale) + d * np.eye(d)) / (degrees + d)
 
 
-def rounding(x):
-    """The steps that each column is recorded in, (D,): the gap between neighbouring values, zero for constants."""
-    steps = np.zeros(x.shape[1])
-    for j, column in enumerate(x.T):
-        gaps = np.diff(np.unique(column))
-        if len(gaps):
-            steps[j] = np.quantile(gaps, 0.1, method="lower")
-    return steps
+def degrees_of(counts):
+    """Rows less one for each cluster, at least one."""
+    return max(counts.sum() - np.minimum(counts, 1.0).sum(), 1.0)
 
 
 def lumpy(x):
@@ -220,15 +236,16 @@ def lumpy(x):
 
 
 def search_prior(params, structures, rows, shift, partition, threshold):
-    """Family and prior of largest evidence, for rows with a shift."""
+    """Family and prior of largest evidence, for rows with a shift; the steps that columns are recorded in."""
     selection = np.random.default_rng(1).permutation(len(rows))[:SEARCH_ROWS]  # rows may come sorted
     x, weight = rows.read(selection), rows.weight(selection)
-    best = None
+    best, highest = None, -np.inf
     for structure in structures:
         arguments = prior_arguments(params, GAUSSIANS[structure](x.shape[1]), shift, "likelihood")
         mean = arguments.pop("mean", np.zeros(x.shape[1]))
         search = PriorSearch(structure, arguments, x, weight, mean, partition, threshold)
         search.run()
-        if best is None or search.best.evidence > best.best.evidence:
-            best = search
-    return best.family, best.prior(best.best)
+        evidence = search.highest() if len(structures) > 1 else np.inf
+        if evidence > highest:
+            best, highest = search, evidence
+    return best.family, best.prior(best.best), rounding(x)

@@ -27,6 +27,8 @@ class GaussianSlots:
         Slots that there is room for; ``take`` and ``reserve`` change it.
     shift : ndarray of shape (D,) or None, default=None
         What was subtracted from the rows, and from the prior's mean.
+    steps : ndarray of shape (D,) or None, default=None
+        That the columns of the rows are recorded in; None is of no interest.
 
     Notes
     -----
@@ -35,12 +37,13 @@ class GaussianSlots:
 
     has_covariances = True
 
-    def __init__(self, family, prior, capacity=0, shift=None):
+    def __init__(self, family, prior, capacity=0, shift=None, steps=None):
         if family.tied:
             raise ValueError("clusters of tied Gaussians share a covariance; take 'full', 'diag' or 'spherical'")
         self.family = family
         self.prior = prior
         self.shift = shift
+        self.steps = steps
         self.structure = family.structure if family.has_means else "zero_mean"
         scale = cholesky(prior.scale) if self._has_matrices else prior.scale
         self.prior_slot = np.concatenate([np.zeros(MEAN), prior.mean[0], scale[0]])
