@@ -1,5 +1,7 @@
 """Streams of parts of the rows: nothing is lost, clusters are joined by the evidence, and threads do not matter."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from fitted import assert_same_bits
@@ -12,6 +14,7 @@ from sparsemix import StreamingNGGPMixture
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._moves import join
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
+from sparsemix.clusters._parameters import rounds_of_shards
 from sparsemix.clusters._state import ClusterState
 from sparsemix.datasets import make_bars_mixture
 
@@ -60,6 +63,14 @@ def test_clusters_of_all_parts_are_found_and_no_row_is_lost(name):
 def test_threads_do_not_change_a_bit(name):
     est, X, _ = CASES[name]
     assert_same_bits(clone(est).fit(X), clone(est).set_params(n_jobs=3).fit(X), X)
+
+
+@pytest.mark.parametrize("n", [1, 5, 25, 1000, 12345])
+def test_rounds_begin_with_a_tenth_and_grow_by_a_quarter(n):
+    bounds = rounds_of_shards(n)
+    assert (bounds[0], bounds[-1]) == (round(0.1 * n), n)
+    assert all(b - a <= 0.26 * a + 1 for a, b in pairwise(bounds))
+    assert len(bounds) <= 11
 
 
 def test_one_part_is_one_stream():

@@ -166,8 +166,8 @@ def run(model, rows, state, monitor, stats, mean=None):
             break
 
 
-def run_parts(model, rows, order, size, stats, n_first, n_parts, workers):
-    """A first sweep in parts: all rows up to ``n_first`` in one, then consecutive parts from copies of the statistics.
+def run_parts(model, rows, order, size, stats, start, stop, n_parts, workers):
+    """Some rows of a first sweep in consecutive parts, each from a copy of the statistics.
 
     Parameters
     ----------
@@ -179,19 +179,17 @@ def run_parts(model, rows, order, size, stats, n_first, n_parts, workers):
     size : int
         Rows of a block.
     stats : object
-        Statistics of no row; afterwards of the first ones.
-    n_first, n_parts : int
+        Statistics of the rows before.
+    start, stop, n_parts : int
     workers : Workers
         Parts run in these threads; the result does not depend on them.
 
     Returns
     -------
     parts : list
-        Statistics of each part and the first rows.
+        Statistics of each part and the rows before.
     """
-    model.begin(stats)
-    sweep_part(model, rows, order, size, stats, 0, n_first)
-    bounds = np.linspace(n_first, len(rows), n_parts + 1).astype(int)
+    bounds = np.linspace(start, stop, n_parts + 1).astype(int)
     models, parts = [copy(model) for _ in range(n_parts)], [stats.copy() for _ in range(n_parts)]
 
     def sweep(first, last):
