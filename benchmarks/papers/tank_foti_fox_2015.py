@@ -60,7 +60,7 @@ def table(paper, corpus, X):
         verdict = judge(gain, error)
         paper.claim(
             f"{high} above {low}", shown, f"{gain:+,.0f} ± {error:,.0f} nats", verdict, corpus=corpus,
-            why="within two standard errors" if verdict is None else "", gain=gain, error=error,
+            why="within two standard errors" if abs(gain) <= 2 * error else "", gain=gain, error=error,
         )  # fmt: skip
     found = ", ".join(f"{name} {np.mean(values):.0f}" for name, values in clusters.items())
     known = ", ".join(f"{name} {PAPER_TABLE[name][1]}" for name in clusters)
@@ -71,8 +71,8 @@ def table(paper, corpus, X):
 
 
 def judge(gain, error):
-    """Whether a gain is more than two standard errors; None if it is as little as that either way."""
-    return True if gain > 2 * error else None if gain > -2 * error else False
+    """Whether a gain is more than two standard errors; None if it is one, but as little as that."""
+    return True if gain > 2 * error else None if gain > 0 else False
 
 
 def difference(first, second):
