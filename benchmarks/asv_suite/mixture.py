@@ -15,7 +15,7 @@ class Mixture:
     """Common parts: data, and a fit of a few passes from rows drawn at random."""
 
     param_names = ("covariance_type", "n_components", "n_nonzero", "learning_method")
-    params = (["zero_mean", "full", "diag"], [20, 100], [1, 4, None], ["batch", "memoized", "online"])
+    params = (["zero_mean", "full", "diag", "low_rank"], [20, 100], [1, 4, None], ["batch", "memoized", "online"])
 
     def setup(self, covariance_type, n_components, n_nonzero, learning_method):
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -34,10 +34,15 @@ class Time(Mixture):
         super().setup(*params)
         self.mixture.fit(self.X)
         self.mixture.set_params(warm_start=True, max_iter=1)
+        self.stream = SparseGaussianMixture(**self.mixture.get_params()).fit(self.X)
 
     def time_fit_pass(self, *_):
         """A fit that goes on for one pass."""
         self.mixture.fit(self.X)
+
+    def time_partial_fit(self, *_):
+        """A block of a stream."""
+        self.stream.partial_fit(self.X_test)
 
 
 class Memory(Mixture):
