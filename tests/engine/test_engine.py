@@ -12,7 +12,7 @@ from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix.mixture._start import data_gaussian
+from sparsemix.mixture._starts._start import data_gaussian
 
 K, N, D = 5, 240, 2
 WEIGHTS = {"dirichlet": DirichletWeights(0.5), "sticks": StickBreakingWeights(2.0)}

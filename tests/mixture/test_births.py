@@ -15,7 +15,7 @@ from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture import _births
 from sparsemix.mixture._births import Births
-from sparsemix.mixture._splitting import cut_gains
+from sparsemix.mixture._starts._splitting import cut_gains
 
 pytestmark = few_passes
 FAMILIES = ["full", "diag", "spherical"]

@@ -14,9 +14,9 @@ from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
 from sparsemix._engine.threads import Workers
 from sparsemix.mixture._assemble import assemble, weighted_rows
-from sparsemix.mixture._exchanges import best_exchange, exchanged
-from sparsemix.mixture._splitting import column_scales, learn
-from sparsemix.mixture._start import TRIAL_FROM, Start, ahead
+from sparsemix.mixture._starts._exchanges import best_exchange, exchanged
+from sparsemix.mixture._starts._splitting import column_scales, learn
+from sparsemix.mixture._starts._start import TRIAL_FROM, Start, ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -73,7 +73,6 @@ CASES = {
     "mixture births": mixture(n_components=20, means_init=FAR),
     "mixture births lists": mixture(n_components=20, means_init=FAR, candidates=3, batch_size=100),
     "mixture births online": mixture(n_components=20, means_init=FAR, learning_method="online", batch_size=100),
-    "mixture low rank": mixture(covariance_type="low_rank", batch_size=120),
     "lda batch": lda(learning_method="batch"),
     "lda memoized priors": lda(optimize_priors=True, batch_size=100),
     "lda online": lda(learning_method="online", batch_size=30),

@@ -22,7 +22,7 @@ from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._priors import covariance_share, learns_scales, make_floor, make_prior
-from sparsemix.mixture._start import Start, data_gaussian, one_component, subset
+from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000

@@ -19,7 +19,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
-from sparsemix.mixture._splitting import LEAST_ROWS, Splitting, cut_gains
+from sparsemix.mixture._starts._splitting import LEAST_ROWS, Splitting, cut_gains
 
 # A component with less than this share of an even part of the rows is dead.
 DEAD = 0.1

@@ -19,7 +19,7 @@ from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._readings import MixtureReadings
 from sparsemix.mixture._repairs import repaired_lists, widened
-from sparsemix.mixture._start import SEEDINGS, SPLITTING_FROM
+from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.

@@ -10,7 +10,7 @@ from sparsemix._engine.schedules import Stochastic
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 from sparsemix.mixture._assemble import check_responsibilities
-from sparsemix.mixture._start import subset
+from sparsemix.mixture._starts._start import subset
 
 SEEDINGS = "k-means++", "random_from_data", "random"
 # Seeds are chosen from so many rows a component, and from so many at least.

@@ -12,9 +12,9 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._exchanges import exchanged
 from sparsemix.mixture._model import MixtureModel
-from sparsemix.mixture._splitting import column_scales, grow, learn, sized
+from sparsemix.mixture._starts._exchanges import exchanged
+from sparsemix.mixture._starts._splitting import column_scales, grow, learn, sized
 
 SEEDINGS = "auto", "kmeans", "kmeans_scaled", "k-means++", "splitting", "bregman", "random_from_data", "random"
 # A start need not have converged; where it is a large share of the fit, even less: all iterations together make so many

@@ -8,7 +8,7 @@ Hinton 2000, "SMEM Algorithm for Mixture Models").
 
 import numpy as np
 
-from sparsemix.mixture._splitting import Splitting, cut_gains, learn, sized
+from sparsemix.mixture._starts._splitting import Splitting, cut_gains, learn, sized
 
 # Steps after each exchange.
 STEPS = 10

@@ -1,0 +1,1 @@
+"""Where a mixture begins: seeds and how they are judged, splitting, exchanges."""
