@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 import tempfile
+from importlib.util import find_spec
 
 from _measure import CORES, MeasurementError, run
 from _report import number, print_table
@@ -79,13 +80,16 @@ def parse(arguments=None):
     add("--full", action="store_true", help="20,000 cells of 3,000 among 100,000 regions")
     add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[50], help="by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
-    add("--peers", type=names(PEERS), default=["tomotopy"], help="others, by commas, or none (default: tomotopy)")
+    add("--peers", type=names(PEERS), default=None, help="others, by commas, or none (default: tomotopy, if installed)")
     add("--no-ours", dest="ours", action="store_false", help="the others alone")
     add("--params", type=json.loads, default={}, metavar="JSON", help="parameters of ours")
     add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
     add("--cores", type=lambda text: [int(text)], default=CORES[:1], help="number of the core to use")
     add_options(parser)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.peers is None:
+        options.peers = ["tomotopy"] if find_spec("tomotopy") else []
+    return options
 
 
 def main():
