@@ -302,3 +302,24 @@ def print_cost(bench):
         ])  # fmt: skip
     header = ["clusters", "microseconds a document", "documents/s", "nanoseconds a pair of word and cluster"]
     print_rst_table("arXiv abstracts by number of clusters (max_components, β 0.005)", header, rows)
+
+
+# -- merges
+
+
+def merges(bench):
+    """Rows a second with merges by Bayes factor and without: while clusters are opened, and when there are some."""
+    documents = {"path": bench.path("tweets_t"), "n_rows": bench.sizes.merge_rows}
+    many = {"concentration": 10_000.0, "dirichlet_prior": 0.01}
+    cases = [("tweets, defaults", documents, {}), ("tweets, a 10000, β 0.01", documents, many)]
+    for likelihood in ("full", "diag"):
+        for n_clusters in (50, 400):
+            rows = {"n_clusters": n_clusters, "n_rows": bench.sizes.merge_rows}
+            cases.append((f"{likelihood}, 64 columns, {n_clusters} blobs", rows, {"likelihood": likelihood}))
+    rows = []
+    for label, data, params in cases:
+        record = bench.measure("merges", label, "merging", params=params, **data)
+        rows.append([label, *(rounded(record[name]) for name in ("clusters", "plain", "merging")),
+                     f"{record['merging'] / record['plain']:.0%}", rounded(record["settled"])])  # fmt: skip
+    header = ["rows", "clusters", "rows/s", "with merges", "left", "rows/s when settled"]
+    print_rst_table("Growth and merges", header, rows)

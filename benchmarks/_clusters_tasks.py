@@ -361,3 +361,32 @@ def chain(path, params, n_sweeps, n_documents=None):
     model, seconds = spent(lambda: GibbsNGGPMixture(**params, max_iter=n_sweeps, random_state=0).fit(X))
     joints = [model.history_[max(n_sweeps * part // 10, 1) - 1]["log_joint"] for part in (1, 5, 10)]
     return {"log_joint": joints, "n_clusters": model.n_clusters_, "seconds": seconds}
+
+
+def merging(params, n_rows, path=None, n_clusters=None):
+    """Rows a second of a stream without merges and with them; and again without, when its clusters are there."""
+    if path is None:
+        X, _ = make_blobs(n_rows, n_features=64, centers=n_clusters, random_state=0)
+    else:
+        X = load(path)
+        X = X[np.random.default_rng(0).permutation(X.shape[0])[:n_rows]]
+
+    def stream(**more):
+        model = StreamingNGGPMixture(**params, **more)
+        if path is None:  # which takes its prior from there
+            model.partial_fit(X[:1000])
+        return model, min(spent(lambda: clone_of(model).partial_fit(X))[1] for _ in range(3))
+
+    model, plain = stream(merge_criterion=None)
+    _, merges = stream(merge_criterion="bayes_factor")
+    model.partial_fit(X)
+    n_found, settled = model.n_clusters_, spent(lambda: model.partial_fit(X))[1]
+    return {
+        "clusters": n_found, "plain": X.shape[0] / plain, "merging": X.shape[0] / merges,
+        "left": plain / merges, "settled": X.shape[0] / settled,
+    }  # fmt: skip
+
+
+def clone_of(model):
+    """The same with clusters of its own, or without any."""
+    return pickle.loads(pickle.dumps(model))

@@ -10,6 +10,7 @@ python benchmarks/clusters.py orders --data FOLDER              its spread over 
 python benchmarks/clusters.py stream --data FOLDER              arXiv abstracts in blocks
 python benchmarks/clusters.py short --data FOLDER               titles and tweets beside their labels
 python benchmarks/clusters.py speed --data FOLDER               seconds, documents a second, memory
+python benchmarks/clusters.py merges --data FOLDER              what growth and merges leave of a stream's speed
 
 Tables come out in reStructuredText, as the documentation has them. Every measurement is a process of its own on one
 core, seconds are those of the processor. README.md has the rest.
@@ -32,7 +33,7 @@ from _results import add_options, figures, recorder
 EXPERIMENTS = {
     "bars": synthetic.bars, "rows": numeric.rows, "pitman-yor": synthetic.pitman_yor, "table": corpora.table,
     "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
-    "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed,
+    "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed, "merges": corpora.merges,
 }  # fmt: skip
 # What the defaults of concentration, prior and threshold were chosen on.
 TUNED_ON = ["kos", "news_t", "tweets_t"]
@@ -85,6 +86,7 @@ class Sizes:
     batches: int = 16
     speed_epochs: int = 10
     throughput_documents: int = 20_000
+    merge_rows: int = 20_000
     cost_clusters: tuple = (10, 30, 100, 300, 1_000, 3_000)
     cost_first: int = 50_000
     cost_timed: int = 5_000
@@ -97,8 +99,8 @@ QUICK = replace(
     power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "dirichlet_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
     table_samples={"burn_in": 2, "thin": 1}, orders={"adf": 2, "ep": 2}, block=100, marks=(100, 200),
-    short_sweeps=4, batches=4, speed_epochs=1, throughput_documents=200, cost_clusters=(3, 10), cost_first=200,
-    cost_timed=100,
+    short_sweeps=4, batches=4, speed_epochs=1, throughput_documents=200, merge_rows=300, cost_clusters=(3, 10),
+    cost_first=200, cost_timed=100,
 )  # fmt: skip
 
 
