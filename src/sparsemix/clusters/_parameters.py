@@ -16,6 +16,7 @@ from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._gaussian._prior import search_prior
 from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.clusters._gaussian._steps import SteppedRows
+from sparsemix.clusters._moves import Moves
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._state import ClusterState
 
@@ -153,6 +154,19 @@ def check_words(rows, counts):
     """Some document says something."""
     if counts and not rows.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
+
+
+def moves_of(params, state):
+    """Merges, prunes and forgetting of a stream with this state; None for none of them."""
+    criterion = params.merge_criterion
+    if criterion == "auto":
+        criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
+    if criterion is None and params.prune_threshold is None and params.half_life is None:
+        return None
+    moves = Moves(params.merge_every, criterion, params.merge_threshold, params.prune_threshold, params.half_life)
+    if moves.wants_overlap and state.overlap is None:
+        state.overlap = np.zeros((state.capacity, state.capacity))
+    return moves
 
 
 def opening_threshold(discount, given=None):

@@ -16,7 +16,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix.clusters._gaussian._steps import SteppedRows
 from sparsemix.clusters._model import RowResponsibilities, StreamingModel
-from sparsemix.clusters._moves import MERGE_THRESHOLDS, Moves, joined
+from sparsemix.clusters._moves import MERGE_THRESHOLDS, joined
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
@@ -25,6 +25,7 @@ from sparsemix.clusters._parameters import (
     check_words,
     make_prior,
     make_state,
+    moves_of,
     opening_threshold,
     passes_of,
     rounds_of_shards,
@@ -448,14 +449,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def _model(self, state, record=False):
         """The model of the parameters, for a state that begins or goes on."""
         threshold = opening_threshold(self.discount, self.new_cluster_threshold)
-        moves = None
-        criterion = self.merge_criterion
-        if criterion == "auto":
-            criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
-        if criterion is not None or self.prune_threshold is not None or self.half_life is not None:
-            moves = Moves(self.merge_every, criterion, self.merge_threshold, self.prune_threshold, self.half_life)
-            if moves.wants_overlap and state.overlap is None:
-                state.overlap = np.zeros((state.capacity, state.capacity))
+        moves = moves_of(self, state)
         partition = make_prior(self, state.sums.likelihood == "multinomial")
         return StreamingModel(
             partition, threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
