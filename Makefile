@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain fuzz mutants kills large compare evidence evidence-quick lint dist doc examples clean
+.PHONY: demo test test-quick bounds plain sanitize faults fuzz mutants kills large compare evidence evidence-quick lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -45,6 +45,23 @@ PLAIN = $(VENV)-plain
 plain: $(VENV)/.test
 	$(call build,$(PLAIN),CFLAGS=-DSPARSEMIX_PLAIN_C)
 	PYTHONPATH=$(PLAIN)/src $(PYTEST) tests/kernels
+
+# Kernels that watch their addresses and for undefined behaviour, by gcc: kernel tests, and every setting at every
+# instruction set of this machine. A report ends the process.
+SANITIZED = $(VENV)-sanitized
+SANITIZE = -O0 -g1 -w -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+WATCHED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+sanitize: $(VENV)/.test
+	$(call build,$(SANITIZED),CC=gcc SPARSEMIX_COMPILE_ARGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined")
+	PYTHONPATH=$(SANITIZED)/src:tests $(WATCHED) $(BIN)/python tests/sanitize/every_setting.py
+	PYTHONPATH=$(SANITIZED)/src $(WATCHED) $(BIN)/pytest -q tests/kernels --deselect tests/kernels/test_portable.py
+
+# Memory that is refused, signals at random moments, full disks, every setting: make faults POINTS=50
+POINTS = 20
+faults: $(VENV)/.test
+	for kind in allocations interrupts memory command; do \
+	    $(BIN)/python tests/faults/faults.py $$kind --points $(POINTS) || failed=1; done; test -z "$$failed"
 
 # Random cases for as long as one likes: make fuzz SECONDS=3600 FIRST=100000
 SECONDS = 600
@@ -111,5 +128,5 @@ $(VENV)/.tools:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(BOUNDS) $(PLAIN) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
+	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
 	find src -name '*.so' -delete

@@ -4,6 +4,7 @@ Every .pyx file below ``src/sparsemix/_kernels`` is an extension. It depends on 
 names, directly or through others, and is compiled again when one of them has changed.
 
 ``SPARSEMIX_BOUNDSCHECK=1`` builds with bounds checks on, for the tests; generated C files go to ``build/cython``.
+``SPARSEMIX_COMPILE_ARGS`` stands in the place of -O3, for sanitizers.
 """
 
 import os
@@ -25,6 +26,7 @@ BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"
 # -g0: what Python was built with may ask for debug symbols, which cost a quarter of the time and most of the wheel.
 # -w: warnings of generated code are for those who change the generator.
 COMPILE_ARGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-w"]
+COMPILE_ARGS = os.environ.get("SPARSEMIX_COMPILE_ARGS", "").split() or COMPILE_ARGS
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 REMEDY = (
     "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "

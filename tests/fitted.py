@@ -69,7 +69,7 @@ def snapshot(est, rows):
 def assert_holds(est, before):
     """It holds the same objects."""
     held, _ = before
-    assert list(vars(est)) == list(held)
+    assert list(vars(est)) == list(held), set(vars(est)) ^ set(held)
     assert [name for name, value in vars(est).items() if value is not held[name]] == []
 
 

@@ -467,6 +467,25 @@ def test_a_model_that_cannot_replace_an_earlier_one_takes_the_other_files_along(
     assert sorted(file.name for file in refuge.iterdir()) == sorted(NAMES)
 
 
+def test_a_model_that_cannot_be_written_anywhere_leaves_an_earlier_run_alone(tmp_path, capsys, monkeypatch, texts):
+    arguments = write_lines(tmp_path / "corpus", texts, None)
+    output = run(arguments, tmp_path)
+    before = {name: (output / name).read_bytes() for name in NAMES}
+    refuge = tmp_path / "refuge"
+    refuge.mkdir()
+    monkeypatch.setattr(_outputs.tempfile, "mkdtemp", lambda **_: str(refuge))
+
+    def dump(pipeline, file):  # noqa: ARG001
+        raise OSError("no space left")
+
+    monkeypatch.setattr(_outputs, "dumper", lambda _: dump)
+    with pytest.raises(SystemExit, match="1"):
+        run([*arguments, "--force", "--random-state", "1"], tmp_path)
+    assert "no space left" in capsys.readouterr().err
+    assert {name: (output / name).read_bytes() for name in NAMES} == before
+    assert sorted(file.name for file in refuge.iterdir()) == sorted(NAMES[1:])
+
+
 def test_model_is_saved_by_skops(tmp_path, texts):
     io = pytest.importorskip("skops.io")
     arguments = write_lines(tmp_path / "corpus", texts, None)

@@ -115,12 +115,12 @@ class Outputs:
             with replacing(refuge) as file:
                 self.dump(pipeline, file)
             warn(f"the model is in {refuge} instead")
-        except OSError as error:
-            refuge.parent.rmdir()
-            warn(f"nor is {refuge}: {error}")
-        else:
-            if self.earlier:
-                self.folder = refuge.parent  # where the others go too: here there are those of an earlier run
+        except (OSError, ValueError, MemoryError) as error:
+            warn(f"nor is {refuge}: {error or type(error).__name__}")
+            if not self.earlier:
+                refuge.parent.rmdir()
+        if self.earlier:
+            self.folder = refuge.parent  # where the others go too: here there are those of an earlier run
 
     def clear_earlier(self):
         """The files of an earlier run go, but for the model that is about to be replaced."""
