@@ -66,7 +66,7 @@ class Alone:
 
         def shares(workers, function, spans):
             spans = list(spans)
-            if not workers._threads or len(spans) < 2:
+            if not workers._helpers or len(spans) < 2:
                 return shared_out(workers, function, spans)
             begun = time.thread_time()
             try:

@@ -108,3 +108,14 @@ def test_they_follow_to_a_copy(factor):
     deferred.follow(stats, other)
     assert_equal(blend(other, deferred, 0.2, 30.0, 40.0), blend(stats.copy(), made, 0.2, 30.0, 40.0))
     np.testing.assert_array_equal(stats.unfolded("word_topic")[0], before)
+
+
+def test_shared_sums_are_added_to_while_others_stay_deferred():
+    stats = statistics()
+    new, made = batch(stats)
+    new.add_shared(mass=3.0)
+    assert new.deferred("word_topic") is not None
+    assert new.mass == 10.0
+    assert made.deferred("word_topic") is None
+    assert new["word_topic"].words.tolist() == WORDS.tolist()  # whoever asks has them made
+    assert new.deferred("word_topic") is None

@@ -101,8 +101,7 @@ class SufficientStatistics:
 
     def deferred(self, name):
         """Sums by word if they are deferred, as they are, else None."""
-        value = self._by_word[name]
-        return value if isinstance(value, DeferredRows) else None
+        return self._by_word[name] if isinstance(self._by_word[name], DeferredRows) else None
 
     def settle(self):
         """Make deferred sums, while what they follow from is what it was."""
@@ -391,17 +390,13 @@ def zeros(value):
 
 def scaled(value, factor):
     """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
-    if type(value) is np.ndarray and value.flags.writeable:  # most are
-        value *= factor
-        return value
     if isinstance(value, WordClocks):  # moves by its own steps
         return value
     if isinstance(value, PackedCounts):
         value = value.writeable()
-        value *= factor
-        return value
-    numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
-    value = value if numbers.flags.writeable else copied(value)
+    else:
+        numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
+        value = value if numbers.flags.writeable else copied(value)
     value *= factor
     return value
 
@@ -442,11 +437,8 @@ def added_by_component(value, other, factor):
 
 def add_scaled(value, other, factor):
     """value += factor other of dense arrays, piece by piece."""
-    if factor == 1.0:
-        value += other
-        return
-    if factor == -1.0:
-        value -= other
+    if abs(factor) == 1.0:
+        (np.add if factor > 0.0 else np.subtract)(value, other, out=value)
         return
     factor = value.dtype.type(factor)
     if value.size <= PIECE:
