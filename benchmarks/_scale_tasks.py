@@ -96,9 +96,9 @@ def here(folder, name, K, passes, steps, checkpoint=None):
     seen = {"visit": 0.0, "add": [], "size": 0}
     original, add = blockwise.Job.visit, blockwise.Tree.push
 
-    def visit(self, *arguments):
+    def visit(self, *arguments, **options):
         started = time.perf_counter()
-        out = original(self, *arguments)
+        out = original(self, *arguments, **options)
         seen["visit"] += time.perf_counter() - started
         seen["size"] = max(seen["size"], len(pickle.dumps(out, protocol=5)) if seen["size"] == 0 else 0)
         return out
@@ -144,8 +144,15 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
     ):
         client.run(lambda: __import__("sparsemix"))
         if kill:
-            victim = next(iter(some.workers.values())).process.pid
-            threading.Timer(4.0, os.kill, (victim, signal.SIGKILL)).start()
+            victim, visits, visited = next(iter(some.workers.values())).process.pid, _dask.Elsewhere.visits, []
+
+            def dying(self, *arguments):
+                visited.append(1)
+                if len(visited) == passes * steps // 2:
+                    threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
+                return visits(self, *arguments)
+
+            _dask.Elsewhere.visits = dying
         est = made(name, K, passes)
         out = record(folder, est, lambda est: distributed.fit(est, rows_of(folder), steps=steps, client=client))
     return out | {"n_workers": n_workers, "round_bytes": sum(sent) / (passes * steps)}

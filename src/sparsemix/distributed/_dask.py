@@ -112,9 +112,9 @@ class Elsewhere(Here):
             some = ", ".join(map(str, sorted(set(numbers))[:10]))
             raise RuntimeError(f"one of the blocks {some} killed every worker that it was given to: {error}") from error
 
-    def _total(self, tasks, numbers):
-        """The sum of what tasks give, by the tree."""
-        return self._gather(reduced(tasks, lambda left, right: self._submit(added, left, right)), numbers)
+    def _sum(self, tasks):
+        """A task of the sum of what tasks give, by the tree."""
+        return reduced(tasks, lambda left, right: self._submit(added, left, right))
 
     # -- before learning
 
@@ -122,7 +122,7 @@ class Elsewhere(Here):
         """The sum over all blocks of what a method of the job gives."""
         numbers = range(len(self.job.data))
         task = self._submit(same, Frozen((self._run, self.job, name, arguments, signature())))
-        return self._total(self._tasks(look, numbers, [task] * len(numbers)), numbers)
+        return self._gather(self._sum(self._tasks(look, numbers, [task] * len(numbers))), numbers)
 
     # -- learning
 
@@ -154,11 +154,11 @@ class Elsewhere(Here):
         memories = [Frozen(self.memories[u]) for u in units]
         fit = (self._base, list(self._deltas), self.n_visited, len(units) == 1)
         tasks = self._tasks(visit, numbers, [self.plan.units[u] for u in units], memories, [fit] * len(units))
-        total = self._total([self._submit(statistics, task) for task in tasks], numbers)
-        if self.memories[units[0]] is not None:
-            remembered = self._gather([self._submit(remains, task) for task in tasks], numbers)
-            for u, memory in zip(units, remembered, strict=True):
-                self.memories[u] = memory.thaw()
+        total = self._sum([self._submit(statistics, task) for task in tasks])
+        kept = [self._submit(remains, task) for task in tasks] if self.memories[units[0]] is not None else []
+        total, remembered = self._gather([total, kept], numbers)  # at once: a message takes longer than they do
+        for u, memory in zip(units, remembered, strict=bool(kept)):
+            self.memories[u] = memory.thaw()
         return total
 
 
