@@ -173,6 +173,8 @@ def notes(records, groups, spread):
     if seeds[-1] > 1:
         many = f"{seeds[0]} to {seeds[-1]}" if seeds[0] < seeds[-1] else str(seeds[0])
         out.append(f"Means ± standard {spread} over {many} seeds.")
+    elif any(record["seed"] is not None for record in records):
+        out.append("One seed.")
     if any(map(on_its_own_corpus, records)):
         out.append("†: on a corpus that its parameters or defaults were chosen on.")
     clocks = [CLOCKS[clock] for clock in distinct(record["clock"] for record in records)]
