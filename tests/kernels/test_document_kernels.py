@@ -83,7 +83,7 @@ class Result:
 
 def infer(
     corpus, n_nonzero, *, max_iter=100, tol=0.05, list_iter=0, select_first=5, select_every=10, n_restarts=0,
-    restart_iter=2, active=1e-9, linear=False, start=None, enter=0.0, screen=False,
+    restart_iter=2, active=1e-9, linear=False, start=None, enter=0.0,
 ):  # fmt: skip
     n, n_components = len(corpus), corpus.table.shape[1]
     dense = n_nonzero >= n_components
@@ -99,7 +99,6 @@ def infer(
         corpus.indptr, corpus.indices, corpus.counts, corpus.table, None if dense else corpus.lists(n_nonzero),
         corpus.alpha, max_iter, tol, list_iter, select_first, select_every, n_restarts, restart_iter, active, linear,
         start is not None, enter, topics, values, p, doc_topic, bound, energy, tally, _docstep.Room(corpus.dtype),
-        screen,
     )  # fmt: skip
     return Result(corpus, doc_topic, (topics, values, p, bound, energy, tally))
 
@@ -229,17 +228,6 @@ def test_topics_with_priors_of_their_own_equal_the_twin(n_nonzero):
     for d in range(len(corpus)):
         if len(corpus.indices[corpus.entries(d)]):
             np.testing.assert_allclose(result.doc_topic[d], corpus.twin(d, n_nonzero)[1], rtol=0, atol=1e-9)
-
-
-@pytest.mark.usefixtures("instruction_set")
-def test_topics_that_stand_still_between_updates_change_no_fixed_point():
-    corpus = Corpus(np.float64, n_components=60, seed=9)
-    corpus.alpha = np.random.default_rng(9).uniform(1e-3, 0.05, 60)
-    options = {"tol": 1e-10, "max_iter": 5000}
-    plain, screened = (infer(corpus, 60, screen=screen, **options) for screen in (False, True))
-    assert_consistent(corpus, screened, 60, 1e-12)
-    np.testing.assert_allclose(screened.doc_topic, plain.doc_topic, rtol=0, atol=1e-6)
-    assert screened.tally[:, 0].sum() < 0.5 * plain.tally[:, 0].sum()  # full updates
 
 
 @pytest.mark.usefixtures("instruction_set")
