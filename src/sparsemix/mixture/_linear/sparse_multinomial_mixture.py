@@ -27,8 +27,8 @@ class SparseMultinomialMixture(LinearEstimator):
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
     inference : {"em", "vb"}, default="em"
         Expectation maximisation, where word proportions are relative counts with ``word_prior`` added to each, and
-        weights have no prior. Or variational Bayes over weights and word proportions ([1]_ Appendix B.2), which gave
-        labels and held-out scores that are as good or worse on titles, tweets and abstracts.
+        weights have no prior. Or variational Bayes over weights and word proportions ([1]_ Appendix B.2), whose labels
+        were worse on tweets and hardly different on titles and abstracts.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
         remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
