@@ -2,8 +2,7 @@
 
 python benchmarks/scale.py                       20,000 documents that are drawn, K = 100, SparseLDA; two cores
 python benchmarks/scale.py --documents 100000 --K 200 --estimator SparseSCVB0LDA --steps 4
-python benchmarks/scale.py --cells 20000 --K 50 --passes 6 --peer-seconds 300
-                                                 topics of cells on disk, beside tomotopy in memory; CPU seconds
+python benchmarks/scale.py --cells 100000 --K 50 --passes 4    topics of cells by 100,000 regions on disk; CPU seconds
 
 Every fit runs in a process of its own, the client on the first core and workers on all. README.md has the rest.
 """
@@ -36,7 +35,6 @@ def main():
     parser.add_argument("--cells", type=int, help="topics of so many cells instead, by SparseSCVB0LDA")
     parser.add_argument("--regions", type=int, default=100_000)
     parser.add_argument("--regions-per-cell", type=int, default=3000)
-    parser.add_argument("--peer-seconds", type=float, default=0.0, help="of tomotopy; none by default")
     add_options(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -46,31 +44,22 @@ def main():
 def report_cells(options, folder):
     """Cells on disk: seconds, memory, and whether the known topics were found."""
     shape = {"n_samples": options.cells, "n_features": options.regions, "n_components": options.K}
-    made = run("_cells_tasks:prepare_cells", CORES[:1], folder=folder, regions_per_cell=options.regions_per_cell,
-               **shape)  # fmt: skip
+    made = run("_cells_on_disk:prepare", CORES[:1], folder=folder, regions_per_cell=options.regions_per_cell, **shape)
     megabytes = made["bytes"] / 1e6
     print(f"{options.cells:,} cells, {made['tokens']:,} open regions, {megabytes:,.0f} MB on disk", flush=True)
-    fit = {"folder": folder, "K": options.K}
-    ours = try_run("_cells_tasks:cells_here", CORES[:1], passes=options.passes, **fit)
-    records = [("SparseSCVB0LDA", "over blocks", ours)]
-    if options.peer_seconds:
-        records.append(("tomotopy", "in memory", try_run("_cells_tasks:cells_tomotopy", CORES[:1],
-                                                         limit=options.peer_seconds, **fit)))  # fmt: skip
-    records = [each for each in records if each[2]]
+    record = run("_cells_on_disk:fit", CORES[:1], folder=folder, K=options.K, passes=options.passes)
     print_table(
-        "Topics of cells", ["", "", "CPU s", "passes", "MB added", "found"],
-        [[name, how, f"{record['cpu_seconds']:.0f}", str(record["passes"]), f"{record['anonymous'] / 1e6:,.0f}",
-          f"{record['found']:.3f}"] for name, how, record in records],
+        "Topics of cells, SparseSCVB0LDA over blocks", ["CPU s", "passes", "MB added", "score", "found"],
+        [[f"{record['cpu_seconds']:.0f}", str(record["passes"]), f"{record['anonymous'] / 1e6:,.0f}",
+          f"{record['score']:.3f}", f"{record['found']:.3f}"]],
     )  # fmt: skip
-    kept = recorder(options)
-    for name, how, record in records:
-        kept.add(
-            "cells", f"{options.cells:,} cells, {made['tokens']:,} open regions", name,
-            figures(record, ("cpu_seconds", "passes")) | {"file_bytes": made["bytes"]}, label=how, split="in sample",
-            prior="defaults", seed=0,
-            parameters={"n_components": options.K, "passes": record["passes"], "n_regions": options.regions},
-            seconds=record["cpu_seconds"], memory=record["anonymous"], clock="processor",
-        )  # fmt: skip
+    recorder(options).add(
+        "cells-on-disk", f"{options.cells:,} cells, {made['tokens']:,} open regions", "SparseSCVB0LDA",
+        figures(record, ("cpu_seconds", "passes")) | {"file_bytes": made["bytes"]}, label="over blocks",
+        split="in sample", prior="defaults", seed=0,
+        parameters={"n_components": options.K, "passes": options.passes, "n_regions": options.regions},
+        seconds=record["cpu_seconds"], memory=record["anonymous"], clock="processor",
+    )  # fmt: skip
 
 
 def report(options, folder):

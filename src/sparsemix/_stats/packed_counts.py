@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.split import _packed_counts
+from sparsemix._stats.word_rows import WordRows
 
 # Of a fresh array of values, the share that is left free for rows to come.
 SPARE = 0.25
@@ -172,3 +173,14 @@ def room_for(lengths, n_new):
     """Values that rows may take at the end when so many are added to each."""
     longest = lengths + n_new
     return int((longest + longest // 4 + 16).sum())
+
+
+def packed_added(value, other, factor):
+    """The sum where ``value`` is PackedCounts: these, or sparse after a subtraction."""
+    other = other.tocsr() if isinstance(other, WordRows) else sparse.csr_array(other)
+    if factor < 0.0:
+        return value.tocsr() + other * value.dtype.type(factor)
+    value = value.writeable()
+    other.sum_duplicates()
+    value.add(other, factor)
+    return value

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from sparsemix._kernels.documents import _linear, _words
 from sparsemix._stats.deferred import DeferredRows
-from sparsemix._stats.packed_counts import PackedCounts
+from sparsemix._stats.packed_counts import PackedCounts, packed_added
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._stats.word_rows import WordRows
 
@@ -459,17 +459,6 @@ def rows_added(value, other, factor):
     value = value.with_words(other.words)
     at = np.searchsorted(value.words, other.words).astype(np.int32)
     _words.add_whole_rows(at, other.rows.astype(value.dtype, copy=False), factor, value.rows)
-    return value
-
-
-def packed_added(value, other, factor):
-    """The sum where ``value`` is PackedCounts: these, or sparse after a subtraction."""
-    other = other.tocsr() if isinstance(other, WordRows) else sparse.csr_array(other)
-    if factor < 0.0:
-        return value.tocsr() + other * value.dtype.type(factor)
-    value = value.writeable()
-    other.sum_duplicates()
-    value.add(other, factor)
     return value
 
 
