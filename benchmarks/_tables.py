@@ -91,7 +91,7 @@ def checkpoint_of(curve, kind, argument):
 
 
 def make(records, lines):
-    """The table that a specification asks of records."""
+    """The table that a specification asks of records; rows of one first cell stand together."""
     asked = specify(lines)
     records = [record for record in records if all(word(record, f) in values for f, values in asked.where)]
     if not records:
@@ -104,8 +104,8 @@ def make(records, lines):
     header = [heading for heading, _ in asked.words]
     for value in beside:
         header += [heading if value is None else f"{value}: {heading}" for heading, _ in asked.numbers]
-    rows = []
-    for row, cells in groups.items():
+    rows, first_cells = [], distinct(row[0] for row in groups)
+    for row, cells in sorted(groups.items(), key=lambda item: first_cells.index(item[0][0])):
         for group in cells.values():
             check_alike(group)
         rows.append([*row, *(cell(cells.get(value, []), template) for value in beside
@@ -208,10 +208,18 @@ def as_rst(table, title=""):
 
 
 def as_markdown(table):
-    """Lines of a table for README; names of code stay as they are."""
+    """Lines of a table for README, where commands and machine are folded; names of code stay as they are."""
+    command, *remarks, machine = (note.replace("``", "`") for note in table.notes)
     lines = ["| " + " | ".join(table.header) + " |", "|" + "---|" * len(table.header)]
     lines += ["| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in table.rows]
-    return [*lines, "", *textwrap.wrap(" ".join(table.notes).replace("``", "`"), 120, break_on_hyphens=False)]
+    lines += ["", *wrap(" ".join(remarks))] if remarks else []
+    return [*lines, "", "<details><summary>Command and machine</summary>", "", *wrap(f"{command} {machine}"), "",
+            "</details>"]  # fmt: skip
+
+
+def wrap(text):
+    """Lines of at most 120 characters."""
+    return textwrap.wrap(text, 120, break_on_hyphens=False)
 
 
 def print_records(title, records, specification):

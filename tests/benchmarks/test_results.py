@@ -169,7 +169,18 @@ def test_a_table_in_both_markups():
     text = "\n".join(_tables.as_rst(table, "Topics"))
     head = ".. list-table:: Topics\n   :header-rows: 1\n   :class: results\n\n"
     assert text.startswith(head + "   * - name\n     - nats\n   * - SparseLDA\n")
-    assert _tables.as_markdown(table)[:3] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |"]
+    lines = _tables.as_markdown(table)
+    assert lines[:3] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |"]
+    folded = lines[lines.index("<details><summary>Command and machine</summary>") :]
+    assert folded[2].startswith("From `python ")
+    assert folded[-1] == "</details>"
+    assert not any("`python " in line for line in lines[: -len(folded)])
+
+
+def test_rows_of_one_first_cell_stand_together():
+    records = [record(estimator=name, seed=seed) for seed, name in enumerate("ABA")]
+    table = _tables.make(records, ["name = estimator", "seed", COLUMNS[1]])
+    assert [row[:2] for row in table.rows] == [["A", "0"], ["A", "2"], ["B", "1"]]
 
 
 def test_a_table_of_claims_has_no_numbers():
