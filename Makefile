@@ -50,10 +50,12 @@ plain: $(VENV)/.test
 # instruction set of this machine. A report ends the process.
 SANITIZED = $(VENV)-sanitized
 SANITIZE = -O0 -g1 -w -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+# A variable, since a comma in the call would end its argument.
+LINKED = -fsanitize=address,undefined
 WATCHED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 sanitize: $(VENV)/.test
-	$(call build,$(SANITIZED),CC=gcc SPARSEMIX_COMPILE_ARGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined")
+	$(call build,$(SANITIZED),CC=gcc SPARSEMIX_COMPILE_ARGS="$(SANITIZE)" LDFLAGS="$(LINKED)")
 	PYTHONPATH=$(SANITIZED)/src:tests $(WATCHED) $(BIN)/python tests/sanitize/every_setting.py
 	PYTHONPATH=$(SANITIZED)/src $(WATCHED) $(BIN)/pytest -q tests/kernels --deselect tests/kernels/test_portable.py
 

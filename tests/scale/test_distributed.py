@@ -326,8 +326,9 @@ def test_what_is_no_data():
     for wrong in ([np.ones(3)], np.ones(3)):
         with pytest.raises(ValueError, match="sample_weight has"):
             distributed.fit(lda(), cut(COUNTS), sample_weight=wrong)
-    with pytest.raises(ValueError, match=r"block 1: sample_weight has shape \(9,\)"):
-        distributed.fit(lda(), [COUNTS[:5], COUNTS[5:]], sample_weight=[np.ones(5), np.ones(9)])
+    for wrong in (np.ones(9), np.zeros(9), np.ones(0)):
+        with pytest.raises(ValueError, match=rf"block 1: sample_weight has shape \({len(wrong)},\)"):
+            distributed.fit(lda(), [COUNTS[:5], COUNTS[5:]], sample_weight=[np.ones(5), wrong])
     for name in ("steps", "checkpoint_every"):
         with pytest.raises(ValueError, match=f"{name} is 0"):
             distributed.fit(lda(), cut(COUNTS), **{name: 0})
