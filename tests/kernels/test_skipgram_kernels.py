@@ -190,7 +190,7 @@ def test_stationary_distribution_by_enumeration(kind):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_components", [1, 5, 37])
-@pytest.mark.parametrize("temperature", [1.0, 3.0, 1e-5])
+@pytest.mark.parametrize("temperature", [1.0, 3.0, 1e-5, 1e30, 1e300])
 def test_positions_under_frozen_counts(dtype, n_components, temperature, instruction_set):  # noqa: ARG001
     s = Setting(2, dtype, n_components=n_components)
     _, counts, _, *logs = s.tables()

@@ -82,8 +82,11 @@ TARGET static double SPARSEMIX_NAME(exponents)(const sparsemix_position_settings
     most = ((const REAL *)&largest)[0];
     for (k = 1; k < LANES; k++)
         most = ((const REAL *)&largest)[k] > most ? ((const REAL *)&largest)[k] : most;
-    for (k = 0; k < p; k += LANES) {
+    for (k = 0; k < p; k += LANES)
         AT(weights, k) = SPARSEMIX_NAME(exp)((AT(weights, k) - most) * t);
+    for (k = s->n_components; k < p; k++) /* at high temperatures even these have a weight */
+        weights[k] = 0;
+    for (k = 0; k < p; k += LANES) {
         parts[k / LANES] = SPARSEMIX_NAME(lane_sum)(AT(weights, k));
         sum += parts[k / LANES];
     }
