@@ -163,6 +163,24 @@ def test_rows_without_weight_are_never_centres(seed):
         assert sorted(calls) == [0, 7, 30, 56]
 
 
+def test_of_several_trials_the_one_that_leaves_least_is_a_centre():
+    x, weight, asked = matrix(), np.random.default_rng(0).uniform(0.5, 2.0, N), []
+    squares = ((x[:, None] - x) ** 2).sum(axis=2)
+
+    def from_row(rows):
+        asked.append(rows)
+        return squares[rows]
+
+    labels = initialize.plus_plus(from_row, N, 6, np.random.default_rng(1), weight, n_trials=4)
+    centres = [asked[0]]
+    for tried in asked[1:]:
+        assert len(tried) == 4
+        left = [weight @ np.minimum(squares[centres].min(axis=0), squares[row]) for row in tried]
+        centres.append(tried[np.argmin(left)])
+    assert len(set(centres)) == 6
+    np.testing.assert_array_equal(labels, squares[centres].argmin(axis=0))
+
+
 @pytest.mark.parametrize("n_distinct", [1, 2, 4])
 def test_plus_plus_stops_when_all_distinct_rows_are_centres(n_distinct):
     x, calls = np.repeat(matrix()[:n_distinct], 6, axis=0), []
@@ -197,7 +215,7 @@ def test_draws_follow_the_odds():
 @pytest.mark.parametrize("uniform", [0.0, 1.0 - 2.0**-53])
 def test_draw_at_the_ends_of_the_unit_interval(uniform):
     class Fixed:
-        def uniform(self):
+        def uniform(self, size=None):  # noqa: ARG002
             return uniform
 
     for odds in ([0.0, 0.0, 0.3, 0.1, 0.0], [0.0, 0.1, 0.2, 0.7, 0.1, 0.0, 0.0], [0.0, 1e-300, 0.0]):

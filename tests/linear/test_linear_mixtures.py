@@ -12,8 +12,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
+from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.linear import Multinomial, VonMisesFisher, draws
 from sparsemix._stats.linear._base import dense
+from sparsemix._stats.linear.multinomial import SEED_TOKENS
 from sparsemix._stats.linear.von_mises_fisher import log_constant
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._linear._model import LinearMixture
@@ -287,6 +289,21 @@ def test_sizes_are_as_even_as_those_of_k_means(spread):
     by_means = KMeans(100, n_init=1, random_state=0).fit(x).labels_
     assert np.bincount(found).max() <= 1.3 * np.bincount(by_means).max()
     assert len(np.unique(found)) == 100
+
+
+@pytest.mark.parametrize("kind", ["dense directions", "sparse directions", "words"])
+def test_seeds_weigh_rows_as_a_twin_in_numpy_one_or_many(kind):
+    counts = documents(20)[0]
+    x = counts if kind == "words" else unit(counts)
+    corpus = (x.sum(axis=0) + 1.0) / (x.sum() + 30.0)
+    smoothed = (x + SEED_TOKENS * corpus) / (x.sum(axis=1) + SEED_TOKENS)[:, None]
+    expected = np.log(smoothed) @ x.T if kind == "words" else x @ x.T
+    family = Multinomial(30, 0.1, corpus) if kind == "words" else VonMisesFisher(30)
+    rows = x if kind == "dense directions" else DocumentBlock.of(sparse.csr_array(x), np.float64)
+    under = family.seed_weights(rows)
+    np.testing.assert_allclose(under(np.array([3, 17, 3])), expected[[3, 17, 3]], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(under(5), expected[5], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(family.own_weights(rows), np.diag(expected), rtol=1e-12)
 
 
 def test_short_documents_start_by_passes_of_the_inference():

@@ -14,26 +14,26 @@ def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
     """Bregman k-means++ ([HS16] Section 6; Ackermann & Blomer 2009): labels of the rows.
 
     The first centre is drawn in proportion to ``weight``, each further one in proportion to weight times the
-    divergence from the nearest centre so far; ``from_row(n)`` gives the divergences of all rows from row n. Of
-    ``n_trials`` that are drawn the one that leaves least becomes the centre. With fewer than
-    ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
+    divergence from the nearest centre so far; ``from_row(n)`` gives the divergences of all rows from row n, for an
+    array of rows a line each. Of ``n_trials`` that are drawn the one that leaves least becomes the centre. With fewer
+    than ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
     """
     weight = np.ones(n_rows) if weight is None else weight
     labels = np.zeros(n_rows, dtype=np.int32)
     nearest = np.full(n_rows, np.inf)
-    centre = draw(weight, rng)
+    tried = draw(weight, rng)
     for k in range(n_clusters):
-        divergence = from_row(centre)
+        centre, divergence = tried, from_row(tried)
+        if divergence.ndim > 1:
+            best = (np.minimum(nearest, divergence) @ weight).argmin()
+            centre, divergence = tried[best], divergence[best]
         closer = divergence < nearest
         labels[closer], nearest[closer] = k, divergence[closer]
         labels[centre], nearest[centre] = k, 0.0
         odds = weight * nearest
         if not odds.sum() > 0.0:
             break
-        centre = draw(odds, rng)
-        if n_trials > 1:
-            drawn = [centre, *(draw(odds, rng) for _ in range(n_trials - 1))]
-            centre = min(drawn, key=lambda row: (weight * np.minimum(nearest, from_row(row))).sum())
+        tried = draw(odds, rng, None if n_trials == 1 else n_trials)
     return labels
 
 
@@ -55,11 +55,11 @@ def euclidean_centres(x, n_clusters, n_trials, rng):
 
 def best_centre(x, norms, nearest, most, rng, n_trials):  # noqa: ARG001
     """The one of ``n_trials`` rows that leaves least, and the squared distances that it leaves."""
-    tried = [draw(nearest, rng) for _ in range(n_trials)]
+    tried = draw(nearest, rng, n_trials)
     left = np.minimum(nearest, squares_from(x, norms, tried))
     best = int(left.sum(axis=1).argmin())
     left[best, tried[best]] = 0.0
-    return [tried[best]], left[best]
+    return [int(tried[best])], left[best]
 
 
 def next_centres(x, norms, nearest, most, rng):
@@ -98,10 +98,10 @@ def nearest_centres(x, centres):
     return labels
 
 
-def draw(odds, rng):
-    """An index in proportion to ``odds``."""
+def draw(odds, rng, size=None):
+    """An index in proportion to ``odds``, or an array of so many."""
     cumulated = np.cumsum(odds)
-    return int(np.searchsorted(cumulated, rng.uniform() * cumulated[-1], side="right").clip(0, len(odds) - 1))
+    return np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right").clip(0, len(odds) - 1)
 
 
 def random_centres(from_row, n_rows, n_clusters, rng, weight=None):

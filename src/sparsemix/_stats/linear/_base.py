@@ -89,7 +89,7 @@ class LinearFamily(ABC):
 
     @abstractmethod
     def seed_weights(self, x):
-        """A function of i: weights (n,) of all rows ``x`` under row i as if it were a component."""
+        """A function of i: weights (n,) of all rows ``x`` under row i as if it were a component; of several, lines."""
 
     @abstractmethod
     def own_weights(self, x):
@@ -104,3 +104,11 @@ def dense(sums):
 def csr(x, n_features):
     """A block of rows (indptr, indices, counts) as a sparse matrix; nothing is copied."""
     return sparse.csr_array((x.counts, x.indices, x.indptr), shape=(len(x), n_features))
+
+
+def entries_of(x, rows):
+    """Entries of some rows of a block: which of the rows, columns, values."""
+    lengths = x.indptr[rows + 1] - x.indptr[rows]
+    ends = np.cumsum(lengths)
+    at = np.repeat(x.indptr[rows] - ends + lengths, lengths) + np.arange(ends[-1])
+    return np.repeat(np.arange(len(rows)), lengths), x.indices[at], x.counts[at]

@@ -12,7 +12,7 @@ from scipy.special import digamma, gammaln
 
 from sparsemix._kernels.documents import _linear
 from sparsemix._stats.families import serial
-from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense
+from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense, entries_of
 
 # A document that stands for a cluster counts as if so many more words had been drawn from the corpus.
 SEED_TOKENS = 1.0
@@ -111,13 +111,16 @@ class Multinomial(LinearFamily):
 
     def seed_weights(self, x):
         """Log likelihoods under the document's smoothed proportions."""
-        rows, smoothing = csr(x, self.n_features), SEED_TOKENS * self.corpus
-        lengths, of_others = rows.sum(axis=1), np.log(smoothing)
+        rows, smoothing = csr(x, self.n_features).astype(np.float64), SEED_TOKENS * self.corpus
+        lengths, of_others = rows.sum(axis=1), rows @ np.log(smoothing)
 
-        def weights(i):
-            document, logs = x.part(i, i + 1), of_others.copy()
-            logs[document.indices] = np.log(document.counts + smoothing[document.indices])
-            return rows @ logs - lengths * np.log(document.counts.sum(dtype=np.float64) + smoothing.sum())
+        def weights(chosen):
+            seeds = np.atleast_1d(chosen)
+            owner, words, counts = entries_of(x, seeds)
+            more = np.zeros((self.n_features, len(seeds)))
+            more[words, owner] = np.log1p(counts / smoothing[words])
+            out = rows @ more + of_others[:, None] - np.outer(lengths, np.log(lengths[seeds] + smoothing.sum()))
+            return out.T if np.ndim(chosen) else out[:, 0]
 
         return weights
 

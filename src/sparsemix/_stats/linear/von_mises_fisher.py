@@ -14,7 +14,7 @@ from sparsemix._kernels.gaussians import _quadratic
 from sparsemix._stats.bessel import log_bessel
 from sparsemix._stats.families import Gaussians, serial
 from sparsemix._stats.families._tables import KernelTable
-from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense
+from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense, entries_of
 
 # Counts below this are those of an empty component.
 EMPTY = 1e-10
@@ -193,14 +193,17 @@ class VonMisesFisher(LinearFamily):
 
     def seed_weights(self, x):
         """Cosines."""
-        if isinstance(x, np.ndarray):
-            return lambda i: x @ x[i]
-        rows = csr(x, self.n_features)
+        rows = x if isinstance(x, np.ndarray) else csr(x, self.n_features)
 
-        def cosines(i):
-            row, dense_row = x.part(i, i + 1), np.zeros(self.n_features, x.counts.dtype)
-            dense_row[row.indices] = row.counts
-            return rows @ dense_row
+        def cosines(chosen):
+            if rows is x:
+                return x[chosen] @ x.T
+            seeds = np.atleast_1d(chosen)
+            owner, columns, values = entries_of(x, seeds)
+            directions = np.zeros((self.n_features, len(seeds)), values.dtype)
+            directions[columns, owner] = values
+            out = rows @ directions
+            return out.T if np.ndim(chosen) else out[:, 0]
 
         return cosines
 
