@@ -97,8 +97,8 @@ def measure(path, name, n_components, seed):
 
 def parameters_of(estimator):
     """What tells settings of one class apart."""
-    names = "covariance_type", "concentration_type", "inference"
-    return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    names = "covariance_type", "concentration_type", "inference", "mean_precision_prior"
+    return {name: getattr(estimator, name) for name in names if getattr(estimator, name, None) is not None}
 
 
 def of_sparsemix(cls, **params):
@@ -119,12 +119,12 @@ def of_sparsemix(cls, **params):
     return make
 
 
-def gaussian(covariance_type):
+def gaussian(covariance_type, **params):
     """SparseGaussianMixture, where it has this covariance."""
 
     def make(n_components, seed):
         try:
-            return of_sparsemix(SparseGaussianMixture, covariance_type=covariance_type)(n_components, seed)
+            return of_sparsemix(SparseGaussianMixture, covariance_type=covariance_type, **params)(n_components, seed)
         except ValueError as error:
             raise LookupError(covariance_type) from error
 
@@ -211,6 +211,9 @@ CONTESTANTS = {
     "directions vb": of_sparsemix(SparseVonMisesFisherMixture, inference="vb"),
     "directions own": of_sparsemix(SparseVonMisesFisherMixture, concentration_type="own"),
     **{name: gaussian(name) for name in ("tied_spherical", "tied_diag", "tied", "diag", "low_rank")},
+    "tied_spherical em": gaussian("tied_spherical", inference="em"),
+    # the variance of rows in their component over that of the means, as it is on these embeddings with many components
+    "tied_spherical kappa": gaussian("tied_spherical", mean_precision_prior=2.0),
     "words": of_sparsemix(SparseMultinomialMixture),
     "words vb": of_sparsemix(SparseMultinomialMixture, inference="vb"),
     "gsdmm": gsdmm,

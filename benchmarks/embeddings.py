@@ -25,7 +25,7 @@ ROWS = {
 SHORT = {"news_t": (300,), "tweets_t": (300,)}
 OF_ROWS = (
     "faiss", "faiss k-means", "minibatch k-means", "directions", "directions vb", "directions own", "tied_spherical",
-    "tied_diag", "tied", "diag", "low_rank", "hdbscan",
+    "tied_spherical em", "tied_spherical kappa", "tied_diag", "tied", "diag", "low_rank", "hdbscan",
 )  # fmt: skip
 OF_SHORT = "words", "words vb", "gsdmm"
 # The largest K. HDBSCAN finds its own number, once for a corpus.

@@ -184,6 +184,7 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
 
     See Also
     --------
+    SparseVonMisesFisherMixture : Directions: embeddings and TF-IDF rows, where cosines matter.
     sklearn.mixture.GaussianMixture : Dense EM, all rows in memory several times over.
     sklearn.mixture.BayesianGaussianMixture : Dense variational Bayes.
 
