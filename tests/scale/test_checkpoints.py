@@ -11,7 +11,7 @@ from estimator_cases import over, with_methods
 from fitted import assert_same_bits, few_passes
 from killed import Killed, killed_after
 
-from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
+from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, distributed
 from sparsemix._engine.checkpoints import folder as folders
 from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
 from sparsemix.datasets import make_skip_gram
@@ -104,6 +104,19 @@ def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
     assert more.lower_bound_ > whole.lower_bound_
     monkeypatch.undo()
     assert_same_bits(make(max_iter=6).fit(X), more, X)
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+@pytest.mark.parametrize(("ended", "more"), [(1, 5), (3, 8), (3, 4)])
+def test_averaged_passes_are_those_of_the_longer_fit(ended, more, in_blocks, tmp_path):
+    """The longer fit averages its last passes, if it has five; the shorter one has averaged none."""
+
+    def fit(max_iter, **checkpoint):
+        est = SparseSCVB0LDA(K, max_iter=max_iter, random_state=0)
+        return distributed.fit(est, [X[:60], X[60:]], **checkpoint) if in_blocks else est.fit(X, **checkpoint)
+
+    fit(ended, checkpoint=tmp_path)
+    assert_same_bits(fit(more), fit(more, checkpoint=tmp_path), X)
 
 
 def test_two_checkpoints_are_kept(tmp_path):

@@ -134,6 +134,15 @@ def n_averaged_iter(params):
     return int(AVERAGED_SHARE * params.max_iter)
 
 
+def move_last_passes(params, schedule):
+    """A fit that is gone on with under another ``max_iter`` has its averaged passes at its own end.
+
+    Those that have begun go on: what is in the average stays there.
+    """
+    if params.learning_method == "online" and schedule.last_step is None:
+        schedule.last_warm = params.max_iter - n_averaged_iter(params)
+
+
 def prepare_first_passes(params, begin, rng, n_passes):
     """The first block of a stream is learned in minibatches, as in a fit: densely in the first half of the passes."""
     begin.rows.memory = make_memory()

@@ -375,5 +375,10 @@ class SparseSCVB0LDA(EvaluatedTopics):
         assemble_stochastic.join_minibatches(self, begin)
         return begin
 
+    def _resume(self, rows, resumed):
+        begin = super()._resume(rows, resumed)
+        assemble_stochastic.move_last_passes(self, begin.schedule)
+        return begin
+
     def _view(self, model, documents, n_seen):
         return model.renewed(n_seen), documents
