@@ -155,6 +155,9 @@ def test_single_cells(tmp_path, kind):
                 group[part] = getattr(COUNTS, part)
     data = blocks.from_h5ad(tmp_path / "cells.h5ad", layer="binary" if kind == "layer" else None, rows=5)
     check(data, COUNTS, portable=True)
+    with h5py.File(tmp_path / "cells.h5ad", "r+") as file:  # topics may be written beside what was read
+        file["theta"] = np.ones(2)
+    check(data, COUNTS, portable=True)
     with pytest.raises(KeyError, match="has no 'layers/raw'"):
         blocks.from_h5ad(tmp_path / "cells.h5ad", layer="raw")
 

@@ -1,5 +1,6 @@
 """Blocks of matrices in HDF5 and Zarr: AnnData's files of single cells, and plain arrays."""
 
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -68,39 +69,41 @@ class StoreBlocks(Blocks):
 
     def __init__(self, kind, path, name, rows):
         self._kind, self._path, self._name = kind, path, name
-        self._node = None
-        node = self._open()
+        with self._open() as node:
+            self._indptr, self._shape, n_bytes = self._look(node)
+        self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
+
+    def _look(self, node):
+        """Where rows begin, None for a dense array; its shape, and the bytes of all rows."""
         if hasattr(node, "keys"):
             encoding = dict(node.attrs).get("encoding-type", "none")
             if encoding != "csr_matrix":
                 raise ValueError(
-                    f"{path} holds {name!r} as {encoding}, whose rows cannot be read one after the other; write it as "
-                    "CSR, adata.X = adata.X.tocsr()"
+                    f"{self._path} holds {self._name!r} as {encoding}, whose rows cannot be read one after the other; "
+                    "write it as CSR, adata.X = adata.X.tocsr()"
                 )
-            self._indptr = np.asarray(node["indptr"][:], dtype=np.int64)
-            self._shape = tuple(int(n) for n in node.attrs["shape"])
-            n_bytes = self._indptr[-1] * (node["data"].dtype.itemsize + node["indices"].dtype.itemsize)
-        else:
-            if len(node.shape) != 2:
-                raise ValueError(f"{path} has {len(node.shape)} dimensions; give rows and columns")
-            self._indptr, self._shape = None, tuple(node.shape)
-            n_bytes = node.dtype.itemsize * node.shape[0] * node.shape[1]
-        self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
+            indptr = np.asarray(node["indptr"][:], dtype=np.int64)
+            n_bytes = indptr[-1] * (node["data"].dtype.itemsize + node["indices"].dtype.itemsize)
+            return indptr, tuple(int(n) for n in node.attrs["shape"]), n_bytes
+        if len(node.shape) != 2:
+            raise ValueError(f"{self._path} has {len(node.shape)} dimensions; give rows and columns")
+        return None, tuple(node.shape), node.dtype.itemsize * node.shape[0] * node.shape[1]
 
+    @contextmanager
     def _open(self):
-        """The array or group, opened once in every process."""
-        if self._node is None:
-            if self._kind == "h5ad":
-                root = needed("h5py").File(self._path, "r")
-            else:
-                root = needed("zarr").open(self._path, mode="r")
-            if self._name is not None and self._name not in root:
-                raise KeyError(f"{self._path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
-            self._node = root if self._name is None else root[self._name]
-        return self._node
+        """The array or group, for one look: HDF5 lets nobody write to a file that is open here."""
+        if self._kind == "h5ad":
+            with needed("h5py").File(self._path, "r") as root:
+                yield self._member(root)
+        else:
+            yield self._member(needed("zarr").open(self._path, mode="r"))
 
-    def __getstate__(self):
-        return vars(self) | {"_node": None}
+    def _member(self, root):
+        if self._name is None:
+            return root
+        if self._name not in root:
+            raise KeyError(f"{self._path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
+        return root[self._name]
 
     @property
     def sizes(self):
@@ -111,9 +114,10 @@ class StoreBlocks(Blocks):
         return len(self._bounds) - 1
 
     def _read(self, i):
-        node, start, stop = self._open(), self._bounds[i], self._bounds[i + 1]
-        if self._indptr is None:
-            return np.asarray(node[start:stop])
-        indptr = self._indptr[start : stop + 1]
-        data, indices = (np.asarray(node[name][indptr[0] : indptr[-1]]) for name in ("data", "indices"))
+        start, stop = self._bounds[i : i + 2]
+        with self._open() as node:
+            if self._indptr is None:
+                return np.asarray(node[start:stop])
+            indptr = self._indptr[start : stop + 1]
+            data, indices = (np.asarray(node[name][indptr[0] : indptr[-1]]) for name in ("data", "indices"))
         return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(stop - start, self._shape[1]))
