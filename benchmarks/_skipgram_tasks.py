@@ -47,11 +47,13 @@ def counts_of(X, n_words):
     return sparse.csr_array((np.ones(X.nnz, dtype=np.float32), (documents, X.data - 1)), shape=(X.shape[0], n_words))
 
 
-def describe(path, n_documents):
-    """Size of a corpus."""
-    X, names = sequences(path, n_documents)
+def prepare(path, n_documents, folder):
+    """Size of a corpus, and where its documents are now, a line each: to gather docstrings takes six seconds."""
     name = "docstrings" if path is None else Path(path).name.removeprefix("tokens.").partition(".")[0]
-    return {"name": name, "n_documents": X.shape[0], "n_tokens": X.nnz, "n_words": len(names)}
+    copy = Path(folder, "documents.txt")
+    copy.write_text("".join(" ".join(words) + "\n" for words in read(path, n_documents)), encoding="utf-8")
+    X, names = sequences(copy, n_documents)
+    return {"name": name, "path": str(copy), "n_documents": X.shape[0], "n_tokens": X.nnz, "n_words": len(names)}
 
 
 def token_seconds(path, n_documents, kind, n_components, threads):

@@ -14,6 +14,7 @@ import argparse
 import importlib.util
 import json
 import sys
+import tempfile
 
 from _measure import CORES, MeasurementError, run
 from _report import print_table
@@ -83,11 +84,13 @@ THREADS = """
 
 
 class Bench:
-    """One corpus; what fails is told and left out."""
+    """One corpus, which is read once and kept in ``folder`` for all children; what fails is told and left out."""
 
-    def __init__(self, options):
+    def __init__(self, options, folder):
         self.options, self.failed, self.recorder, self.records = options, 0, recorder(options), {}
-        self.corpus = run("_skipgram_tasks:describe", CORES[:1], path=options.data, n_documents=options.documents)
+        self.corpus = run(
+            "_skipgram_tasks:prepare", CORES[:1], path=options.data, n_documents=options.documents, folder=folder
+        )
         print("{name}: {n_documents:,} documents, {n_tokens:,} tokens, {n_words:,} words".format(**self.corpus))
 
     def measure(self, task, label, n_jobs=1, **arguments):
@@ -95,7 +98,7 @@ class Bench:
         print(f"{task}: {label}, {arguments} ...", file=sys.stderr, flush=True)
         try:
             result = run(
-                f"_skipgram_tasks:{task}", CORES[:n_jobs], n_threads=1, path=self.options.data,
+                f"_skipgram_tasks:{task}", CORES[:n_jobs], n_threads=1, path=self.corpus["path"],
                 n_documents=self.options.documents, **arguments,
             )  # fmt: skip
         except MeasurementError as error:
@@ -222,8 +225,9 @@ def main():
     options.K = options.K or ([10, 100, 500, 1000, 5000] if options.experiment == "tokens" else [200])
     if options.experiment == "vectors" and not options.labels:
         parser.error("vectors needs --labels")
-    bench = Bench(options)
-    EXPERIMENTS[options.experiment](bench)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder)
+        EXPERIMENTS[options.experiment](bench)
     return 1 if bench.failed else 0
 
 
