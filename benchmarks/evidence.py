@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from statistics import mean, stdev
 
+from _measure import CORES
 from _report import print_table
 from _results import FOLDER, identity, read_file, read_lines, write
 
@@ -76,7 +77,9 @@ def programs(quick, data):
     for program, *words in QUICK if quick else FULL:
         places = [word for word in words if word.startswith("{") and word.endswith("}") and ":" not in word]
         path = Path(data, places[0].strip("{}")) if places and data else None
-        if not places or (path and path.exists()):
+        if program == "threads.py" and len(CORES) < 2:
+            notes.append(f"left out, for want of a second core: {program} {' '.join(words)}")
+        elif not places or (path and path.exists()):
             out.append([program, *(str(path) if word in places else word for word in words)])
         elif program in ("clusters.py", "embeddings.py"):
             notes.append(f"left out, for want of corpora: {program} {' '.join(words)}")

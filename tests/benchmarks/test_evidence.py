@@ -33,7 +33,16 @@ def test_seconds_compare_on_the_same_machine_by_the_same_clock():
     assert moved([quick], [record(scores={}, seconds=2.4, clock="quiet")]) == []
 
 
-def test_every_benchmark_runs_with_and_without_corpora(tmp_path):
+def test_what_needs_two_cores_is_left_out_on_one(monkeypatch):
+    monkeypatch.setattr(evidence, "CORES", [3])
+    for quick in (False, True):
+        chosen, notes = evidence.programs(quick, None)
+        assert "threads.py" not in {program for program, *_ in chosen}
+        assert any("for want of a second core: threads.py" in note for note in notes)
+
+
+def test_every_benchmark_runs_with_and_without_corpora(tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "CORES", [0, 1])
     for quick in (False, True):
         bare, notes = evidence.programs(quick, None)
         assert notes
