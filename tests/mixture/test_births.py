@@ -14,7 +14,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture import _births
-from sparsemix.mixture._births import Births
+from sparsemix.mixture._births import Births, mergers
 from sparsemix.mixture._starts._splitting import cut_gains
 
 pytestmark = few_passes
@@ -108,6 +108,30 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
         assert_same_bits(fitted_arrays(est, X)[:-1], fitted_arrays(same, X)[:-1])
 
 
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+def test_births_that_are_taken_back_leave_the_lists_of_before(learning_method, monkeypatch):
+    propose, settle, changed = Births.propose, Births.settle, []
+
+    def proposed(self, lap, model, rows, *arguments):
+        self.lists = rows.memory.lists.copy()
+        return propose(self, lap, model, rows, *arguments)
+
+    def settled(self, model, rows, *arguments):
+        if self._before is not None:
+            self._before = (np.inf, *self._before[1:])
+            changed.append((rows.memory.lists != self.lists).any())
+        stats, undone = settle(self, model, rows, *arguments)
+        assert not undone or (rows.memory.lists == self.lists).all()
+        return stats, undone
+
+    monkeypatch.setattr(Births, "propose", proposed)
+    monkeypatch.setattr(Births, "settle", settled)
+    X, y = blobs()
+    params = {"learning_method": learning_method, "candidates": 4, "candidates_init": "all", "batch_size": 400}
+    mixture(init_params=dead_start(y), max_iter=3, **params).fit(X)
+    assert True in changed
+
+
 def test_few_components_may_stay_dead():
     """Below 16 of them they are to be clusters, and who asks for too many keeps the wish for few."""
     X, y = make_blobs(600, centers=[[0, 0], [9, 9], [0, 9]], random_state=0)
@@ -162,6 +186,24 @@ def test_cut_gains_are_differences_of_bounds(covariance_type):
 
     else:
         assert gain == pytest.approx(by_bounds, rel=1e-9)
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_to_join_halves_of_a_cluster_gains_their_parameters(covariance_type):
+    """Some nats for each that is spared, and nothing a row: log 2 of each are what a choice of halves was worth."""
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((900, 2)), rng.permutation(np.repeat([0, 1], 300))
+    X[600:] += 6.0
+    labels = np.append(labels, np.full(300, 2))
+    est = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0, max_iter=1).fit(X)
+    model = est._fitted.model
+    with Workers(1) as workers:
+        resp = SparseResponsibilities.from_labels(labels)
+        stats = collect_given(model, Rows(X, None, model.shift), slice(0, 900), resp, workers)
+        model.global_step(stats)
+    pairs, gains = mergers(model, stats)
+    assert pairs[0].tolist() == [0, 1]
+    assert 0.0 < gains[0] < 0.25 * 600 * np.log(2.0)
 
 
 # -- in a stream

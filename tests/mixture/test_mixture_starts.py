@@ -221,9 +221,11 @@ def test_exchanges_mend_what_was_shared_out_badly_and_raise_the_bound(covariance
         assert exchanged(learner, rows, y.astype(np.int32), np.random.default_rng(0), workers) is None
 
 
-def test_no_exchange_for_a_column_of_few_values():
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_no_exchange_for_columns_of_few_values(n_columns):
+    """Three that are the same are the longest axis: the best cut is across them, and makes them constant."""
     rng = np.random.default_rng(0)
-    X = np.hstack([rng.standard_normal((300, 2)), rng.integers(2, size=(300, 1))])
+    X = np.hstack([rng.standard_normal((300, 2)), np.tile(rng.integers(2, size=(300, 1)), n_columns)])
     labels = rng.integers(3, size=300).astype(np.int32)
     with Workers(1) as workers:
         rows, _, learner = assemble(SparseGaussianMixture(3), weighted_rows(X, None), workers)
