@@ -130,7 +130,10 @@ def test_partial_fit_is_statistics_and_a_step(case, total_samples):
         assert_unchanged(other, before, rows)  # looking changes nothing
         assert other.update_from_stats(stats) is other
         if getattr(case.estimator, "sampler", None) == "gibbs":  # sums go to the counts at once, or by way of a table
-            assert_close(said(est, rows), said(other, rows), rtol=1e-4)
+            here, there = said(est, rows), said(other, rows)
+            shares = here.pop("transform"), there.pop("transform")
+            np.testing.assert_allclose(*shares, rtol=1e-3)  # updates end within a tolerance
+            assert_close(here, there, rtol=1e-4)
         else:
             assert_same_bits(est, other, rows)
     assert (est.n_samples_seen_, est.n_steps_) == (n, 4)

@@ -24,7 +24,7 @@ NAMED = sorted(
         for name in re.findall(r'cdef extern from "([^<"]+)"', path.read_text(encoding="utf-8"))
     }
 )
-STANDARD = ("float", "limits", "math", "stddef", "stdint", "stdlib", "string")
+STANDARD = ("float", "limits", "math", "sched", "stddef", "stdint", "stdlib", "string", "time")  # and of POSIX
 POISON = "__attribute__ __builtin_prefetch __builtin_ctzll __builtin_popcountll __builtin_convertvector typeof"
 
 

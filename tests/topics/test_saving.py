@@ -96,7 +96,8 @@ def damaged(name):
 
 @pytest.mark.parametrize("name", ["vocabulary", "names", "table", "totals", "topics", "columns", "class"])
 def test_damaged_state_is_refused(name):
-    message = {"class": "holds a 'Popen'", "columns": "column number 7"}.get(name, "the file is damaged: save the")
+    messages = {"class": "holds a 'Popen'", "columns": "column number 7", "names": "not all that was saved is there"}
+    message = messages.get(name, "the file is damaged: save the")
     with pytest.raises(ValueError, match=message):
         SparseLDA().__setstate__(damaged(name))
     SparseLDA().__setstate__(damaged("nothing"))

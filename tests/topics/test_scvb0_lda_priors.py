@@ -69,6 +69,7 @@ def statistics(est, rows, sample_weight=None, n_jobs=1):
     model = est._fitted.model.renewed(len(documents))
     with Workers(n_jobs) as workers:
         stats = collect(model, documents, slice(0, len(documents)), workers)
+    stats.settle()
     return model, stats, memory
 
 

@@ -10,6 +10,7 @@ from threading import Lock
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
+from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._kernels.threads._bell import Bell
 from sparsemix._kernels.vectors import _simd
 
@@ -69,18 +70,25 @@ class Workers:
     def __init__(self, n_jobs=None):
         self.n_jobs = min(effective_n_jobs(n_jobs), MOST_THREADS)
         self._helpers, self._job = [], None
+        self._limits = False
 
     def __enter__(self):
-        _one_thread_of_blas.__enter__()
+        try:
+            with interrupts_wait():
+                _one_thread_of_blas.__enter__()
+                self._limits = True
+            self._begin()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def _begin(self):
         try:
             for _ in range(self.n_jobs - 1):
                 self._helpers.append(Helper())
         except (RuntimeError, MemoryError):  # no more threads
             self.n_jobs = 1 + len(self._helpers)
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
 
     def __exit__(self, *exception):
         try:
@@ -90,7 +98,16 @@ class Workers:
                 helper.ended.acquire()
         finally:  # Ctrl-C while threads end
             self._helpers = []
-            _one_thread_of_blas.__exit__(*exception)
+            self._give_back()
+
+    def _give_back(self):
+        """End the limit on BLAS, once: Ctrl-C in the middle would leave it for good."""
+        with interrupts_wait():
+            if self._limits:
+                self._limits = False
+                _one_thread_of_blas.__exit__(None, None, None)
+
+    __del__ = _give_back  # Ctrl-C may come before the first line of __exit__
 
     @contextmanager
     def beside(self, job):

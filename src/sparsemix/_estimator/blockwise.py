@@ -101,8 +101,8 @@ class Job:
         """Rows of positive weight as the estimator reads them; None without any. Errors name the block."""
         if weight is not None and weight.shape != (X.shape[0],):
             raise ValueError(
-                f"block {number}: sample_weight has shape {weight.shape}, expected ({X.shape[0]},): give one weight for "
-                "each row"
+                f"block {number}: sample_weight has shape {weight.shape}, expected ({X.shape[0]},): give one weight "
+                "for each row"
             )
         if X.shape[0] == 0 or (weight is not None and not weight.any()):
             return None
