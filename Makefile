@@ -47,7 +47,7 @@ plain: $(VENV)/.test
 	PYTHONPATH=$(PLAIN)/src $(PYTEST) tests/kernels
 
 # Kernels that watch their addresses and for undefined behaviour, by gcc: kernel tests, and every setting at every
-# instruction set of this machine. A report ends the process.
+# instruction set of this machine. A report ends the process, so pytest must not catch it.
 SANITIZED = $(VENV)-sanitized
 SANITIZE = -O0 -g1 -w -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 # A variable, since a comma in the call would end its argument.
@@ -57,7 +57,7 @@ WATCHED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-nam
 sanitize: $(VENV)/.test
 	$(call build,$(SANITIZED),CC=gcc SPARSEMIX_COMPILE_ARGS="$(SANITIZE)" LDFLAGS="$(LINKED)")
 	PYTHONPATH=$(SANITIZED)/src:tests $(WATCHED) $(BIN)/python tests/sanitize/every_setting.py
-	PYTHONPATH=$(SANITIZED)/src $(WATCHED) $(BIN)/pytest -q tests/kernels --deselect tests/kernels/test_portable.py
+	PYTHONPATH=$(SANITIZED)/src $(WATCHED) $(BIN)/pytest -q --capture=sys tests/kernels --deselect tests/kernels/test_portable.py
 
 # Memory that is refused, signals at random moments, full disks, every setting: make faults POINTS=50
 POINTS = 20

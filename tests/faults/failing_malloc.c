@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@ void *__libc_realloc(void *at, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
 #define MOST 512
+#define DEPTH 64 /* callers that are looked at */
 static uintptr_t starts[MOST], stops[MOST];
 static size_t least[MOST];
 static int n_ranges;
@@ -59,23 +61,44 @@ long fail_no_more(void)
     return atomic_load(&seen);
 }
 
-static void tell(int number, siginfo_t *info, void *context)
+static const char *library_of(const void *address)
 {
     Dl_info found = {0};
+    dladdr(address, &found);
+    return found.dli_fname ? found.dli_fname : "?";
+}
+
+/* The library of the fault, and the first other one among its callers. */
+static void tell(int number, siginfo_t *info, void *context)
+{
+    void *frames[DEPTH];
+    const void *at = NULL;
+    const char *there, *caller = "?";
+    int i, inside = 0, n = backtrace(frames, DEPTH);
 #if defined(__x86_64__)
-    dladdr((void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP], &found);
+    at = (const void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
-    dladdr((void *)((ucontext_t *)context)->uc_mcontext.pc, &found);
+    at = (const void *)((ucontext_t *)context)->uc_mcontext.pc;
 #endif
-    dprintf(2, "signal %d in %s\n", number, found.dli_fname ? found.dli_fname : "?");
+    there = library_of(at);
+    for (i = 0; i < n; i++) {
+        inside = inside || frames[i] == at;
+        if (inside && strcmp(library_of(frames[i]), there) != 0) {
+            caller = library_of(frames[i]);
+            break;
+        }
+    }
+    dprintf(2, "signal %d in %s called by %s\n", number, there, caller);
     (void)info;
     _exit(1);
 }
 
-/* From now on SIGSEGV says in whose code it came. */
+/* From now on SIGSEGV says in whose code it came, and who called it. */
 void tell_where(void)
 {
     struct sigaction action = {0};
+    void *frame;
+    backtrace(&frame, 1); /* loads what it needs */
     action.sa_sigaction = tell;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, NULL);

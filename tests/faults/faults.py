@@ -9,6 +9,7 @@ Each finding is one line that repeats it. Settings are those of the contract tes
 """
 
 import argparse
+import collections
 import os
 import subprocess
 import sys
@@ -81,12 +82,14 @@ def main():
     given = parser.parse_args()
     names = names_of(given.kind, given.only) if given.name is None else [given.name]
     started = time.monotonic()
-    findings, counts = look_for(given.kind, names, given.n_points or given.points)
-    for line in findings:
-        print(line, flush=True)
-    print(f"{given.kind}: {len(names)} settings, {counts}, {len(findings)} findings, "
+    n_findings, counts = 0, collections.Counter()
+    for name in names:
+        findings, new = look_for(given.kind, [name], given.n_points or given.points)
+        print("\n".join([f"{name}: {new}", *findings]), flush=True)
+        n_findings, counts = n_findings + len(findings), counts + collections.Counter(new)
+    print(f"{given.kind}: {len(names)} settings, {dict(counts)}, {n_findings} findings, "
           f"{time.monotonic() - started:.0f} s")  # fmt: skip
-    return int(bool(findings))
+    return int(n_findings > 0)
 
 
 if __name__ == "__main__":
