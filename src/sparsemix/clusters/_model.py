@@ -90,7 +90,9 @@ class NGGPModel:
             clusters = state.sums.kernel(x, state.n_slots)
             stop = call(clusters, self.rule(state), row)
             state.used(clusters.n_slots)
-            state.n_rows += ((stop if stop >= 0 else -1 - stop) - row) * new
+            done = stop if stop >= 0 else -1 - stop
+            state.n_rows += (done - row) * new
+            state.n_read += n_numbers(x, row, done) * new
             if stop < 0:
                 self._refuse(start - 1 - stop)
             row = stop
@@ -105,6 +107,11 @@ class NGGPModel:
             f"row {number if self.numbers is None else self.numbers[number]} of X has no finite density under the "
             "clusters; rescale X, or remove rows with extreme values"
         )
+
+
+def n_numbers(x, start, stop):
+    """Numbers that some rows of a block have."""
+    return (stop - start) * x.shape[1] if isinstance(x, np.ndarray) else int(x.indptr[stop] - x.indptr[start])
 
 
 class RowResponsibilities:

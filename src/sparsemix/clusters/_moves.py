@@ -6,12 +6,15 @@ Clusters of streams over parts of the rows are joined by the same evidence, of w
 import numpy as np
 from scipy.special import gammaln
 
+from sparsemix._engine.blocks import spans
 from sparsemix._kernels.clusters._sequential import add_entropy, add_overlap
 
 # What a criterion must exceed, unless the caller says otherwise.
 MERGE_THRESHOLDS = {"bayes_factor": 0.0, "responsibility": 0.9, "similarity": 0.98}
 # Of each cluster so many others are asked for their Bayes factor: those under which its mean is likeliest.
 NEAREST = 3
+# Densities of those means that are made at once.
+TILE_SCORES = 1 << 17
 # And in a stream among them those that are as similar. Without it clusters that touch would be joined: the factor takes
 # rows for those of one cluster each, and a stream has forgotten the entropy of those that are of both.
 SIMILAR = 0.8
@@ -28,6 +31,9 @@ DEAD_SHARE = 0.125
 
 class Moves:
     """What is done to the clusters every so many rows of a stream, or at the end of every epoch.
+
+    A look for Bayes factors waits until the numbers that were read of rows have paid for it: a stream with merges is
+    then no slower than a share of its speed, whatever the width of a table and the length of rows.
 
     Parameters
     ----------
@@ -63,7 +69,9 @@ class Moves:
         """Look at the clusters of a stream, if it is time."""
         if state.n_rows % self.every:
             return
-        self.merge(prior, state)
+        if self.criterion != "bayes_factor" or state.n_read >= state.sums.look_price:
+            self.merge(prior, state, once=True)
+            state.n_read = 0
         if self.half_life is not None:
             state.fade(0.5 ** (self.every / self.half_life), FADED, prior.discount)
         if self.prune_threshold is not None:
@@ -94,60 +102,71 @@ class Moves:
         state.looked()
         return merged
 
-    def merge(self, prior, state):
+    def merge(self, prior, state, once=False):
         """Join pairs until none exceeds the threshold; returns the slots joined, as (kept, gone)."""
         slots = state.live(prior.discount)
         if self.criterion is None or len(slots) < 2:
             return []
-        merged = self._nearest(prior, state) if self.criterion == "bayes_factor" else self._best_pairs(state, slots)
+        by_factor = self.criterion == "bayes_factor"
+        merged = self._nearest(prior, state, once) if by_factor else self._best_pairs(state, slots)
         state.recount(prior.discount)
         return merged
 
-    def _nearest(self, prior, state):
+    def _nearest(self, prior, state, once):
         """Each cluster that is new, or has doubled since it was last asked, with the few that are nearest to it.
 
-        So a cluster is asked as often as the logarithm of its size, and never about all others.
+        So a cluster is asked as often as the logarithm of its size, and never about all others. One that was joined is
+        asked again, at the next look if ``once``.
         """
         merged = []
         while True:
             slots = state.live(prior.discount)
             due = slots[state.counts[slots] >= 2.0 * state.asked[slots]]
-            before = len(merged)
-            for slot, others in zip(due, self._candidates(state, slots, due), strict=True):
+            joined = self._ask(prior, state, slots, due) if len(slots) > 1 and len(due) else []
+            merged += joined
+            if once or not joined:
+                return merged
+
+    def _ask(self, prior, state, slots, due):
+        """One round: each slot that is due, with the best of those that it may be one with."""
+        look = state.sums.look(due, state.n_slots)
+        others = candidates(look.probes(), state, slots, due)
+        may = self._trusted(state, due, others, look.alike(others, self._least(state)))
+        merged, changed = [], np.zeros(state.n_slots, dtype=bool)
+        state.asked[due] = state.counts[due]
+        for slot, near, trusted in zip(due, others, may, strict=True):
+            if changed[slot] or changed[near].any():  # by those before it: as they are now
+                near = near[state.counts[near] > prior.discount]
                 if state.counts[slot] <= prior.discount:
                     continue
                 state.asked[slot] = state.counts[slot]
-                others = others[state.counts[others] > prior.discount]
-                if len(others):
-                    others = others[self._may_be_one(state, slot, others)]
-                if not len(others):
+                if not len(near):
                     continue
-                factors = log_bayes_factor(prior, state, slot, others)
-                if state.overlap is not None:
-                    factors -= state.overlap[slot, others] + state.overlap[others, slot]
-                if factors.max() > self.threshold:
-                    pair = sorted((slot, others[factors.argmax()]), key=lambda one: state.ids[one])
-                    state.merge(*pair)
-                    merged.append(tuple(pair))
-            if len(merged) == before:
-                return merged
+                alike = state.sums.similarity([slot], near) >= self._least(state)
+                near = near[self._trusted(state, np.array([slot]), near[None], alike)[0]]
+            else:
+                near = near[trusted]
+            if not len(near):
+                continue
+            factors = log_bayes_factor(prior, state, slot, near)
+            if state.overlap is not None:
+                factors -= state.overlap[slot, near] + state.overlap[near, slot]
+            if factors.max() > self.threshold:
+                pair = sorted((slot, near[factors.argmax()]), key=lambda one: state.ids[one])
+                state.merge(*pair)
+                merged.append(tuple(pair))
+                changed[pair] = True
+        return merged
 
-    def _may_be_one(self, state, slot, others):
-        """Of which others the factor of a slot can be trusted."""
-        alike = state.sums.similarity([slot], others)[0] >= (SIMILAR if state.overlap is None else TOUCHING)
-        if not state.sums.has_covariances:
-            return alike
-        return alike | (np.minimum(state.counts[slot], state.counts[others]) < FEW)
+    def _least(self, state):
+        """How similar clusters must be."""
+        return SIMILAR if state.overlap is None else TOUCHING
 
-    def _candidates(self, state, slots, due):
-        """Of each slot the others whose predictive density of its mean is largest, (len(due), NEAREST)."""
-        if len(slots) < 2:
-            return np.zeros((len(due), 0), dtype=np.intp)
-        probes = state.sums.probes(due)
-        scores = state.sums.kernel(probes, state.n_slots).scores(0, len(due))[0][:, slots]
-        scores[np.arange(len(due)), np.searchsorted(slots, due)] = -np.inf
-        n = min(NEAREST, len(slots) - 1)
-        return slots[np.argsort(-scores, axis=1, kind="stable")[:, :n]]
+    def _trusted(self, state, slots, others, alike):
+        """Of which others of each slot (n, m) the factor can be trusted, (n, m)."""
+        if state.sums.has_covariances:
+            alike |= np.minimum(state.counts[slots, None], state.counts[others]) < FEW
+        return alike & (others != slots[:, None])
 
     def _best_pairs(self, state, slots):
         """The best of all pairs again and again."""
@@ -169,6 +188,19 @@ class Moves:
         if self.criterion == "responsibility":
             return state.shared(slot, others)
         return state.sums.similarity([slot], others)[0]
+
+
+def candidates(probes, state, slots, due):
+    """Of each slot that is due the others whose predictive density of its probe is largest, (len(due), NEAREST)."""
+    kernel, n = state.sums.kernel(probes, state.n_slots), min(NEAREST, len(slots) - 1)
+    best, own = np.empty((len(due), n), dtype=np.intp), np.searchsorted(slots, due)
+    for start, stop in spans(len(due), max(1, TILE_SCORES // state.n_slots)):
+        scores, rows = kernel.scores(start, stop)[0][:, slots], np.arange(stop - start)
+        scores[rows, own[start:stop]] = -np.inf
+        for place in range(n):  # faster than to sort them
+            best[start:stop, place] = scores.argmax(axis=1)
+            scores[rows, best[start:stop, place]] = -np.inf
+    return slots[best]
 
 
 def log_bayes_factor(prior, state, slot, others):

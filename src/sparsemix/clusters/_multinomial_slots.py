@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from sparsemix._engine.blocks import spans
 from sparsemix._kernels.clusters._clusters import SLOTS
-from sparsemix._kernels.clusters._multinomial import MultinomialClusters
+from sparsemix._kernels.clusters._multinomial import MultinomialClusters, look
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 # Panels, at most: one more makes them one. Rows in fifteen pieces took half as long again to read, and a table of one
@@ -14,6 +15,12 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 MOST_PANELS = 6
 # Words of a document that stands for a cluster.
 PROBE_WORDS = 16
+# Numbers of documents that are read for each word of a look, which takes no logarithm, but questions follow.
+LOOK_PRICE = 2
+# Words that are copied at once.
+TILE_WORDS = 256
+# By which a bound of a cosine may be below it.
+ROUND_OFF = 1e-6
 
 
 class Probes(NamedTuple):
@@ -77,6 +84,11 @@ class MultinomialSlots:
         return len(self.totals)
 
     @property
+    def look_price(self):
+        """Numbers of documents, under all clusters as in a stream, after which a look at all words is due."""
+        return LOOK_PRICE * self.n_features
+
+    @property
     def table(self):
         """All panels side by side, a copy."""
         return self.columns(np.arange(self.capacity))
@@ -121,11 +133,9 @@ class MultinomialSlots:
         """One panel of these slots, with room for more behind them."""
         out = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
         for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
-            if np.array_equal(places, np.arange(places[0], places[0] + len(places))) and np.array_equal(
-                columns, np.arange(columns[0], columns[0] + len(columns))
-            ):  # of which numpy copies whole rows
-                places, columns = slice(places[0], places[-1] + 1), slice(columns[0], columns[-1] + 1)
-            out[:, places] = panel[:, columns]
+            places = as_slice(places)
+            for start, stop in spans(self.n_features, TILE_WORDS):  # all at once take thirty times as long
+                out[start:stop, places] = np.take(panel[start:stop], columns, axis=1, mode="clip")
         out[:, len(slots) :] = self.prior
         return out
 
@@ -192,9 +202,15 @@ class MultinomialSlots:
         """
         counts = self.columns([slot])[:, 0] - self.prior
         words = np.flatnonzero(counts > 0.0)
-        whole = Probes(np.array([0, len(words)]), words.astype(np.int32), counts[words])
-        scores, new = self.kernel(whole, int(np.max(others)) + 1).scores(0, 1)
-        return scores[0, others] - new[0]
+        counts, indptr = counts[words], np.array([0, len(words)])
+        new = self.kernel(Probes(indptr, words.astype(np.int32), counts), 0).scores(0, 1)[1]
+        few = MultinomialSlots(len(words), self.prior)  # what these words have in the others
+        few.take(np.arange(0), rounded(len(others)))
+        few.totals[: len(others)] = self.totals[others]
+        for panel, places, columns in self._by_panel(np.asarray(others, dtype=np.intp)):
+            few.panels[0][:, places] = panel[words[:, None], columns]
+        among = Probes(indptr, np.arange(len(words), dtype=np.int32), counts)
+        return few.kernel(among, len(others)).scores(0, 1)[0][0] - new[0]
 
     def _evidence(self, table, totals):
         beta, total = self.prior, self.prior * self.n_features
@@ -202,14 +218,18 @@ class MultinomialSlots:
         gains = gammaln(table[words, slots]) - gammaln(beta)
         return np.bincount(slots, gains, len(totals)) - (gammaln(totals) - gammaln(total))
 
-    def probes(self, slots):
-        """Documents that stand for clusters: their most frequent words, each once."""
-        columns = self.columns(slots).T
-        n = min(PROBE_WORDS, self.n_features)
-        words = np.argpartition(columns, self.n_features - n, axis=1)[:, self.n_features - n :]
-        words = np.sort(words, axis=1).astype(np.int32)
-        seen = np.take_along_axis(columns, words, axis=1) > self.prior
-        return Probes(np.append(0, np.cumsum(seen.sum(axis=1))), words[seen], np.ones(seen.sum()))
+    def look(self, slots, n_slots):
+        """What is seen of clusters, in ascending slots, by one pass over the first ``n_slots``."""
+        return DocumentsLook(self, slots, n_slots)
+
+    def entries(self, words, slots):
+        """S_wk of M words (n, M) in m slots each (n, m): (n, m, M)."""
+        out, start = np.empty((*slots.shape, words.shape[1])), 0
+        for panel in self.panels:
+            i, j = np.nonzero((slots >= start) & (slots < start + panel.shape[1]))
+            out[i, j] = panel[words[i], slots[i, j, None] - start] - self.prior
+            start += panel.shape[1]
+        return out
 
     def similarity(self, slots, others):
         """Cosines of the posterior mean word distributions, (len(slots), len(others))."""
@@ -228,6 +248,66 @@ class MultinomialSlots:
     def statistics(self, slots):
         """Expected counts of words, (len(slots), V)."""
         return np.ascontiguousarray(np.maximum(self.columns(slots) - self.prior, 0.0).T)
+
+
+class DocumentsLook:
+    """Some clusters as they are now: their heaviest words, and how long the columns of all clusters are.
+
+    A table is read row by row: columns alone, of a few clusters each, took most of the time of a stream with merges.
+
+    Parameters
+    ----------
+    sums : MultinomialSlots
+    slots : ndarray of shape (n,)
+        In ascending order.
+    n_slots : int
+        In use.
+    """
+
+    def __init__(self, sums, slots, n_slots):
+        self.sums, self.slots = sums, np.ascontiguousarray(slots, dtype=np.int64)
+        shape = len(slots), min(PROBE_WORDS, sums.n_features)
+        self.words, self.counts = np.empty(shape, dtype=np.intc), np.empty(shape)
+        self.squares = np.empty(n_slots)
+        look(sums.panels, sums.prior, self.slots, self.words, self.counts, self.squares)
+
+    def probes(self):
+        """Documents that stand for the clusters: their most frequent words, each once."""
+        seen = self.counts > 0.0
+        return Probes(np.append(0, np.cumsum(seen.sum(axis=1))), self.words[seen], np.ones(seen.sum()))
+
+    def alike(self, others, least):
+        """Whether the cosine of each with each of its others (n, m) is ``least`` or more, (n, m).
+
+        Of most pairs a bound tells: the heaviest words as they are, and the rest at most as long as its lengths.
+        """
+        sums, slots, seen = self.sums, self.slots, self.counts > 0.0
+        counts = np.where(seen, self.counts, 0.0)[:, None]
+        theirs = np.where(seen[:, None], sums.entries(self.words, others), 0.0)
+        rest = np.maximum(self.squares[slots, None] - (counts**2).sum(axis=2), 0.0)
+        other_rest = np.maximum(self.squares[others] - (theirs**2).sum(axis=2), 0.0)
+        most = (counts * theirs).sum(axis=2) + np.sqrt(rest * other_rest)
+        alike = self._cosines(slots[:, None], others, most) >= least - ROUND_OFF
+        for i in np.flatnonzero(alike.any(axis=1)):
+            near, column = others[i, alike[i]], sums.columns(slots[i : i + 1])[:, 0] - sums.prior
+            words = np.flatnonzero(column > 0.0)
+            inner = sums.entries(words[None], near[None])[0] @ column[words]
+            alike[i, alike[i]] = self._cosines(slots[i], near, inner) >= least
+        return alike
+
+    def _cosines(self, slots, others, inner):
+        """Cosines of prior + S_wk of pairs, from the inner products of their S_wk."""
+        prior, n = self.sums.prior, self.sums.n_features
+        mass, other_mass = (self.sums.totals[k] - prior * n for k in (slots, others))
+        base = prior**2 * n
+        lengths = (base + 2.0 * prior * m + self.squares[k] for m, k in ((mass, slots), (other_mass, others)))
+        return (base + prior * (mass + other_mass) + inner) / np.sqrt(next(lengths) * next(lengths))
+
+
+def as_slice(index):
+    """A slice for an index of neighbours in order, and others as they are."""
+    whole = np.array_equal(index, np.arange(index[0], index[0] + len(index)))
+    return slice(index[0], index[-1] + 1) if whole else index
 
 
 def rounded(capacity):

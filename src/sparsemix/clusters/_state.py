@@ -37,11 +37,13 @@ class ClusterState:
         Mass of each when it was last asked whether it is one cluster with another.
     n_rows : int
         Rows that came so far.
+    n_read : int
+        Numbers that these had since clusters were last looked at for merges.
     """
 
     def __init__(self, sums):
         self.sums = sums
-        self.n_slots = self.n_rows = self.next_id = 0
+        self.n_slots = self.n_rows = self.next_id = self.n_read = 0
         self.counts = np.zeros(0)
         self.absent = np.ones(0)
         self.totals = np.zeros(4)

@@ -105,8 +105,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         What a pair must exceed; None means 0 for "bayes_factor", which joins what is likelier to be one, 0.9 for
         "responsibility", 0.98 for "similarity".
     merge_every : int, default=1000
-        Rows between two looks for clusters to merge or to prune, in a stream or a single epoch; of several epochs each
-        ends with a look for clusters to merge.
+        Rows between two looks for clusters to merge or to prune, in a stream or a single epoch; for Bayes factors of
+        documents at least 2 n_features words as well. Of several epochs each ends with a look for clusters to merge.
     prune_threshold : float, default=None
         Clusters of smaller expected mass are forgotten, with their rows, at the second look after they were opened.
         None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters

@@ -143,6 +143,59 @@ cdef class MultinomialClusters(Clusters):
             slot - start, change)
 
 
+def look(
+    list panels,                   # IN    of (V, width), side by side
+    double prior,                  # IN    beta
+    const int64_t[::1] slots,      # IN    (n,) ascending
+    int[:, ::1] words,             # OUT   (n, M) heaviest words of each slot, the heaviest first, the first of equals
+    double[:, ::1] counts,         # OUT   (n, M) their S_wk; 0 where a slot has fewer words
+    double[::1] squares,           # OUT   (n_slots,) sum of S_wk ** 2 over words
+):
+    """Heaviest words of some slots and lengths of all, in one pass over the table, row by row."""
+    cdef Py_ssize_t n = slots.shape[0], n_slots = squares.shape[0], n_features, width, start = 0, first = 0, last
+    cdef Py_ssize_t w, k, j
+    cdef const double[:, ::1] panel
+    cdef const double* row
+    cdef double* sums
+    if words.shape[0] != n or counts.shape[0] != n or counts.shape[1] != words.shape[1] or not words.shape[1]:
+        raise ValueError("words and counts must have a row for each slot")
+    for j in range(n):
+        if not 0 <= slots[j] < n_slots or j and slots[j] <= slots[j - 1]:
+            raise ValueError("slots must ascend, below n_slots")
+    words[...] = 0
+    counts[...] = 0.0
+    squares[...] = 0.0
+    for panel in panels:
+        n_features, width = panel.shape[0], min(panel.shape[1], n_slots - start)
+        if width <= 0:
+            break
+        last = first
+        while last < n and slots[last] < start + width:
+            last += 1
+        sums = &squares[start]
+        with nogil:
+            for w in range(n_features):
+                row = &panel[w, 0]
+                for k in range(width):
+                    sums[k] += (row[k] - prior) * (row[k] - prior)
+                for j in range(first, last):
+                    insert(<int> w, row[slots[j] - start] - prior, &words[j, 0], &counts[j, 0], words.shape[1])
+        first, start = last, start + panel.shape[1]
+    if start < n_slots and n_slots > 0 and first < n:
+        raise ValueError("the panels have fewer slots")
+
+
+cdef inline void insert(int word, double count, int* words, double* counts, Py_ssize_t n) noexcept nogil:
+    """Among the heaviest, which lie in descending order, if it is one of them."""
+    cdef Py_ssize_t place = n - 1
+    if not count > counts[place]:
+        return
+    while place > 0 and counts[place - 1] < count:
+        words[place], counts[place] = words[place - 1], counts[place - 1]
+        place -= 1
+    words[place], counts[place] = word, count
+
+
 def log_rising(const double[::1] x, double count):
     """log Gamma(x + count) - log Gamma(x) of each x, as the loops take it; for tests."""
     return np.array([sparsemix_log_rising(value, count) for value in x])

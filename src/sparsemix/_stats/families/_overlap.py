@@ -24,11 +24,13 @@ def bhattacharyya(gaussians, others):
 def marginal_bounds(mean, variances, other_means, other_variances):
     """What the coefficients of one Gaussian with each of some others are at most: those of the worst dimension, (L,).
 
+    Of (K, 1, D) and (K, L, D) those of as many Gaussians with others of their own, (K, L).
+
     A marginal distribution tells two Gaussians apart no better than all of it.
     """
     between = 0.5 * (variances + other_variances)
     distance = 0.125 * (other_means - mean) ** 2 / between + 0.25 * np.log(between**2 / (variances * other_variances))
-    return np.exp(-np.maximum(distance.max(axis=1), 0.0))
+    return np.exp(-np.maximum(distance.max(axis=-1), 0.0))
 
 
 def lengths_and_log_dets(structure, covariances, vectors):

@@ -10,6 +10,9 @@ from sparsemix._stats import symmetric
 from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
 from sparsemix._stats.families._wishart import expected_covariance
 
+# By which a bound of a coefficient may be below it.
+ROUND_OFF = 1e-6
+
 
 class GaussianSlots:
     """Posterior parameters, one row of ``table`` for each slot, which sweeps update row by row of the data.
@@ -69,6 +72,11 @@ class GaussianSlots:
     def capacity(self):
         """Slots that there is room for."""
         return len(self.table)
+
+    @property
+    def look_price(self):
+        """None: no cluster is seen unless it is asked."""
+        return 0
 
     @property
     def _has_matrices(self):
@@ -182,6 +190,10 @@ class GaussianSlots:
     def _evidence(self, post):
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
 
+    def look(self, slots, n_slots):  # noqa: ARG002
+        """What is seen of clusters."""
+        return GaussiansLook(self, slots)
+
     def probes(self, slots):
         """Rows that stand for clusters: their means; around zero, where all means are the same, a typical row."""
         rows, d = self.table[slots], self.n_features
@@ -213,7 +225,11 @@ class GaussianSlots:
         return self.family.point_estimate(self.posterior(slots))
 
     def _marginals(self, slots):
-        """Means and variances of the dimensions of the same, from factors."""
+        """Means and variances of the dimensions of the same, from factors where there are matrices."""
+        if not self._has_matrices:
+            gaussians = self._gaussians(slots)
+            variances = gaussians.covariances.reshape(len(slots), -1)
+            return gaussians.means, np.broadcast_to(variances, gaussians.means.shape)
         rows, d = self.table[slots], self.n_features
         dof = self.prior.dof + rows[:, COUNT]
         squares = symmetric.product_diagonal(rows[:, MEAN + d :])
@@ -229,3 +245,33 @@ class GaussianSlots:
     def covariances(self, slots):
         """Posterior mean covariances in scikit-learn's shape."""
         return self.family.unpack_covariances(self._gaussians(slots).covariances)
+
+
+class GaussiansLook:
+    """Some clusters, as ``MultinomialSlots.look`` has those of documents.
+
+    Parameters
+    ----------
+    sums : GaussianSlots
+    slots : ndarray of shape (n,)
+    """
+
+    def __init__(self, sums, slots):
+        self.sums, self.slots = sums, slots
+
+    def probes(self):
+        """Rows that stand for the clusters."""
+        return self.sums.probes(self.slots)
+
+    def alike(self, others, least):
+        """Whether the coefficient of each with each of its others (n, m) is ``least`` or more, (n, m).
+
+        One of their dimensions tells of most pairs.
+        """
+        sums, shape = self.sums, (*others.shape, -1)
+        means, variances = (value[:, None] for value in sums._marginals(self.slots))
+        theirs = (value.reshape(shape) for value in sums._marginals(others.ravel()))
+        alike = marginal_bounds(means, variances, *theirs) >= least - ROUND_OFF
+        for i in np.flatnonzero(alike.any(axis=1)):
+            alike[i, alike[i]] = sums.similarity(self.slots[i : i + 1], others[i, alike[i]])[0] >= least
+        return alike
