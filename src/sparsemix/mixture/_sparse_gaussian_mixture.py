@@ -29,7 +29,8 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
     ``n_nonzero`` components, rows are read in blocks, and no array of shape (n_samples, n_components) is ever made
     in training. With ``n_nonzero=None`` it is an ordinary mixture, with the batch, memoized and stochastic learning
-    and the sample weights that scikit-learn's mixtures lack.
+    and the sample weights that scikit-learn's mixtures lack. For clusters of embeddings of unit length take
+    :class:`SparseVonMisesFisherMixture`, whose labels are as good there, and whose components are of more even size.
 
     The best responsibilities with L non-zeros are the softmax of the row's L largest weights ([1]_ Section 3); the
     lower bound never falls in batch and memoized learning, for any L.
