@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 COPIED = "src", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"
 KERNELS = Path("src/sparsemix/_kernels")
 LIMIT = 300  # seconds of the processor: a loop that a mutant has made endless is a mutant that was found
+PATIENCE = 10 * LIMIT  # by the clock, for threads that wait for each other
 FORKS = multiprocessing.get_context("forkserver")
 IMPORTED = ["pytest", "scipy.stats", "scipy.special", "sklearn.utils.estimator_checks", "sklearn.mixture",
             "sklearn.decomposition", "sklearn.cluster"]  # fmt: skip
@@ -48,13 +49,14 @@ def mutants():
         yield from tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
 
 
-def run_tests(folder, tests, log, keeps_bytecode):
+def run_tests(folder, tests, log, is_edited):
     """Run tests of a copy in this process until one fails."""
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+    if is_edited:
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
     os.chdir(folder)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.path[:0] = [str(Path(folder, "src")), folder]
-    sys.dont_write_bytecode = not keeps_bytecode
+    sys.dont_write_bytecode = is_edited
     with open(log, "w") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
@@ -83,11 +85,13 @@ class Copy:
         )  # fmt: skip
         return done.stdout[-300:] if done.returncode else ""
 
-    def test(self, tests, keeps_bytecode=False):
+    def test(self, tests, is_edited=True):
         """Exit status and what was said."""
         log = self.folder / "log.txt"
-        process = FORKS.Process(target=run_tests, args=(str(self.folder), tests, str(log), keeps_bytecode))
+        process = FORKS.Process(target=run_tests, args=(str(self.folder), tests, str(log), is_edited))
         process.start()
+        process.join(PATIENCE if is_edited else None)
+        process.kill()
         process.join()
         return process.exitcode, log.read_text(encoding="utf-8", errors="replace")
 
@@ -171,7 +175,7 @@ def main():
 
         tests = sorted({name for mutant in todo for name in mutant["tests"].split()})
         parts = [tests[i :: options.jobs] for i in range(min(options.jobs, len(tests)))]
-        for status, said in pool.map(lambda part: with_copy("test", part, True), parts):
+        for status, said in pool.map(lambda part: with_copy("test", part, False), parts):
             if status != PASSED:
                 sys.exit(f"without any edit, these tests do not pass:\n{said[-2000:]}")
         judged = pool.map(lambda mutant: with_copy("judge", mutant), todo)
