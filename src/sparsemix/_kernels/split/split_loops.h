@@ -318,7 +318,8 @@ TARGET static void SPARSEMIX_NAME(add_samples)(SPLIT *d)
     const int *places = d->places;
     ptrdiff_t u;
     int s;
-    memset(d->now, 0, d->n_slots * sizeof(REAL));
+    if (d->n_slots > 0) /* the first document may be empty: there is no room yet */
+        memset(d->now, 0, d->n_slots * sizeof(REAL));
     for (u = 0; u < d->n_types; u++) {
         const int n_samples = sparsemix_split_samples(d->counts[u]);
         const REAL share = d->counts[u] / (REAL)n_samples;

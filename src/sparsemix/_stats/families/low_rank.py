@@ -201,7 +201,8 @@ class LowRankGaussian(GaussianFamily):
                 resp = groups.resp[part]
                 count += resp.sum()
                 if self.view is not None:
-                    y = x[groups.rows[part]].astype(np.float64, copy=False)
+                    # an index would go on with other rows where NumPy has no memory to make it wider
+                    y = x.take(groups.rows[part], axis=0).astype(np.float64, copy=False)
                     z = y @ self.view.maps[k].T - self.view.offsets[k]
                     weighted = (resp[:, None] * z).T
                     factor_first[k] += weighted.sum(axis=1)
