@@ -8,7 +8,8 @@ from faults import look_for
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="faults are made as Linux has them")
 FEW = ["lda", "stream full"]
-SETTINGS = [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in ("mixture", "mixture low rank em", "scvb0 mhw", "skip-gram"))]
+SLOW = ["mixture", "mixture low rank em", "scvb0 mhw", "skip-gram"]
+SETTINGS = [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler for the library whose allocations fail")
