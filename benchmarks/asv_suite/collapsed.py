@@ -1,5 +1,6 @@
 """SparseSCVB0LDA and CollapsedLDA from commit to commit: small, so that a regression shows and a run stays short."""
 
+from asv_suite import _measures
 from sparsemix import CollapsedLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
@@ -26,17 +27,13 @@ class Stochastic:
         )  # fmt: skip
 
 
-class StochasticTime(Stochastic):
+class StochasticTime(Stochastic, _measures.FitTime):
     """Seconds."""
 
     def setup(self, *params):
         super().setup(*params)
         self.stream = SparseSCVB0LDA(**self.model.get_params()).fit(self.X)
         self.stream.transform(self.X_test[:1])  # makes the table of the topics
-
-    def time_fit(self, *_):
-        """A start and a few passes."""
-        self.model.fit(self.X)
 
     def time_partial_fit(self, *_):
         """A block of a stream."""
@@ -47,22 +44,12 @@ class StochasticTime(Stochastic):
         self.stream.transform(self.X_test)
 
 
-class StochasticMemory(Stochastic):
+class StochasticMemory(Stochastic, _measures.FitMemory):
     """Memory."""
 
-    def peakmem_fit(self, *_):
-        """Peak of resident memory, data and interpreter included."""
-        self.model.fit(self.X)
 
-
-class StochasticScore(Stochastic):
+class StochasticScore(Stochastic, _measures.HeldOutScore):
     """What the passes are worth."""
-
-    def track_heldout_score(self, *_):
-        """Held-out log-likelihood of a token after a few passes."""
-        return self.model.fit(self.X).score(self.X_test)
-
-    track_heldout_score.unit = "nats"
 
 
 class Batch:
@@ -79,27 +66,13 @@ class Batch:
         )  # fmt: skip
 
 
-class BatchTime(Batch):
+class BatchTime(Batch, _measures.FitTime):
     """Seconds."""
 
-    def time_fit(self, *_):
-        """Some sweeps."""
-        self.model.fit(self.X)
 
-
-class BatchMemory(Batch):
+class BatchMemory(Batch, _measures.FitMemory):
     """Memory."""
 
-    def peakmem_fit(self, *_):
-        """Peak of resident memory, data and interpreter included."""
-        self.model.fit(self.X)
 
-
-class BatchScore(Batch):
+class BatchScore(Batch, _measures.HeldOutScore):
     """What the sweeps are worth."""
-
-    def track_heldout_score(self, *_):
-        """Held-out log-likelihood of a token after some sweeps."""
-        return self.model.fit(self.X).score(self.X_test)
-
-    track_heldout_score.unit = "nats"

@@ -5,6 +5,7 @@ import warnings
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
+from asv_suite import _measures
 from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
 from sparsemix.datasets import make_sparse_lda
 
@@ -28,35 +29,21 @@ class Case:
         self.model = kind(n_components, n_nonzero=n_nonzero, max_iter=PASSES, tol=0.0, random_state=0)
 
 
-class Time(Case):
+class Time(Case, _measures.FitTime):
     """Seconds."""
 
     def setup(self, *params):
         super().setup(*params)
         self.stream = type(self.model)(**self.model.get_params()).fit(self.X)
 
-    def time_fit(self, *_):
-        """A start and a few passes."""
-        self.model.fit(self.X)
-
     def time_partial_fit(self, *_):
         """A block of a stream."""
         self.stream.partial_fit(self.X_test)
 
 
-class Memory(Case):
+class Memory(Case, _measures.FitMemory):
     """Memory."""
 
-    def peakmem_fit(self, *_):
-        """Peak of resident memory, data and interpreter included."""
-        self.model.fit(self.X)
 
-
-class Score(Case):
+class Score(Case, _measures.HeldOutScore):
     """What the passes are worth."""
-
-    def track_heldout_score(self, *_):
-        """Held-out score after a few passes."""
-        return self.model.fit(self.X).score(self.X_test)
-
-    track_heldout_score.unit = "nats"

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from asv_suite import _measures
 from sparsemix import SparseGaussianMixture
 from sparsemix.datasets import make_patch_mixture
 
@@ -21,7 +22,7 @@ class Mixture:
         warnings.simplefilter("ignore", ConvergenceWarning)
         X, _, _ = make_patch_mixture(N_ROWS + N_TEST, N_FEATURES, n_components=20, random_state=0)
         self.X, self.X_test = np.split(X.astype(np.float32), [N_ROWS])
-        self.mixture = SparseGaussianMixture(
+        self.model = SparseGaussianMixture(
             n_components, n_nonzero=n_nonzero, covariance_type=covariance_type, learning_method=learning_method,
             init_params="random_from_data", init_size=1_000, max_iter=PASSES, tol=0.0, random_state=0,
         )  # fmt: skip
@@ -32,32 +33,22 @@ class Time(Mixture):
 
     def setup(self, *params):
         super().setup(*params)
-        self.mixture.fit(self.X)
-        self.mixture.set_params(warm_start=True, max_iter=1)
-        self.stream = SparseGaussianMixture(**self.mixture.get_params()).fit(self.X)
+        self.model.fit(self.X)
+        self.model.set_params(warm_start=True, max_iter=1)
+        self.stream = SparseGaussianMixture(**self.model.get_params()).fit(self.X)
 
     def time_fit_pass(self, *_):
         """A fit that goes on for one pass."""
-        self.mixture.fit(self.X)
+        self.model.fit(self.X)
 
     def time_partial_fit(self, *_):
         """A block of a stream."""
         self.stream.partial_fit(self.X_test)
 
 
-class Memory(Mixture):
+class Memory(Mixture, _measures.FitMemory):
     """Memory."""
 
-    def peakmem_fit(self, *_):
-        """Peak of resident memory, data and interpreter included."""
-        self.mixture.fit(self.X)
 
-
-class Score(Mixture):
+class Score(Mixture, _measures.HeldOutScore):
     """What the passes are worth."""
-
-    def track_heldout_score(self, *_):
-        """Held-out log-likelihood of a row after a few passes."""
-        return self.mixture.fit(self.X).score(self.X_test)
-
-    track_heldout_score.unit = "nats"

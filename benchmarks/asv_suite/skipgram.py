@@ -1,5 +1,6 @@
 """SkipGramTopicModel from commit to commit: small, so that a regression shows and a run stays short."""
 
+from asv_suite import _measures
 from sparsemix import SkipGramTopicModel, TokenSequences
 from sparsemix.datasets import load_docstrings
 
@@ -18,27 +19,13 @@ class Case:
         self.model = SkipGramTopicModel(n_components, inference=inference, max_iter=PASSES, random_state=0)
 
 
-class Time(Case):
+class Time(Case, _measures.FitTime):
     """Seconds."""
 
-    def time_fit(self, *_):
-        """A start and a few passes."""
-        self.model.fit(self.X)
 
-
-class Memory(Case):
+class Memory(Case, _measures.FitMemory):
     """Memory."""
 
-    def peakmem_fit(self, *_):
-        """Peak of resident memory, data and interpreter included."""
-        self.model.fit(self.X)
 
-
-class Score(Case):
+class Score(Case, _measures.HeldOutScore):
     """What the passes are worth."""
-
-    def track_heldout_score(self, *_):
-        """Held-out score after a few passes."""
-        return self.model.fit(self.X).score(self.X_test)
-
-    track_heldout_score.unit = "nats"

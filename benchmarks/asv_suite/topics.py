@@ -4,6 +4,7 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
+from asv_suite import _measures
 from sparsemix import SparseLDA
 from sparsemix.datasets import make_sparse_lda
 
@@ -26,7 +27,7 @@ class Topics:
         )  # fmt: skip
 
 
-class Time(Topics):
+class Time(Topics, _measures.FitTime):
     """Seconds."""
 
     def setup(self, *params):
@@ -34,10 +35,6 @@ class Time(Topics):
         self.model.fit(self.X)
         self.model.transform(self.X_test[:1])  # makes the table of the topics
         self.stream = SparseLDA(**self.model.get_params()).fit(self.X)
-
-    def time_fit(self, *_):
-        """A start and a few passes."""
-        self.model.fit(self.X)
 
     def time_partial_fit(self, *_):
         """A block of a stream."""
@@ -48,19 +45,9 @@ class Time(Topics):
         self.model.transform(self.X_test)
 
 
-class Memory(Topics):
+class Memory(Topics, _measures.FitMemory):
     """Memory."""
 
-    def peakmem_fit(self, *_):
-        """Peak of resident memory, data and interpreter included."""
-        self.model.fit(self.X)
 
-
-class Score(Topics):
+class Score(Topics, _measures.HeldOutScore):
     """What the passes are worth."""
-
-    def track_heldout_score(self, *_):
-        """Held-out log-likelihood of a token after a few passes."""
-        return self.model.fit(self.X).score(self.X_test)
-
-    track_heldout_score.unit = "nats"
