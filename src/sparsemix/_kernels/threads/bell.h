@@ -25,10 +25,10 @@ static inline double sparsemix_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Watch until the number is as large, or for so many seconds; the number. */
+/* Watch until the number is as large, or for so many seconds, or until the clock is set back; the number. */
 static inline int64_t sparsemix_watch(const int64_t *number, int64_t wanted, double seconds)
 {
-    double end = 0.0;
+    double begun = 0.0;
     for (;;) {
         int64_t now = sparsemix_load(number);
         int i;
@@ -38,10 +38,13 @@ static inline int64_t sparsemix_watch(const int64_t *number, int64_t wanted, dou
         }
         if (now >= wanted)
             return now;
-        if (end == 0.0)
-            end = sparsemix_seconds() + seconds;
-        else if (!(sparsemix_seconds() < end))
-            return now;
+        if (begun == 0.0)
+            begun = sparsemix_seconds();
+        else {
+            const double passed = sparsemix_seconds() - begun;
+            if (!(passed >= 0.0 && passed < seconds))
+                return now;
+        }
         sparsemix_give_way();
     }
 }
