@@ -48,7 +48,7 @@ def run(arguments, preload=None):
 
 def look_for(kind, names, points):
     """Findings and counts of one kind of fault, over settings by name."""
-    findings, counts = [], {}
+    findings, counts = [], collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         preload = str(failing_malloc(folder)) if kind == "allocations" else None
         for name in names:
@@ -58,7 +58,7 @@ def look_for(kind, names, points):
             for line in said:
                 what, _, n = line.rpartition(" ")
                 if what.startswith("count ") and n.isdigit():
-                    counts[what[6:]] = counts.get(what[6:], 0) + int(n)
+                    counts[what[6:]] += int(n)
     return findings, counts
 
 

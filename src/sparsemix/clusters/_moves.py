@@ -6,7 +6,6 @@ Clusters of streams over parts of the rows are joined by the same evidence, of w
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._engine.blocks import spans
 from sparsemix._kernels.clusters._sequential import add_entropy, add_overlap
 
 # What a criterion must exceed, unless the caller says otherwise.
@@ -194,7 +193,9 @@ def candidates(probes, state, slots, due):
     """Of each slot that is due the others whose predictive density of its probe is largest, (len(due), NEAREST)."""
     kernel, n = state.sums.kernel(probes, state.n_slots), min(NEAREST, len(slots) - 1)
     best, own = np.empty((len(due), n), dtype=np.intp), np.searchsorted(slots, due)
-    for start, stop in spans(len(due), max(1, TILE_SCORES // state.n_slots)):
+    tile = max(1, TILE_SCORES // state.n_slots)
+    for start in range(0, len(due), tile):
+        stop = min(start + tile, len(due))
         scores, rows = kernel.scores(start, stop)[0][:, slots], np.arange(stop - start)
         scores[rows, own[start:stop]] = -np.inf
         for place in range(n):  # faster than to sort them

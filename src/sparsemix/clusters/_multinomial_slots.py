@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._engine.blocks import spans
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters, look
 from sparsemix._kernels.vectors._simd import aligned_empty
@@ -134,8 +133,9 @@ class MultinomialSlots:
         out = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
         for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
             places = as_slice(places)
-            for start, stop in spans(self.n_features, TILE_WORDS):  # all at once take thirty times as long
-                out[start:stop, places] = np.take(panel[start:stop], columns, axis=1, mode="clip")
+            for start in range(0, self.n_features, TILE_WORDS):  # all at once take thirty times as long
+                words = slice(start, start + TILE_WORDS)
+                out[words, places] = np.take(panel[words], columns, axis=1, mode="clip")
         out[:, len(slots) :] = self.prior
         return out
 
