@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import partial
+from itertools import pairwise
 
 from sparsemix._engine import blocks
 from sparsemix._engine.interrupts import interrupts_wait
@@ -16,9 +17,8 @@ def collect(model, rows, selection, workers, following=None):
     """
     stats = model.empty_stats(rows, selection)
     _, size = model.blocking(rows)
-    chunks = list(blocks.chunks(selection, size))
-    after = [*chunks[1:], None if following is None else next(blocks.chunks(following, size), None)]
-    for chunk, coming in zip(chunks, after, strict=False):
+    after = None if following is None else next(blocks.chunks(following, size), None)
+    for chunk, coming in pairwise([*blocks.chunks(selection, size), after]):
         with workers.beside(partial(rows.read_ahead, coming)):
             resp, x = respond(model, rows, chunk, workers)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)

@@ -14,6 +14,7 @@ meets half a step. The batch's are never changed. N and n_b are masses: sums of 
 import math
 from copy import copy
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -81,11 +82,6 @@ def stream(stats, new, total=None, rho=None, first=False):
     return blend(stats, new, rho, before, total)
 
 
-def next_of(items, i, none=None):
-    """The item after number i."""
-    return items[i + 1] if i + 1 < len(items) else none
-
-
 class Batch:
     """All rows, then a step."""
 
@@ -151,9 +147,8 @@ class Memoized:
 
     def batches(self):
         """Every batch once, in a fixed order."""
-        for b, selection in enumerate(self._selections):
-            self.current = b
-            self.following = next_of(self._selections, b)
+        for b, (selection, following) in enumerate(pairwise([*self._selections, None])):
+            self.current, self.following = b, following
             yield selection
 
     def absorb(self, stats, new):
@@ -231,9 +226,8 @@ class Stochastic:
 
     def batches(self):
         """A random partition of the rows."""
-        minibatches = self._minibatches(np.arange(self.n_rows))
-        for b, selection in enumerate(minibatches):
-            self.following = next_of(minibatches, b)
+        for selection, following in pairwise([*self._minibatches(np.arange(self.n_rows)), None]):
+            self.following = following
             yield selection
 
     def absorb(self, stats, new):
@@ -307,8 +301,8 @@ class MiniEpochs(Stochastic):
         if self.size is None:
             self._all = self._minibatches(np.arange(self.n_rows)) if self._all is None else self._all
             joined = self._joined([self._all[b] for b in self.rng.permutation(len(self._all))])
-            for b, (self.n_held, selection) in enumerate(joined):
-                self.following = next_of(joined, b, (None, None))[1]
+            for (n_held, selection), (_, following) in pairwise([*joined, (None, None)]):
+                self.n_held, self.following = n_held, following
                 yield selection
             return
         for part in np.array_split(self.rng.permutation(self.n_rows), -(-self.n_rows // self.size)):

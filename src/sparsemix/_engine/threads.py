@@ -67,10 +67,11 @@ class Workers:
     ``parallel_config`` included; where the system gives fewer threads, those do the same work.
     """
 
+    _limits = False  # whether BLAS is on one thread for it
+
     def __init__(self, n_jobs=None):
         self.n_jobs = min(effective_n_jobs(n_jobs), MOST_THREADS)
         self._helpers, self._job = [], None
-        self._limits = False
 
     def __enter__(self):
         try:
@@ -102,8 +103,8 @@ class Workers:
 
     def _give_back(self):
         """End the limit on BLAS, once: Ctrl-C in the middle would leave it for good."""
-        with interrupts_wait():
-            if self._limits:
+        if self._limits:
+            with interrupts_wait():
                 self._limits = False
                 _one_thread_of_blas.__exit__(None, None, None)
 

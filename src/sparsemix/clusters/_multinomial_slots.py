@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters, look
 from sparsemix._kernels.vectors._simd import aligned_empty
+from sparsemix.clusters._look import Look
 
 # Panels, at most: one more makes them one. Rows in fifteen pieces took half as long again to read, and a table of one
 # piece, which moved whenever it grew, took up to two thirds of the time of a stream that opened thousands of clusters.
@@ -18,8 +19,6 @@ PROBE_WORDS = 16
 LOOK_PRICE = 2
 # Words that are copied at once.
 TILE_WORDS = 256
-# By which a bound of a cosine may be below it.
-ROUND_OFF = 1e-6
 
 
 class Probes(NamedTuple):
@@ -54,6 +53,7 @@ class MultinomialSlots:
 
     likelihood = "multinomial"
     has_covariances = False
+    steps = None  # counts are whole by themselves
 
     def __init__(self, n_features, prior):
         self.n_features = n_features
@@ -250,8 +250,8 @@ class MultinomialSlots:
         return np.ascontiguousarray(np.maximum(self.columns(slots) - self.prior, 0.0).T)
 
 
-class DocumentsLook:
-    """Some clusters as they are now: their heaviest words, and how long the columns of all clusters are.
+class DocumentsLook(Look):
+    """Clusters of documents: their heaviest words, and how long the columns of all clusters are.
 
     A table is read row by row: columns alone, of a few clusters each, took most of the time of a stream with merges.
 
@@ -276,24 +276,22 @@ class DocumentsLook:
         seen = self.counts > 0.0
         return Probes(np.append(0, np.cumsum(seen.sum(axis=1))), self.words[seen], np.ones(seen.sum()))
 
-    def alike(self, others, least):
-        """Whether the cosine of each with each of its others (n, m) is ``least`` or more, (n, m).
-
-        Of most pairs a bound tells: the heaviest words as they are, and the rest at most as long as its lengths.
-        """
+    def bounds(self, others):
+        """See Look: of cosines, from the heaviest words as they are, and the rest at most as long as its lengths."""
         sums, slots, seen = self.sums, self.slots, self.counts > 0.0
         counts = np.where(seen, self.counts, 0.0)[:, None]
         theirs = np.where(seen[:, None], sums.entries(self.words, others), 0.0)
         rest = np.maximum(self.squares[slots, None] - (counts**2).sum(axis=2), 0.0)
         other_rest = np.maximum(self.squares[others] - (theirs**2).sum(axis=2), 0.0)
         most = (counts * theirs).sum(axis=2) + np.sqrt(rest * other_rest)
-        alike = self._cosines(slots[:, None], others, most) >= least - ROUND_OFF
-        for i in np.flatnonzero(alike.any(axis=1)):
-            near, column = others[i, alike[i]], sums.columns(slots[i : i + 1])[:, 0] - sums.prior
-            words = np.flatnonzero(column > 0.0)
-            inner = sums.entries(words[None], near[None])[0] @ column[words]
-            alike[i, alike[i]] = self._cosines(slots[i], near, inner) >= least
-        return alike
+        return self._cosines(slots[:, None], others, most)
+
+    def similarity(self, i, others):
+        """See Look."""
+        column = self.sums.columns(self.slots[i : i + 1])[:, 0] - self.sums.prior
+        words = np.flatnonzero(column > 0.0)
+        inner = self.sums.entries(words[None], others[None])[0] @ column[words]
+        return self._cosines(self.slots[i], others, inner)
 
     def _cosines(self, slots, others, inner):
         """Cosines of prior + S_wk of pairs, from the inner products of their S_wk."""

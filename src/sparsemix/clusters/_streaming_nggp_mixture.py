@@ -391,7 +391,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 state, rows = self._first_state(rows, counts)
             else:
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
-            if getattr(state.sums, "steps", None) is not None:
+            if state.sums.steps is not None:
                 rows = SteppedRows(rows, state.sums.steps, state.n_rows)
             model = self._model(state)
             model.numbers = kept

@@ -1,6 +1,5 @@
 """How positions are visited under frozen counts: all topics of each, or a few proposals from its context's words."""
 
-
 import numpy as np
 from scipy import sparse
 

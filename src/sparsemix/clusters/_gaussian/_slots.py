@@ -9,9 +9,7 @@ from sparsemix._kernels.clusters._gaussian_clusters import COUNT, MEAN, Gaussian
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
 from sparsemix._stats.families._wishart import expected_covariance
-
-# By which a bound of a coefficient may be below it.
-ROUND_OFF = 1e-6
+from sparsemix.clusters._look import Look
 
 
 class GaussianSlots:
@@ -247,8 +245,8 @@ class GaussianSlots:
         return self.family.unpack_covariances(self._gaussians(slots).covariances)
 
 
-class GaussiansLook:
-    """Some clusters, as ``MultinomialSlots.look`` has those of documents.
+class GaussiansLook(Look):
+    """Clusters of rows; Bhattacharyya's coefficient of two is at most that of one of their dimensions.
 
     Parameters
     ----------
@@ -263,15 +261,14 @@ class GaussiansLook:
         """Rows that stand for the clusters."""
         return self.sums.probes(self.slots)
 
-    def alike(self, others, least):
-        """Whether the coefficient of each with each of its others (n, m) is ``least`` or more, (n, m).
+    def bounds(self, others):
+        """See Look."""
+        shape = *others.shape, -1
+        means, variances = (value[:, None] for value in self.sums._marginals(self.slots))
+        return marginal_bounds(
+            means, variances, *(value.reshape(shape) for value in self.sums._marginals(others.ravel()))
+        )
 
-        One of their dimensions tells of most pairs.
-        """
-        sums, shape = self.sums, (*others.shape, -1)
-        means, variances = (value[:, None] for value in sums._marginals(self.slots))
-        theirs = (value.reshape(shape) for value in sums._marginals(others.ravel()))
-        alike = marginal_bounds(means, variances, *theirs) >= least - ROUND_OFF
-        for i in np.flatnonzero(alike.any(axis=1)):
-            alike[i, alike[i]] = sums.similarity(self.slots[i : i + 1], others[i, alike[i]])[0] >= least
-        return alike
+    def similarity(self, i, others):
+        """See Look."""
+        return self.sums.similarity(self.slots[i : i + 1], others)[0]
