@@ -12,6 +12,9 @@ FLOOR = 1e-6
 CONSTANT = 1e-12
 # From so many components on they are to describe a density rather than to be clusters, and learn their priors' scales.
 LEARN_FROM = 16
+# The least of these scales, in those of a prior that is not learned: rows of a surface (colours, curves, windows of a
+# series) are thinner than the data in any direction, and pixels that a component has never seen should not draw it to zero.
+LEAST_SCALE = 0.1
 
 
 def make_prior(params, family, data, rows):
@@ -20,12 +23,13 @@ def make_prior(params, family, data, rows):
     B0 / (nu0 - D - 1), the prior's mean of a covariance, is that of the data times K^(-2 / D), which is what is left
     when K clusters of one shape share its volume (Fraley and Raftery 2007), times min(1, D K / N): the prior counts
     as one row whatever there is, and where components have many rows for each of their D directions its row
-    should not hide how small the smallest are.
+    should not hide how small the smallest are. It is a tenth of that where components learn how much larger theirs is.
     """
     prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
     if params.covariance_prior is not None:
         return prior
-    return replace(prior, scale=prior.scale * covariance_share(family.n_features, params.n_components, rows.mass))
+    share = covariance_share(family.n_features, params.n_components, rows.mass)
+    return replace(prior, scale=prior.scale * share * (LEAST_SCALE if learns_scales(params, family) else 1.0))
 
 
 def covariance_share(n_features, n_components, mass):

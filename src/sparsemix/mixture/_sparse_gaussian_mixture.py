@@ -81,7 +81,8 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
     covariance_prior : array-like or float, default=None
         B_0 (VB), in scikit-learn's meaning: (n_features, n_features), diagonal (n_features,), spherical a number; a
         number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical:
-        nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N).
+        nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N); a tenth of it where
+        components learn their scales.
     optimize_priors : bool or None, default=None
         Whether each component learns s_k >= 1 by which its B_0 is multiplied, so that its evidence is largest (VB;
         "full", "diag", "low_rank", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None;
