@@ -129,9 +129,15 @@ def most_likely(model, rows, selection, workers):
 
 
 def looked(model, rows, selection, workers):
-    """Responsibilities of the chosen rows; nothing of what is remembered of them changes."""
+    """Responsibilities of the chosen rows; nothing of what is remembered of them changes.
+
+    Rows that stand for those of blocks have no lists, and look at all components.
+    """
     some = copy(rows)
-    if rows.memory is not None:
+    if rows.source is not None:
+        model = copy(model)
+        model.search = None
+    elif rows.memory is not None:
         some = Rows(rows.read(selection), rows.weight(selection))
         some.memory = CandidateLists(len(some), rows.memory.lists.shape[1])
         some.memory.lists[:] = rows.memory.lists[selection]
