@@ -14,6 +14,7 @@ from scipy import sparse
 
 import sparsemix
 from sparsemix import blocks, distributed
+from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._estimator import blockwise
 from sparsemix.datasets import make_sparse_lda
 
@@ -93,8 +94,8 @@ def plain(folder, name, K, passes):
 
 def here(folder, name, K, passes, steps, checkpoint=None):
     """Block after block in this process, with the seconds of its parts."""
-    seen = {"visit": 0.0, "add": [], "size": 0}
-    original, add = blockwise.Job.visit, blockwise.Tree.push
+    seen = {"visit": 0.0, "add": [], "size": 0, "save": []}
+    original, add, saved = blockwise.Job.visit, blockwise.Tree.push, CheckpointFolder.save
 
     def visit(self, *arguments, **options):
         started = time.perf_counter()
@@ -108,7 +109,12 @@ def here(folder, name, K, passes, steps, checkpoint=None):
         add(self, value)
         seen["add"].append(time.perf_counter() - started)
 
-    blockwise.Job.visit, blockwise.Tree.push = visit, push
+    def save(self, *arguments):
+        started = time.perf_counter()
+        saved(self, *arguments)
+        seen["save"].append(time.perf_counter() - started)
+
+    blockwise.Job.visit, blockwise.Tree.push, CheckpointFolder.save = visit, push, save
     est = made(name, K, passes)
     out = record(folder, est, lambda est: distributed.fit(est, rows_of(folder), steps=steps, checkpoint=checkpoint))
     stats = est._fitted.stats.copy()
@@ -119,6 +125,7 @@ def here(folder, name, K, passes, steps, checkpoint=None):
     if checkpoint is not None:
         last = max(Path(checkpoint).iterdir())
         out["checkpoint_bytes"] = sum(path.stat().st_size for path in last.iterdir())
+        out["checkpoint_seconds"] = sum(seen["save"]) / len(seen["save"])
     return out
 
 
@@ -139,7 +146,7 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
     _dask.Frozen.__init__ = init
     dask.config.set({"distributed.scheduler.allowed-failures": 10})
     with (
-        LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60) as some,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60) as some,
         Client(some) as client,
     ):
         client.run(lambda: __import__("sparsemix"))
@@ -155,4 +162,4 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
             _dask.Elsewhere.visits = dying
         est = made(name, K, passes)
         out = record(folder, est, lambda est: distributed.fit(est, rows_of(folder), steps=steps, client=client))
-    return out | {"n_workers": n_workers, "round_bytes": sum(sent) / (passes * steps)}
+    return out | {"n_workers": n_workers, "killed": kill, "round_bytes": sum(sent) / (passes * steps)}

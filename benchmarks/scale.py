@@ -78,11 +78,23 @@ def report(options, folder):
     for n in map(int, options.workers.split(",")):
         records.append((f"workers: {n}", try_run("_scale_tasks:cluster", CORES, n_workers=n, **blocks)))
     records.append(("two workers, one dies", try_run("_scale_tasks:cluster", CORES, n_workers=2, kill=True, **blocks)))
+    compare_clusters(dict(records))
     print_records(records)
     keep(options, [(name, record) for name, record in records if record])
     measured = dict(records)["blocks, no client"]
     if measured is not None:
         print_model(options, measured)
+
+
+def compare_clusters(records):
+    """Efficiency beside one worker, and seconds lost to a death, into the records."""
+    alone = records.get("workers: 1")
+    for record in filter(None, records.values()):
+        if alone and "n_workers" in record and not record["killed"]:
+            record["efficiency"] = alone["seconds"] / record["seconds"] / record["n_workers"]
+    alive, dead = records.get("workers: 2"), records.get("two workers, one dies")
+    if alive and dead:
+        dead["lost_seconds"] = dead["seconds"] - alive["seconds"]
 
 
 def keep(options, records):
@@ -109,20 +121,20 @@ def try_run(task, cores, **arguments):
 
 def print_records(records):
     """One line a fit."""
-    alone = next((record["seconds"] for name, record in records if name == "workers: 1" and record), None)
     rows = []
     for name, record in records:
         if record is None:
-            rows.append([name] + ["-"] * 8)
+            rows.append([name] + ["-"] * 10)
             continue
-        n = record.get("n_workers")
-        efficiency = None if n is None or alone is None or "dies" in name else alone / record["seconds"] / n
         rows.append([
-            name, f"{record['seconds']:.1f}", f"{record['cpu_seconds']:.1f}", number(efficiency, ".0%"),
+            name, f"{record['seconds']:.1f}", f"{record['cpu_seconds']:.1f}", number(record.get("efficiency"), ".0%"),
+            number(record.get("lost_seconds"), ".1f"),
             number(record.get("round_bytes"), ",.0f"), f"{record['score']:.4f}", record["checksum"],
             f"{record['anonymous'] / 1e6:.0f}", number(record.get("checkpoint_bytes"), ",.0f"),
+            number(record.get("checkpoint_seconds"), ".3f"),
         ])  # fmt: skip
-    header = ["", "seconds", "CPU here", "efficiency", "bytes a round", "score", "bits", "MB here", "checkpoint bytes"]
+    header = ["", "seconds", "CPU here", "efficiency", "lost s", "bytes a round", "score", "bits", "MB here",
+              "checkpoint bytes", "checkpoint s"]  # fmt: skip
     print_table(
         "Seconds of learning, starts included", header, rows,
         notes=["bits: checksum of the topics, the same in all lines over blocks",

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sparsemix import blocks
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows, hashed
-from sparsemix._engine.rounds.tree import Tree, reduced
+from sparsemix._engine.rounds.tree import Tree, branches, reduced
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(23, 3))
@@ -239,7 +239,12 @@ def test_both_trees_are_one(n):
     tree, leaves = Tree(), [Sum(i) for i in range(n)]
     for leaf in leaves:
         tree.push(leaf)
-    assert tree.total() == reduced(leaves, lambda left, right: left.add(right))
+    total = reduced(leaves, lambda left, right: left.add(right))
+    assert tree.total() == total
+    for size in (1, 2, 4, 8, 32):  # sums of parts, each by itself, and then of these
+        parts = [reduced(part, lambda left, right: left.add(right)) for part in branches(leaves, size)]
+        assert len(parts) == -(-n // size)
+        assert reduced(parts, lambda left, right: left.add(right)) == total
     assert Tree().total() is None
 
 

@@ -2,7 +2,10 @@
 
 import gc
 import os
+import platform
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +15,7 @@ from fitted import assert_same_bits, few_passes
 from sklearn.base import clone
 from test_distributed import CASES, COUNTS, ROWS, cut, lda, mixture, rows_for, scvb0
 
+import sparsemix
 from sparsemix import blocks, distributed
 
 dask = pytest.importorskip("dask")
@@ -39,13 +43,14 @@ def cluster(n_workers, processes=False):
                 "distributed.scheduler.allowed-failures": 10}  # fmt: skip
     with dask.config.set(settings):
         return dd.LocalCluster(
-            n_workers, threads_per_worker=2, processes=processes, dashboard_address=":0", silence_logs=60
+            n_workers=n_workers, threads_per_worker=2, processes=processes, dashboard_address=":0", silence_logs=60
         )
 
 
 @pytest.fixture(scope="module", params=[1, 3])
 def client(request):
     with cluster(request.param) as some, dd.Client(some) as client:
+        assert len(client.nthreads()) == request.param
         yield client
 
 
@@ -96,6 +101,63 @@ def test_collections_of_dask(client):
     assert_same_bits(distributed.fit(lda(), cut(COUNTS)), distributed.fit(lda(), documents, client=client), COUNTS)
     with pytest.raises(ValueError, match="in 3 chunks of columns; give it whole rows"):
         distributed.fit(mixture(), array.from_array(ROWS, chunks=(100, 1)))
+
+
+@pytest.mark.parametrize(
+    ("n", "workers", "seconds", "size"),
+    [
+        (16, 2, np.inf, 1), (16, 2, 1e-4, 8), (16, 3, 1e-4, 8), (9, 3, 0.1, 1), (10, 2, 0.01, 2), (8, 0, 1e-4, 8),
+        (64, 1, 0.3, 2), (64, 1, 5.0, 1), (1, 4, 0.0, 1),
+    ],
+)  # fmt: skip
+def test_small_blocks_share_a_task_where_that_ends_first(n, workers, seconds, size):
+    """Few tasks, workers with about as much each, and no task of many seconds."""
+    from sparsemix.distributed._dask import branch_size
+
+    assert branch_size(n, workers, seconds) == size
+
+
+@pytest.mark.parametrize("name", ["scvb0 large steps", "mixture births lists", "lda memoized priors"])
+def test_blocks_of_a_task_change_no_bit(name, client, monkeypatch):
+    from sparsemix.distributed import _dask
+
+    X, sizes = rows_for(CASES[name]), iter([1, 2, 4, 1, 8, 2] * 100)
+    whole = distributed.fit(clone(CASES[name]), cut(X), steps=2)
+    monkeypatch.setattr(_dask, "branch_size", lambda *_: next(sizes))
+    assert_same_bits(whole, distributed.fit(clone(CASES[name]), cut(X), steps=2, client=client), X)
+    assert next(sizes)
+
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from sparsemix.distributed import _freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.ones(1 << 20)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+first = faults()
+_freed_memory.keep_freed()
+kept = faults()
+_freed_memory.give_back()
+print(first, kept, faults())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or platform.libc_ver()[0] != "glibc", reason="of glibc")
+def test_what_workers_free_is_kept_for_the_time_of_a_fit():
+    """20 arrays of 8 MB: new pages for each where Dask has started the process, and for one of them during a fit."""
+    path = os.path.dirname(os.path.dirname(sparsemix.__file__))
+    out = subprocess.run(
+        [sys.executable, "-c", FAULTS], stdout=subprocess.PIPE, text=True, timeout=60, check=True,
+        env=os.environ | {"PYTHONPATH": path, "MALLOC_TRIM_THRESHOLD_": "65536"},
+    ).stdout  # fmt: skip
+    first, kept, after = map(int, out.split())
+    assert kept < 0.3 * first
+    assert after > 0.9 * first
 
 
 def test_weights_travel(client):

@@ -1,17 +1,21 @@
 """Blocks visited by the workers of a Dask cluster, to the same bits as in one process.
 
-Nothing on a worker is irreplaceable. A visit is a plain task: where a block is read, and what is remembered of its
+Nothing on a worker is irreplaceable. A visit is a plain task: where blocks are read, and what is remembered of their
 rows, are its arguments; statistics are added by other tasks in the order of a fixed tree, whose root alone comes back.
+Small blocks are visited several in a task, which adds their statistics as far as they are a branch of the tree.
 What a process keeps is a ``Replica`` of the fit: it makes the steps that it has not seen from their statistics, which
 are small, so that no model travels in a round. Bases and statistics are held by tasks that can be run again. Whichever
 worker dies, another one does its tasks from the same arguments.
 """
 
 import contextlib
+import math
 import pickle
 import threading
+import time
 import uuid
 from collections import OrderedDict
+from itertools import chain
 
 import cloudpickle
 import dask
@@ -19,15 +23,18 @@ import numpy as np
 from distributed import KilledWorker, get_worker
 
 from sparsemix._engine.loop import advance
-from sparsemix._engine.rounds.tree import reduced
+from sparsemix._engine.rounds.tree import Tree, branches, reduced
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.blockwise import Here
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
 from sparsemix.distributed._data import DelayedBlocks, block_of
+from sparsemix.distributed._freed_memory import give_back, keep_freed
 
 # Rounds after which workers get a new base; one that joins late makes at most so many steps.
 ROUNDS_OF_BASE = 16
+# Seconds that a task costs beside its visits; and the most that one of several blocks may take: a death costs that.
+TASK_SECONDS, MOST_SECONDS = 0.01, 1.0
 # Fits that a process remembers at once.
 MOST_REPLICAS = 4
 
@@ -49,6 +56,7 @@ class Elsewhere(Here):
         self._run = uuid.uuid4().hex
         self._futures, self._base, self._deltas, self._version = {}, None, [], 0
         self._changed = None
+        self._seconds = np.inf  # of a visit, in the last round
 
     def __enter__(self):
         # blocks that cannot be read elsewhere, and bases, are meant to travel as arguments
@@ -90,18 +98,19 @@ class Elsewhere(Here):
         weights = self.job.sample_weight
         return None if weights is None else self._held(("weight", number), lambda: weights[number])
 
-    def _tasks(self, function, numbers, *arguments):
-        """A task for each of some blocks, ``function(number, source, weight, *arguments of its own)``.
+    def _tasks(self, function, parts, *arguments):
+        """A task for each of some lists of blocks, ``function(numbers, sources, weights, *arguments of its own)``.
 
         Neighbours go to one worker, about as many to each; others may do it where that one is gone.
         """
         workers = sorted(self._client.nthreads())
         tasks = []
-        for i, (number, own) in enumerate(zip(numbers, zip(*arguments, strict=True), strict=True)):
+        for i, (numbers, own) in enumerate(zip(parts, zip(*arguments, strict=True), strict=True)):
             place = {}
             if workers:
-                place = {"workers": [workers[i * len(workers) // len(numbers)]], "allow_other_workers": True}
-            tasks.append(self._submit(function, number, self._source(number), self._weight(number), *own, **place))
+                place = {"workers": [workers[i * len(workers) // len(parts)]], "allow_other_workers": True}
+            sources, weights = [self._source(n) for n in numbers], [self._weight(n) for n in numbers]
+            tasks.append(self._submit(function, list(numbers), sources, weights, *own, **place))
         return tasks
 
     def _gather(self, futures, numbers):
@@ -122,7 +131,7 @@ class Elsewhere(Here):
         """The sum over all blocks of what a method of the job gives."""
         numbers = range(len(self.job.data))
         task = self._submit(same, Frozen((self._run, self.job, name, arguments, signature())))
-        return self._gather(self._sum(self._tasks(look, numbers, [task] * len(numbers))), numbers)
+        return self._gather(self._sum(self._tasks(look, [[n] for n in numbers], [task] * len(numbers))), numbers)
 
     # -- learning
 
@@ -150,16 +159,31 @@ class Elsewhere(Here):
 
     def visits(self, model, units, workers):  # noqa: ARG002
         """The sum over some units; what is remembered of their rows comes back."""
-        numbers = [self.plan.units[u][0] for u in units]
-        memories = [Frozen(self.memories[u]) for u in units]
+        parts = branches(units, branch_size(len(units), len(self._client.nthreads()), self._seconds))
+        numbers = [[self.plan.units[u][0] for u in part] for part in parts]
+        memories = [Frozen([self.memories[u] for u in part]) for part in parts]
         fit = (self._base, list(self._deltas), self.n_visited, len(units) == 1)
-        tasks = self._tasks(visit, numbers, [self.plan.units[u] for u in units], memories, [fit] * len(units))
+        tasks = self._tasks(visit, numbers, [[self.plan.units[u] for u in part] for part in parts], memories,
+                            [fit] * len(parts))  # fmt: skip
         total = self._sum([self._submit(statistics, task) for task in tasks])
-        kept = [self._submit(remains, task) for task in tasks] if self.memories[units[0]] is not None else []
-        total, remembered = self._gather([total, kept], numbers)  # at once: a message takes longer than they do
-        for u, memory in zip(units, remembered, strict=bool(kept)):
-            self.memories[u] = memory.thaw()
+        kept = [self._submit(remains, task) for task in tasks]
+        # at once: a message takes longer than they do
+        total, kept = self._gather([total, kept], chain.from_iterable(numbers))
+        for part, (memory, _) in zip(parts, kept, strict=True):
+            for u, remembered in zip(part, memory.thaw(), strict=True):
+                self.memories[u] = remembered
+        self._seconds = sum(seconds for _, seconds in kept) / len(units)
         return total
+
+
+def branch_size(n_units, n_workers, seconds):
+    """Visits of a task, a power of two, that let a round of so many visits, of so many seconds each, end first."""
+    def round_seconds(size):
+        n_tasks = math.ceil(n_units / size)
+        return math.ceil(n_tasks / max(1, n_workers)) * (size * seconds + TASK_SECONDS)
+
+    sizes = [1 << level for level in range(n_units.bit_length())]
+    return min((size for size in sizes if size == 1 or size * seconds <= MOST_SECONDS), key=round_seconds)
 
 
 class Frozen:
@@ -224,6 +248,8 @@ _lock = threading.Lock()
 def replica_of(run):
     """The replica of a fit in this process; the oldest ones make room."""
     with _lock:
+        if not _replicas:
+            keep_freed()
         replica = _replicas.pop(run, None) or Replica()
         _replicas[run] = replica
         while len(_replicas) > MOST_REPLICAS:
@@ -234,32 +260,37 @@ def replica_of(run):
 def forget(run):
     """A fit is over."""
     with _lock:
-        _replicas.pop(run, None)
+        known = _replicas.pop(run, None) is not None
+        if known and not _replicas:
+            give_back()
 
 
 # -- what workers do
 
 
-def look(number, source, weight, task):
+def look(numbers, sources, weights, task):
     """A method of the job, on a block."""
     run, job, name, arguments, signed = task.thaw()
     check_signature(signed)
     replica = replica_of(run)
     with replica.lock, Workers(threads()) as workers:
-        X = replica.rows(number, source)
-        return getattr(job, name)(number, X, thawed(weight), workers, *arguments)
+        X = replica.rows(numbers[0], sources[0])
+        return getattr(job, name)(numbers[0], X, thawed(weights[0]), workers, *arguments)
 
 
-def visit(number, source, weight, unit, memory, fit):
-    """Statistics of a part of a block, and what is remembered of its rows."""
+def visit(numbers, sources, weights, units, memories, fit):
+    """Statistics of parts of blocks, added as a branch of the tree; what is remembered of their rows; seconds."""
     base, deltas, n_visited, alone = fit
     check_signature(base.signed)
-    replica, memory = replica_of(base.run), memory.thaw()
+    replica, memories, tree = replica_of(base.run), memories.thaw(), Tree()
     with replica.lock, Workers(threads()) as workers:
         state = replica.catch_up(base, deltas, workers.split)
-        X = replica.rows(number, source)
-        stats = state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers, alone)
-    return stats, Frozen(memory)
+        started = time.perf_counter()
+        for number, source, weight, unit, memory in zip(numbers, sources, weights, units, memories, strict=True):
+            X = replica.rows(number, source)
+            tree.push(state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers, alone))
+        seconds = time.perf_counter() - started
+    return tree.total(), Frozen(memories), seconds
 
 
 def statistics(visited):
@@ -268,8 +299,8 @@ def statistics(visited):
 
 
 def remains(visited):
-    """The other."""
-    return visited[1]
+    """The others."""
+    return visited[1:]
 
 
 def added(left, right):

@@ -38,3 +38,8 @@ def reduced(values, add):
         pairs = [add(values[i], values[i + 1]) for i in range(0, len(values) - 1, 2)]
         values = pairs + values[len(pairs) * 2 :]
     return values[0]
+
+
+def branches(values, size):
+    """A list in parts whose sums by the tree are sums of its branches; ``size`` is a power of two."""
+    return [values[first : first + size] for first in range(0, len(values), size)]
