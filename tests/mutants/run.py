@@ -8,6 +8,7 @@ tests run in forks of a process that has imported all but this package, and kern
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import multiprocessing
@@ -15,6 +16,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,8 +29,8 @@ from queue import SimpleQueue
 ROOT = Path(__file__).parents[2]
 COPIED = "src", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"
 KERNELS = Path("src/sparsemix/_kernels")
-LIMIT = 300  # seconds of the processor: a loop that a mutant has made endless is a mutant that was found
-PATIENCE = 10 * LIMIT  # by the clock, for threads that wait for each other
+LIMIT = 120  # seconds of the processor: a loop that a mutant has made endless is a mutant that was found
+PATIENCE = 5 * LIMIT  # by the clock, for threads that wait for each other
 FORKS = multiprocessing.get_context("forkserver")
 IMPORTED = ["pytest", "scipy.stats", "scipy.special", "sklearn.utils.estimator_checks", "sklearn.mixture",
             "sklearn.decomposition", "sklearn.cluster"]  # fmt: skip
@@ -51,6 +53,7 @@ def mutants():
 
 def run_tests(folder, tests, log, is_edited):
     """Run tests of a copy in this process until one fails."""
+    os.setsid()  # what tests start is to end with them
     if is_edited:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
     os.chdir(folder)
@@ -91,7 +94,8 @@ class Copy:
         process = FORKS.Process(target=run_tests, args=(str(self.folder), tests, str(log), is_edited))
         process.start()
         process.join(PATIENCE if is_edited else None)
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.join()
         return process.exitcode, log.read_text(encoding="utf-8", errors="replace")
 

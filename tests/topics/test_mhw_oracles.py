@@ -12,6 +12,7 @@ from scipy import sparse
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix.topics._collapsed import walker_sampler
+from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 K, V = 3, 5
 DOCUMENTS = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]])
@@ -112,6 +113,40 @@ def begun_without_tables(self):
 @pytest.mark.parametrize("n_even_samples", [0, 1, 16])
 def test_even_draws_have_the_law_of_single_ones(n_even_samples):
     assert deviation(counts_of(fitted(1, n_even_samples=n_even_samples)), total(GIVEN)) < 5.0
+
+
+def test_proposals_of_words_are_their_conditionals(monkeypatch):
+    """Where counts have a background, which tables of words do not store, and none is too small for them."""
+    monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 0.0)
+    sampler = walker_sampler.WalkerSampler(1, 0, 1, "none", None, 0.0, 1)
+    model = StochasticCollapsedModel(V, ALPHA, BETA, sampler, dtype=np.float64)
+    stats = model.same_topics(1, 50_000.0)
+    stats.replace("word_topic", np.ascontiguousarray(GIVEN.T, dtype=np.float64))
+    stats["count"] += GIVEN.sum(axis=1)
+    model.global_step(stats)
+    assert model.offset == 50_000.0 / K / V
+    sampler.prepare(model, X[[0, N]], None)
+    counts = GIVEN.T + model.offset + BETA
+    for word in range(V):
+        expected = ALPHA * counts[word] / counts.sum(axis=0)
+        np.testing.assert_allclose(sampler._tables.density(word, np.arange(K)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
+def test_counts_that_all_words_share_count(sampler, monkeypatch):
+    """A background that no table stores, as topics that begin all alike have it."""
+    monkeypatch.setitem(globals(), "BETA", 100.0)
+    step, share = StochasticCollapsedModel.global_step, GIVEN.min()
+
+    def with_background(self, stats, split=None):
+        if self.n_steps == 0:
+            stats.replace("word_topic", np.ascontiguousarray(GIVEN.T - share, dtype=self.dtype))
+            stats["offset"] += share
+        step(self, stats, split)
+
+    monkeypatch.setattr(StochasticCollapsedModel, "global_step", with_background)
+    est = fitted(1, sampler=sampler, topic_word_prior=BETA)
+    assert deviation(counts_of(est), total(GIVEN)) < 5.0
 
 
 # -- what is wrong must be seen

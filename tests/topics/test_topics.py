@@ -5,8 +5,10 @@ import pytest
 from estimator_cases import FIRST, over, with_parameters
 from fitted import assert_never_fitted, assert_unchanged, few_passes, snapshot
 from scipy import sparse
+from scipy.special import psi
 from topic_cases import GIVEN, K, N, V, X
 
+from sparsemix import SparseLDA
 from sparsemix.metrics import document_completion
 
 pytestmark = few_passes
@@ -76,7 +78,21 @@ def test_score_is_that_of_components_and_prior(case):
     assert est.score(X[45:]) == completion
 
 
-@over(TOPICS)
+def test_transform_is_a_fixed_point_under_the_expected_logarithms_of_topics():
+    """Topics of a few tokens, so that E[log phi] is not the logarithm of a mean."""
+    est = SparseLDA(K, init_params=GIVEN, doc_topic_prior=PRIOR, max_doc_update_iter=10_000, max_iter=2)
+    counts = X[:6].astype(np.float64)
+    theta = est.fit(counts).transform(counts, normalize=False)
+    topics = est.components_.astype(np.float64)
+    assert topics.sum(axis=1).min() < 20.0
+    word = np.exp(psi(topics) - psi(topics.sum(axis=1, keepdims=True))).T
+    for document, found in zip(counts.toarray(), theta, strict=True):
+        resp = np.exp(psi(found)) * word
+        resp /= resp.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(found, PRIOR + document @ resp, atol=0.03)  # TRANSFORM_TOL is 0.02
+
+
+@over(ONE_A_CLASS)
 def test_empty_document_has_the_mean_of_the_prior(case):
     for prior in (None, 0.7, PRIOR):
         est = case.fitted(doc_topic_prior=prior)
