@@ -53,6 +53,7 @@ OPTIONAL = {
     "label": TEXT,  # name of the row, where the estimator's is not enough
     "curve": (list,),  # checkpoints: {"seconds": ..., "passes": ..., score: ...}
     "tuned_on": (list,),  # corpora that the parameters or defaults were chosen on
+    "found": TEXT,  # words, where what came out is no number
     "claim": (dict,),  # of a paper: text, published, ours, reproduced (a member of OUTCOMES), why
 }
 CLAIM = ("text", "published", "ours", "reproduced", "why")

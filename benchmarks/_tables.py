@@ -8,7 +8,7 @@ A specification has a column a line, in the order of the table:
     after 5 s = {at(5).nats:.3f}                       the last checkpoint of the curve before so many seconds
     best = {best(nats).nats:.3f}                       the best checkpoint of the curve by that score, chosen afterwards
     worst = {min scores.rand:.2f}                      min, max, median, mean or standard error over seeds
-    MB = {memory:MB}                                   also ms, of seconds, Mega, Giga, all formats of Python
+    MB = {memory:MB}                                   also ms and us, of seconds, Mega, Giga, all of Python
 
 and before them, where they are needed, lines "where FIELD = VALUE | VALUE", which records there are in the table, and
 "across FIELD", whose values stand beside each other.
@@ -24,7 +24,9 @@ from _results import CLOCKS, IDENTITY, RecordError
 
 NUMBERS = re.compile(r"\{(?:(min|max|median|mean|error) )?([^{}:]+):([^{}]+)\}")
 POINT = re.compile(r"(at|best)\(([^()]+)\)\.(\w+)")
-SCALES = {"MB": (1e-6, ",.0f"), "ms": (1e3, ".0f"), "Mega": (1e-6, ".2f"), "Giga": (1e-9, ".1f")}
+SCALES = {
+    "MB": (1e-6, ",.0f"), "ms": (1e3, ".0f"), "us": (1e6, ".2f"), "Mega": (1e-6, ".2f"), "Giga": (1e-9, ".1f"),
+}  # fmt: skip
 NAMES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 TUNED = " †"
 
@@ -63,8 +65,8 @@ def specify(lines):
         else:
             heading, _, field = line.rpartition(" = ")
             words.append(((heading or field).strip(), field.strip()))
-    if not words or not (numbers or any(field.startswith("claim.") for _, field in words)):
-        raise RecordError("a table needs a column that names rows, and one of numbers in braces or of a claim")
+    if not words or not (numbers or any(field.startswith("claim.") or field == "found" for _, field in words)):
+        raise RecordError("a table needs a column that names rows, and one of numbers in braces, of a claim or found")
     return Specification(where, across, words, numbers)
 
 

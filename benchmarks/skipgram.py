@@ -49,7 +49,7 @@ TABLES = {
     "token-seconds": """
         label
         across parameters.n_components
-        µs = {scores.cpu:Mega}""",
+        µs = {scores.cpu:us}""",
     "score": """
         label
         passes = parameters.n_passes
@@ -79,8 +79,8 @@ TABLES = {
 THREADS = """
     label
     threads = parameters.threads
-    µs by the clock = {scores.wall:Mega}
-    µs of the processor = {scores.cpu:Mega}"""
+    µs by the clock = {scores.wall:us}
+    µs of the processor = {scores.cpu:us}"""
 
 
 class Bench:
@@ -106,13 +106,16 @@ class Bench:
             print(f"{label} failed: {error}", flush=True)
             return None
         known = {name: value for name, value in arguments.items() if name not in ("labels", "words", "analogies")}
+        self.keep(task, label, figures(result, ("seconds", "digest")), parameters=known, seconds=result.get("seconds"))
+        return result
+
+    def keep(self, task, label, scores, **fields):
+        """A record of one measurement."""
         [record] = self.recorder.add(
             f"skipgram-{task.replace('_', '-')}", f"{self.corpus['name']}, {self.corpus['n_documents']:,} documents",
-            label if label in PEERS else "SkipGramTopicModel", figures(result, ("seconds", "digest")), label=label,
-            parameters=known, prior="defaults", seed=0, seconds=result.get("seconds"),
+            label if label in PEERS else "SkipGramTopicModel", scores, label=label, prior="defaults", seed=0, **fields,
         )  # fmt: skip
         self.records[identity(record)] = record
-        return result
 
     def show(self, title, name, specification=None):
         """The table of what was measured."""
@@ -174,8 +177,10 @@ def words(bench):
     )
     if result:
         title = f"{bench.corpus['name']}, K = {options.K[0]}, {result['seconds']:.0f} seconds"
-        print_table(title, ["word", "nearest"], result["words"], 2)
-        print_table(title, ["analogy", "nearest"], result["analogies"], 2)
+        for kind in ("words", "analogies"):
+            print_table(title, [kind, "nearest"], result[kind], 2)
+            for label, near in result[kind]:
+                bench.keep(kind, label, {}, found=near, parameters={"n_components": options.K[0]})
 
 
 def vectors(bench):

@@ -123,10 +123,11 @@ def test_commands_say_nothing_of_this_machine(tmp_path):
 
 def test_cells_are_means_and_deviations_over_seeds():
     records = [record(seed=seed, scores={"nats": nats}) for seed, nats in enumerate([-7.0, -8.0, -9.0])]
-    columns = [*COLUMNS, "worst = {min scores.nats:.1f}", "MB = {memory:MB}", "ms = {median seconds:ms}"]
+    columns = [*COLUMNS, "worst = {min scores.nats:.1f}", "MB = {memory:MB}", "ms = {median seconds:ms}",
+               "us = {median seconds:us}"]  # fmt: skip
     table = _tables.make(records, columns)
-    assert table.header == ["estimator", "nats", "worst", "MB", "ms"]
-    assert table.rows == [["SparseLDA", "-8.00 ± 1.00", "-9.0", "3 ± 0", "2000"]]
+    assert table.header == ["estimator", "nats", "worst", "MB", "ms", "us"]
+    assert table.rows == [["SparseLDA", "-8.00 ± 1.00", "-9.0", "3 ± 0", "2000", "2000000.00"]]
     assert any("3 seeds" in note for note in table.notes)
     assert table.notes[0] == "From ``python benchmarks/topics.py``."
 
@@ -187,6 +188,11 @@ def test_a_table_of_claims_has_no_numbers():
     claim = {"text": "it works", "published": "yes", "ours": "no", "reproduced": "no", "why": "small"}
     table = _tables.make([record(claim=claim)], ["claim = claim.text", "reproduced = claim.reproduced"])
     assert (table.header, table.rows) == (["claim", "reproduced"], [["it works", "no"]])
+
+
+def test_a_table_of_words_that_were_found_has_no_numbers():
+    table = _tables.make([record(label="tree", found="graph, path")], ["word = label", "nearest = found"])
+    assert (table.header, table.rows) == (["word", "nearest"], [["tree", "graph, path"]])
 
 
 # -- what is committed
