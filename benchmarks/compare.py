@@ -71,7 +71,8 @@ def build(revision, folder):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(built, target)
         return folder / "src"
-    subprocess.run([sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"], cwd=folder, check=True)
+    compiling = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    subprocess.run(compiling, cwd=folder, check=True, stdout=sys.stderr)
     return folder / "src"
 
 
