@@ -96,3 +96,9 @@ def test_number_of_clusters_grows_as_power_or_logarithm():
 def test_parameters_out_of_range_are_named(make, options, message):
     with pytest.raises(ValueError, match=message):
         make(**options)
+
+
+def test_patches_without_strong_directions_are_round():
+    X, _, covariances = datasets.make_patch_mixture(50, n_features=4, n_components=2, rank=0, random_state=0)
+    np.testing.assert_array_equal(covariances, np.broadcast_to(0.05 * np.eye(4), (2, 4, 4)))
+    assert np.isfinite(X).all()

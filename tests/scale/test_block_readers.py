@@ -105,6 +105,30 @@ def test_archives(tmp_path):
         blocks.from_npz(tmp_path / "3.npz")
 
 
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+def test_damaged_archives_are_named(kind, compressed, tmp_path):
+    """Zip, zlib and NumPy have errors of their own, and a changed byte may name another compression or a password."""
+    path = tmp_path / "0.npz"
+    if kind == "matrix":
+        sparse.save_npz(path, COUNTS.tocsr(), compressed=compressed)
+    else:
+        (np.savez_compressed if compressed else np.savez)(path, COUNTS.toarray())
+    whole, rng, messages = path.read_bytes(), np.random.default_rng(0), []
+    damaged = [whole[:at] for at in rng.integers(len(whole), size=20)] + [b"", b"nothing of the kind"]
+    for at in [*rng.integers(len(whole), size=60), *range(40)]:
+        damaged.append(whole[:at] + bytes([rng.integers(256)]) + whole[at + 1 :])
+    for content in damaged:
+        path.write_bytes(content)
+        try:
+            blocks.from_npz(path)[0]
+        except ValueError as error:
+            messages.append(str(error))
+    assert len(messages) > 15
+    named = "0.npz is not as NumPy or SciPy wrote it", "0.npz holds the arrays"
+    assert [message for message in messages if not any(text in message for text in named)] == []
+
+
 @pytest.mark.parametrize("lines", [1, 3, 100])
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 def test_texts(tmp_path, lines, end):

@@ -17,6 +17,7 @@ from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._engine.loop import advance, collect, run
 from sparsemix._engine.schedules import learning_rate, stream
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator import row_memory
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.progress import Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
@@ -164,7 +165,9 @@ class AdditiveEstimator(SparsemixEstimator):
         check_is_fitted(self)
         if first_row is not None and (not isinstance(first_row, Integral) or first_row < 0):
             raise ValueError(f"first_row is {first_row!r}; give the number of X's first row in all the data, or None")
-        _, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
+        X, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
+        if memory is not None:
+            row_memory.check(memory, self._fitted.model, rows, X.shape[0], self._first_row(first_row))
         with Workers(self.n_jobs) as workers:
             stats = self._collect(rows, workers, first_row, memory)
             stats.settle()  # the model may go on learning
@@ -205,9 +208,12 @@ class AdditiveEstimator(SparsemixEstimator):
     def _collect(self, rows, workers, first_row=None, memory=None):
         """Statistics of rows under the fitted model; those of a stream are numbered on where that is asked for."""
         model, rows = self._view(self._fitted.model, rows, self.n_samples_seen_)
-        rows.first_row = (self.n_samples_seen_ if self._numbers_go_on else 0) if first_row is None else int(first_row)
-        rows.memory = memory
+        rows.first_row, rows.memory = self._first_row(first_row), memory
         return collect(model, rows, slice(0, len(rows)), workers)
+
+    def _first_row(self, given):
+        """Number of a block's first row."""
+        return (self.n_samples_seen_ if self._numbers_go_on else 0) if given is None else int(given)
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         return model, rows
@@ -225,10 +231,18 @@ class AdditiveEstimator(SparsemixEstimator):
         Returns
         -------
         memory : object or None
-            For the ``memory`` of ``expected_stats``, always with the same rows; None where nothing is kept.
+            For the ``memory`` of ``expected_stats``, always with the same rows and, after ``fit``, no more; None where
+            nothing is kept.
+
+        Raises
+        ------
+        ValueError
+            For what are no numbers of rows.
         """
         check_is_fitted(self)
-        return self._row_memory(self._fitted.model, n_rows, first_row)
+        row_memory.check_place(n_rows, first_row)
+        model = self._fitted.model
+        return row_memory.label(self._row_memory(model, n_rows, first_row), model, int(n_rows), int(first_row))
 
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
         return None

@@ -1,11 +1,21 @@
 """Blocks of files: NumPy's and SciPy's archives, and Parquet."""
 
+import lzma
 import os
+import struct
+import zipfile
+import zlib
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix.blocks._arrays import Blocks
+
+# What is raised of archives that are not as they were written; a changed byte may also name another compression.
+DAMAGED = (
+    ValueError, KeyError, EOFError, OverflowError, RuntimeError, struct.error, lzma.LZMAError, zipfile.BadZipFile,
+    zlib.error, OSError,
+)  # fmt: skip
 
 
 def needed(module, package=None):
@@ -74,17 +84,29 @@ class ArchiveBlocks(Blocks):
 
     def _read(self, i):
         path = self._paths[i]
-        if path.endswith(".npy"):
-            return np.load(path, mmap_mode="r")
-        with np.load(path) as archive:
-            names = archive.files
-            if "indptr" in names:
-                return sparse.csr_array(sparse.load_npz(path))
-            if len(names) != 1:
-                raise ValueError(
-                    f"{path} holds the arrays {', '.join(names)}; save one array, or scipy.sparse.save_npz"
-                )
-            return archive[names[0]]
+        try:
+            found = array_or_names(path)
+        except (FileNotFoundError, PermissionError):
+            raise
+        except DAMAGED as error:
+            raise ValueError(f"{path} is not as NumPy or SciPy wrote it ({error}); write it again") from error
+        if isinstance(found, list):
+            raise ValueError(f"{path} holds the arrays {', '.join(found)}; save one array, or scipy.sparse.save_npz")
+        return found
+
+
+def array_or_names(path):
+    """What a file holds: an array, a matrix, or the names of arrays that are not one."""
+    if path.endswith(".npy"):
+        return np.load(path, mmap_mode="r")
+    with open(path, "rb") as file:  # which np.load leaves open where it fails
+        archive = np.load(file)
+        if isinstance(archive, np.ndarray):
+            return archive
+        if "indptr" in archive.files:
+            file.seek(0)
+            return sparse.csr_array(sparse.load_npz(file))
+        return archive[archive.files[0]] if len(archive.files) == 1 else archive.files
 
 
 def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, columns=None):

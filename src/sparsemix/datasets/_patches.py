@@ -83,7 +83,7 @@ def make_patch_mixture(n_samples=10_000, n_features=64, n_components=20, *, rank
     n_components : int, default=20
         Components, with weights from a Dirichlet distribution.
     rank : int, default=8
-        Strong directions of each component.
+        Strong directions of each component; 0 for none.
     random_state : int, RandomState instance or None, default=None
         For reproducible rows.
 
@@ -106,7 +106,7 @@ def make_patch_mixture(n_samples=10_000, n_features=64, n_components=20, *, rank
     rng = check_random_state(random_state)
     y = rng.choice(n_components, size=n_samples, p=rng.dirichlet(np.full(n_components, 5.0)))
     directions = rng.standard_normal((n_components, n_features, rank)) * rng.gamma(2.0, 1.0, (n_components, 1, rank))
-    covariances = directions @ directions.transpose(0, 2, 1) / rank + 0.05 * np.eye(n_features)
+    covariances = directions @ directions.transpose(0, 2, 1) / max(rank, 1) + 0.05 * np.eye(n_features)
     X = np.empty((n_samples, n_features))
     for k in range(n_components):
         rows = y == k

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-import zipfile
 from array import array
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -25,6 +24,7 @@ from sparsemix._commands.reading.words import (
     token_pattern,
     vectorizer_of,
 )
+from sparsemix.blocks._files import DAMAGED
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary
 from sparsemix.skipgram import TokenSequences
@@ -382,7 +382,9 @@ def read_npz(path, vocabulary):
     try:
         counts = sparse.csr_matrix(sparse.load_npz(path))
         counts.check_format(full_check=True)  # column numbers beyond the shape would be read as they are
-    except (ValueError, KeyError, EOFError, OverflowError, zipfile.BadZipFile) as error:
+    except (FileNotFoundError, PermissionError):
+        raise
+    except DAMAGED as error:
         raise ValueError(f"{path} is not a matrix that scipy.sparse.save_npz wrote ({error}).") from error
     if counts.dtype.kind not in "iuf" or not np.all(np.isfinite(counts.data)) or counts.data.min(initial=0) < 0:
         raise ValueError(f"{path} has entries that are no counts; they must be finite and not negative.")
