@@ -42,7 +42,7 @@ def test_memory_of_another_model_is_refused(case):
     memory = many.row_memory(N)
     for _ in range(2):
         many.expected_stats(rows[:N], first_row=0, memory=memory)
-    with pytest.raises(ValueError, match="memory was made for .* components; .*row_memory"):
+    with pytest.raises(ValueError, match=r"memory was made for .* components; .*row_memory"):
         est.expected_stats(rows[:N], first_row=0, memory=memory)
     with pytest.raises(TypeError, match="memory is a dict; give what row_memory gave"):
         est.expected_stats(rows[:N], first_row=0, memory={})

