@@ -27,7 +27,7 @@ def test_memory_of_other_rows_is_refused(case):
     if case.data.kind == "counts":  # words in their order have documents of one length here
         for _ in range(2):
             est.expected_stats(rows[:N], first_row=0, memory=memory)
-        with pytest.raises(ValueError, match="memory has seen other rows"):
+        with pytest.raises(ValueError, match=r"memory has seen other rows"):
             est.expected_stats(rows[:N][::-1], first_row=0, memory=memory)
     est.expected_stats(rows[:N], first_row=0, memory=pickle.loads(pickle.dumps(memory)))
     assert_unchanged(est, before, rows)
@@ -44,7 +44,7 @@ def test_memory_of_another_model_is_refused(case):
         many.expected_stats(rows[:N], first_row=0, memory=memory)
     with pytest.raises(ValueError, match=r"memory was made for .* components; .*row_memory"):
         est.expected_stats(rows[:N], first_row=0, memory=memory)
-    with pytest.raises(TypeError, match="memory is a dict; give what row_memory gave"):
+    with pytest.raises(TypeError, match=r"memory is a dict; give what row_memory gave"):
         est.expected_stats(rows[:N], first_row=0, memory={})
 
 

@@ -12,7 +12,7 @@ FLOOR = 1e-6
 CONSTANT = 1e-12
 # From so many components on they are to describe a density rather than to be clusters, and learn their priors' scales.
 LEARN_FROM = 16
-# The least of these scales, in those of a prior that is not learned: components of a surface (or of windows of a series)
+# The least of these scales, in those of a prior that is not learned: components of a surface, or of a series' windows,
 # are thinner than the data in every direction, and a pixel that a component has never seen should not draw it to zero.
 LEAST_SCALE = 0.1
 
