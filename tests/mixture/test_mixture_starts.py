@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 import reference
 from scipy.stats import chisquare
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import BayesianGaussianMixture
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
 from sparsemix._engine.threads import Workers
 from sparsemix.mixture._assemble import assemble, weighted_rows
+from sparsemix.mixture._starts import _start
 from sparsemix.mixture._starts._exchanges import best_exchange, exchanged
+from sparsemix.mixture._starts._likely import STEPS, likely
 from sparsemix.mixture._starts._splitting import column_scales, learn
 from sparsemix.mixture._starts._start import TRIAL_FROM, Start, ahead
 
@@ -230,6 +233,32 @@ def test_no_exchange_for_columns_of_few_values(n_columns):
     with Workers(1) as workers:
         rows, _, learner = assemble(SparseGaussianMixture(3), weighted_rows(X, None), workers)
         assert best_exchange(learner, rows, labels, rng, workers) is None
+
+
+def test_places_by_maximum_likelihood_are_those_of_sklearn():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 3)) * np.array([3.0, 1.0, 0.3])
+    labels = rng.integers(4, size=len(X)).astype(np.int32)
+    with Workers(1) as workers:
+        params = SparseGaussianMixture(4, n_nonzero=4, reg_covar=1e-4)
+        rows, _, learner = assemble(params, weighted_rows(X, None), workers)
+        _, found = likely(learner, rows, labels, workers)
+    means = [X[labels == k].mean(axis=0) for k in range(4)]
+    precisions = [np.linalg.inv(np.cov(X[labels == k].T, ddof=0) + 1e-4 * np.eye(3)) for k in range(4)]
+    given = {"weights_init": np.bincount(labels) / len(X), "means_init": means, "precisions_init": precisions}
+    with pytest.warns(ConvergenceWarning):
+        twin = GaussianMixture(4, max_iter=STEPS - 1, tol=0.0, reg_covar=1e-4, **given).fit(X)
+    np.testing.assert_array_equal(found, twin.predict(X))
+
+
+def test_places_by_maximum_likelihood_raise_the_bound_where_held_out_rows_choose_them(monkeypatch):
+    X, _ = make_classification(
+        4000, 20, n_informative=8, n_redundant=0, n_clusters_per_class=3, n_classes=4, random_state=1
+    )
+    with_places = [SparseGaussianMixture(k, random_state=0).fit(X).lower_bound_ for k in (12, 20, 30)]
+    monkeypatch.setattr(_start, "LIKELY_BELOW", 0)
+    without = [SparseGaussianMixture(k, random_state=0).fit(X).lower_bound_ for k in (12, 20, 30)]
+    assert sum(with_places) > sum(without) + 500.0
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "diag"])

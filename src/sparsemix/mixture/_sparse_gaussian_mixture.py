@@ -96,7 +96,8 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         its seeds alone; "splitting": one component becomes K by repeated cuts; "bregman" k-means++ [4]_;
         "random_from_data": rows drawn at random; "random": random labels. "auto" tries some of them (user guide) and
         keeps the one under which rows that were held out are most likely; 3 to 15 components are then mended by
-        exchanges [8]_. A matrix, dense or sparse, gives the responsibilities themselves.
+        exchanges [8]_, and full covariances find places by EM where that is better. A matrix, dense or sparse, gives
+        the responsibilities themselves.
     init_size : int, default=None
         Rows of the random subset that seeds are chosen from. None means 20,000 or, if that is more, 50 a component,
         3 n_features a component where each has a covariance matrix; less where they would take more than 128 MB.

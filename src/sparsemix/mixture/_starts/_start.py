@@ -14,6 +14,7 @@ from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._model import MixtureModel
 from sparsemix.mixture._starts._exchanges import exchanged
+from sparsemix.mixture._starts._likely import likely
 from sparsemix.mixture._starts._splitting import column_scales, grow, learn, sized
 
 SEEDINGS = "auto", "kmeans", "kmeans_scaled", "k-means++", "splitting", "bregman", "random_from_data", "random"
@@ -43,6 +44,9 @@ SPLITTING_FROM = 16
 # one of so many of its clusters, and as many components. Where it is ahead they are left out. Few components for all
 # rows would not tell: to 37 of them 300 clusters are a continuum.
 TRIAL_FROM, TRIAL = 128, 8
+# Fewer components than this, of so many rows in all, try places found by EM: of more each has few rows, and of fewer
+# rows too few are held out to tell.
+LIKELY_BELOW, LIKELY_ROWS = 64, 1_000
 # k-means sees a column in the measure of its variance. Where so few columns carry it that they count as less than this
 # share of all, seeds with all columns on one scale are tried too.
 FEW_COLUMNS = 0.25
@@ -138,6 +142,10 @@ class Start:
             after = exchanged(self.learner, some, chosen, rng, workers)
             if after is not None and self._best([chosen, after], self.learner, some, rng, workers, **EXCHANGED):
                 chosen = after
+        if self._likely(some):
+            tried = likely(self.learner, some, chosen, workers)
+            if self._best(tried, self.learner, some, rng, workers, **EXCHANGED):
+                chosen = tried[1]
         resp = SparseResponsibilities.from_labels(chosen)
         for _ in range(self.n_init_iter):
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
@@ -165,6 +173,13 @@ class Start:
     def _exchanges(self):
         """Whether components are to be clusters, which k-means may have shared out badly."""
         return self.init_params == "auto" and self.family.has_means and 2 < self.model.n_components < SPLITTING_FROM
+
+    def _likely(self, some):
+        """Whether EM may find better places for the components."""
+        if self.init_params != "auto" or self.model.posterior is None:
+            return False
+        shaped = self.family.shape == "full" and not self.family.tied  # the others gain nothing
+        return shaped and 1 < self.model.n_components < LIKELY_BELOW and len(some) >= LIKELY_ROWS
 
     def _trial(self, methods, first, some, rng, workers):
         """The first method, and the best of the others unless it is behind on rows of some of the first's clusters."""
