@@ -2,6 +2,7 @@
 
 python benchmarks/cells.py                             2,000 cells, 20,000 regions, 1,000 open in a cell
 python benchmarks/cells.py --full --K 50,200           20,000 cells, 100,000 regions, 3,000 open in a cell
+python benchmarks/cells.py --full --cells 5000         5,000 such cells
 
 Every contestant has a process of its own, pinned to one core, the same cells and the same evaluation. Ours has its
 defaults. README.md has the rest.
@@ -40,6 +41,7 @@ def contestants(options, n_components):
 def measure(options, n_components, folder, keep):
     """A row for each contestant."""
     n_cells, n_regions, each = SIZES[options.full]
+    n_cells = options.cells or n_cells
     corpus = run(
         "_cells_tasks:prepare", options.cores, n_threads=1, n_cells=n_cells, n_regions=n_regions, regions_per_cell=each,
         n_test=N_TEST, n_components=n_components, folder=folder,
@@ -78,6 +80,7 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--full", action="store_true", help="20,000 cells of 3,000 among 100,000 regions")
+    add("--cells", type=int, help="another number of cells")
     add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[50], help="by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
     add("--peers", type=names(PEERS), default=None, help="others, by commas, or none (default: tomotopy, if installed)")

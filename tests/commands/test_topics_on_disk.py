@@ -9,6 +9,7 @@ import sys
 import joblib
 import numpy as np
 import pytest
+from killed import Killed, killed_after
 from sklearn.feature_extraction.text import CountVectorizer
 from test_topics_command import THEMES, write_csv, write_folder, write_json_lines, write_lines, write_packed_lines
 
@@ -129,6 +130,32 @@ def test_early_stopping_and_sparse_lda_learn_from_disk(tmp_path, texts):
     main([*common, "--estimator", "SparseLDA", "--n-nonzero", "2"])
     assert joblib.load(tmp_path / "out" / "model.joblib")["topics"].converged_
     assert "Lower bound of a token" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+@pytest.mark.parametrize("estimator", ["SparseSCVB0LDA", "SparseLDA"])
+def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path, texts, where, estimator, monkeypatch, capsys):
+    """To the bits of one that nothing happened to; other topics are another fit, which is said."""
+    monkeypatch.setattr("sparsemix._commands.topics.BLOCK_BYTES", 1000)
+    path = write_lines(tmp_path / "corpus", texts, None)[0]
+    options = ["topics", path, "--n-components", "3", "--counts", where, "--estimator", estimator, "--max-iter", "6"]
+    main([*options, "--output", str(tmp_path / "whole")])
+    options += ["--output", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "state")]
+    revive = killed_after(3, monkeypatch)
+    with pytest.raises(Killed):
+        main(options)
+    revive()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "scratch0").mkdir()  # as where there was no time to clear it
+    capsys.readouterr()
+    main(options)
+    whole, resumed = (joblib.load(tmp_path / name / "model.joblib")["topics"] for name in ("whole", "out"))
+    np.testing.assert_array_equal(whole.components_, resumed.components_)
+    assert ("scratch0 holds counts of a run that was killed" in capsys.readouterr().err) == (where == "disk")
+    options[3] = "4"
+    with pytest.raises(SystemExit):
+        main([*options, "--force"])
+    assert "n_components" in capsys.readouterr().err
 
 
 def test_texts_above_some_size_go_to_disk(tmp_path, texts, monkeypatch):

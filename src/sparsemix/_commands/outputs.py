@@ -18,6 +18,8 @@ TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
 )  # fmt: skip
 # Files of models by the library that writes them.
 MODELS = {"joblib": "model.joblib", "skops": "model.skops"}
+# How names of folders begin that are there for the time of a run.
+SCRATCH = "scratch"
 # What spreadsheets take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -80,7 +82,9 @@ class Outputs:
     def scratch(self):
         """A folder for what does not fit in memory, beside the outputs, where there is room."""
         if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="scratch", dir=self.folder, ignore_cleanup_errors=True)
+            for left in sorted(self.folder.glob(f"{SCRATCH}*")):
+                warn(f"{left} holds counts of a run that was killed, unless one is under way; you may remove it")
+            self._scratch = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self.folder, ignore_cleanup_errors=True)
         return self._scratch.name
 
     def clear_scratch(self):

@@ -87,7 +87,7 @@ def learn(options, outputs):
     # what ends a fit should not also score it
     scored = held_out[1::2] if getattr(model, "early_stopping", False) else held_out
     data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
-    model, seconds = fit(model, data, **watched)
+    model, seconds = fit(model, data, checkpoint=options.checkpoint, **watched)
     # Whoever loads it wants topics of texts: not the lines of this terminal, nor the cores of this machine.
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
@@ -160,16 +160,16 @@ def shuffled_blocks(corpus, learned, random_state):
     return blocks.shuffle(rows, Path(corpus.folder, "blocks"), n_blocks=n_blocks, random_state=random_state)
 
 
-def fit(model, X, **watched):
+def fit(model, X, **arguments):
     """The fitted model and the seconds it took; an interrupt keeps the passes that are complete."""
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             if isinstance(X, blocks.Blocks):
-                distributed.fit(model, X, **watched)
+                distributed.fit(model, X, **arguments)
             else:
-                model.fit(X, **watched)
+                model.fit(X, **arguments)
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise

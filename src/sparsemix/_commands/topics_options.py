@@ -72,6 +72,8 @@ def add_model_options(add):
     add("--max-iter", type=positive(int),
         help=f"passes (default: until nothing is gained, {MAX_ITER} at most; SkipGramTopicModel: {FEW_PASSES})")
     add("--seconds", type=positive(float), help="stop after the pass in which these are over")
+    add("--checkpoint", metavar="FOLDER", help="keep the state of learning there after each pass; the same command "
+        "goes on from it, whatever has happened")  # fmt: skip
     add("--held-out", type=fraction, default=0.1, help=f"share for the score, {MAX_HELD_OUT} at most (default: 0.1)")
     add("--n-top-words", type=positive(int), default=10, help="words that stand for a topic (default: %(default)s)")
     add("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
