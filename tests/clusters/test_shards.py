@@ -1,5 +1,6 @@
 """Streams of parts of the rows: nothing is lost, clusters are joined by the evidence, and threads do not matter."""
 
+from copy import deepcopy
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters._moves import join
+from sparsemix.clusters import _moves
+from sparsemix.clusters._moves import join, joined
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._parameters import rounds_of_shards
 from sparsemix.clusters._state import ClusterState
@@ -138,6 +140,21 @@ def test_new_clusters_join_where_a_slow_twin_lets_them(discount):
     assert live.tolist() == sorted(groups)
     np.testing.assert_allclose(state.sums.statistics(live), [groups[k] for k in live], atol=1e-9)
     np.testing.assert_allclose(state.counts[live], [weights[k] for k in live])
+
+
+def test_new_clusters_join_new_ones_and_none_that_their_rows_had_to_choose_from(monkeypatch):
+    """As if any two clusters were likelier to be one."""
+    monkeypatch.setattr(_moves, "log_bayes_factor", lambda *arguments: np.ones(len(arguments[-1])))
+    old, new = BARS[OF_BARS < 3], BARS[OF_BARS == 7]
+    base = words().partial_fit(old)
+    n_old = base.n_clusters_
+    parts = [deepcopy(base).partial_fit(new[:5]), deepcopy(base).partial_fit(new[5:10])]
+    assert all(part.n_clusters_ > n_old for part in parts)
+    state = joined(base._fitted.prior, base._fitted.state, [part._fitted.state.copy() for part in parts])
+    assert len(state.live(0.0)) == parts[0].n_clusters_
+    of_new = sum(part.counts_[n_old:].sum() for part in parts)
+    np.testing.assert_allclose(state.counts[n_old:].sum(), of_new)
+    np.testing.assert_allclose(state.counts[:n_old].sum(), old.shape[0] + 10 - of_new)
 
 
 def test_parts_of_few_rows_weights_and_limits():

@@ -223,9 +223,11 @@ def log_bayes_factor(prior, state, slot, others):
 def joined(prior, base, states, max_components=None):
     """One state of several that began as ``base``; the first is used up.
 
-    Clusters keep the numbers of the first state where they are or join one of its clusters, and get new ones else.
+    Clusters keep the numbers of the first state where they are or join one of its clusters, and get new ones else. They
+    join what is new in other states only: rows that opened them had those of ``base`` to choose from.
     """
     state, n_old = states[0], base.n_slots
+    n_kept = n_old
     if n_old:
         for other in states[1:]:
             state.add_since(base, other)
@@ -240,7 +242,8 @@ def joined(prior, base, states, max_components=None):
         if state.sums.has_covariances:
             Moves(1, "bayes_factor").merge(prior, state)
         else:
-            join(prior, state, old, new)
+            join(prior, state, old[old >= n_kept], new)
+            n_kept = np.count_nonzero(old < n_kept)
         state.keep(state.live(prior.discount))
     reduce(prior, state, max_components)
     state.recount(prior.discount)
