@@ -102,6 +102,8 @@ class Bench:
         scores = figures(record, ("seconds", "bytes", *shown, *parameters, "n_rows", "pairs", "measured_rows"))
         if task.endswith("_passes") and record["seconds"]:
             scores["us_row"] = round(1e6 * record["seconds"] / n_rows, 4)
+        scores |= {f"seconds_{name.replace(' ', '_')}": round(spent, 4)
+                   for name, spent in record.get("phases", {}).items()}  # fmt: skip
         curve = [{"passes": p, "seconds": round(s, 4), "score": round(score, 4)}
                  for p, s, score in record.get("checkpoints", [])]  # fmt: skip
         end = {"score": curve[-1]["score"]} if curve else {}

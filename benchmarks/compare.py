@@ -62,7 +62,7 @@ print(json.dumps([seconds, memory / 1024, float(model.score(B))]))
 
 
 def build(revision, folder):
-    """The sources of a revision, compiled."""
+    """Where the sources of a revision are, compiled."""
     archive = subprocess.run(["git", "archive", revision], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
     if same_kernels(folder):  # then they need not be compiled anew
@@ -73,7 +73,7 @@ def build(revision, folder):
         return folder / "src"
     compiling = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     subprocess.run(compiling, cwd=folder, check=True, stdout=sys.stderr)
-    return folder / "src"
+    return folder / "src" if (folder / "src").is_dir() else folder  # where the first revisions had them
 
 
 def same_kernels(folder):
