@@ -28,7 +28,8 @@ CHOICE = 2
 ROWS, ROWS_PER_DIRECTION = 100, 6
 # Halves of a sample would be sure of themselves: so many rows of their parent for each dimension join them.
 SMOOTHING = 1.0
-# A row is far from its component if that has so few others there; components of which a larger share is are looked at.
+# A row is far from its component if that has so few others there; components of which a larger share is, and more than
+# one, are looked at: single ones come by chance to several of sixty components in every block.
 FAR, FAR_SHARE = 0.01, 0.03
 # Rows of a block that are looked at first: so many at least, or this share of them.
 LOOK_ROWS, LOOK_SHARE = 500, 0.1
@@ -174,7 +175,7 @@ def new_rows(model, stats, rows, selection, workers):
     hosts = most_likely(model, rows, selection, workers)
     far = far_rows(model, rows, selection, hosts)
     n_far, n_all = (np.bincount(each, minlength=n_components) for each in (hosts[far], hosts))
-    suspects = (n_far > 0) & (n_far > FAR_SHARE * n_all)
+    suspects = n_far > np.maximum(1.0, FAR_SHARE * n_all)
     if not suspects.any():
         return None
     if model.family.tied:  # what components share is of all of them
