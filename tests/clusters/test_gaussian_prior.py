@@ -174,6 +174,17 @@ def test_auto_tells_counts_from_measurements(name, estimator):
     np.testing.assert_array_equal(est.predict(rows), chosen.predict(rows))
 
 
+@pytest.mark.parametrize("n_features", [10, 20])
+def test_correlations_are_not_found_where_there_are_none(n_features):
+    """Those of the rows by which they are judged gain tens of nats; real ones hundreds."""
+    rng = np.random.default_rng(n_features)
+    means = 6.0 * rng.normal(size=(10, n_features))[rng.integers(10, size=1000)]
+    noise = rng.normal(size=(1000, n_features))
+    assert StreamingNGGPMixture(random_state=0).partial_fit(means + noise).likelihood_ == "diag"
+    mixed = noise @ (np.eye(n_features) + 0.15 * rng.normal(size=(n_features, n_features)))
+    assert StreamingNGGPMixture(random_state=0).partial_fit(means + mixed).likelihood_ == "full"
+
+
 def test_auto_says_what_it_chose(capsys):
     StreamingNGGPMixture(verbose=1).fit(load_iris().data)
     assert "likelihood 'full'" in capsys.readouterr().out
