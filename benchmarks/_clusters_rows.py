@@ -28,7 +28,7 @@ LABELLED = """
 
 
 def rows(bench):
-    """Blobs in several dimensions as they are and standardised, and four labelled sets."""
+    """Blobs in several dimensions as they are and standardised, and labelled sets."""
     sizes, kept = bench.sizes, []
     for form in ("as they are", "standardised"):
         for n_features in sizes.blob_dimensions:
@@ -49,7 +49,7 @@ def rows(bench):
                                          seconds=seconds, **describe(method))  # fmt: skip
     print_records("Five blobs", kept, BLOBS)
     kept = []
-    for name in ("iris", "wine", "breast_cancer", "digits"):
+    for name in sizes.labelled:
         seeds = list(range(sizes.labelled_seeds))
         measured = [
             bench.measure("rows", f"{name}, {seed}", "labelled", kept=False, name=name, seed=seed, bound=BOUND)["runs"]

@@ -56,6 +56,7 @@ class Sizes:
     blob_dimensions: tuple = (2, 5, 10, 20, 50)
     blob_seeds: int = 10
     blob_rows: int = 2_000
+    labelled: tuple = ("iris", "wine", "breast_cancer", "digits")
     labelled_seeds: int = 5
     chain_sweeps: int = 200
     paper_splits: int = 2
@@ -94,8 +95,8 @@ class Sizes:
 
 
 QUICK = replace(
-    Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, blob_dimensions=(2, 5),
-    blob_seeds=2, labelled_seeds=2, blob_rows=200, chain_sweeps=4, paper_splits=1,
+    Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, blob_dimensions=(5,),
+    blob_seeds=2, labelled=("iris", "wine"), labelled_seeds=2, blob_rows=200, chain_sweeps=4, paper_splits=1,
     paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
     power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "dirichlet_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,

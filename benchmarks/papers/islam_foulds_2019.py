@@ -11,6 +11,7 @@ The paper's PubMed and Wikipedia are not to be had here: abstracts take their pl
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from _paper import Paper, say, spent
@@ -100,13 +101,14 @@ def skip_gram(paper):
     name, n_components = "reuters21578", paper.sized(500, 20)
     path = Path(paper.options.data or ".", f"tokens.{name}.txt.gz")
     name, path = (name, path) if paper.options.data and path.exists() else ("docstrings", None)
-    n_documents = paper.sized(None, 200)
-    corpus = f"{name}, {len(_skipgram_tasks.read(path, n_documents)):,} documents"
     npmi = {}
-    for kind, parameters in _skipgram_tasks.KINDS.items():
-        found = _skipgram_tasks.score(path, n_documents, n_components, paper.sized(10, 2), parameters)
-        npmi[kind] = found["npmi"]
-        say(f"  {corpus} K={n_components} {kind}: {found['npmi']:.3f}, {found['score']:.3f}")
+    with TemporaryDirectory() as folder:
+        texts = _skipgram_tasks.prepare(path, paper.sized(None, 200), folder)
+        corpus = f"{name}, {texts['n_documents']:,} documents"
+        for kind, parameters in _skipgram_tasks.KINDS.items():
+            found = _skipgram_tasks.score(texts["path"], None, n_components, paper.sized(10, 2), parameters)
+            npmi[kind] = found["npmi"]
+            say(f"  {corpus} K={n_components} {kind}: {found['npmi']:.3f}, {found['score']:.3f}")
     paper.claim(
         f"Skip-gram topics as coherent as Gibbs sampling's, {name}, K={n_components}", "equal or better",
         ", ".join(f"{kind} {value:.3f}" for kind, value in npmi.items()), npmi["scvb0, chains"] > npmi["gibbs"] - 0.005,
