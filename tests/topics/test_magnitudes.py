@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, SparseLDA, SparseMultinomialMixture, SparseSCVB0LDA
 from sparsemix.metrics import document_completion, split_by_token
 from sparsemix.topics._collapsed.gibbs_sampler import DENSE_SUMS
 
@@ -48,11 +48,30 @@ def test_small_priors_give_finite_results(estimator, prior):
     assert np.isfinite(est.transform(X)).all()
 
 
+@pytest.mark.parametrize("prior", [1e-45, 1e18, 1e39, 1e300])
 @pytest.mark.parametrize("name", ["topic_word_prior", "doc_topic_prior"])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_priors_below_single_precision_are_refused(estimator, name):
-    with pytest.raises(ValueError, match=rf"{name} .* at least 1e-37"):
-        estimator(3, **{name: 1e-45}).fit(X)
+def test_priors_beyond_single_precision_are_refused(estimator, name, prior):
+    with pytest.raises(ValueError, match=rf"{name} .* from 1e-37 to 1e\+17"):
+        estimator(3, **{name: prior}).fit(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_largest_priors_give_finite_results(estimator):
+    est = estimator(3, max_iter=3, random_state=0, topic_word_prior=1e17, doc_topic_prior=1e17).fit(X)
+    assert np.isfinite(est.components_).all()
+    assert np.isfinite(est.transform(X)).all()
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, SparseMultinomialMixture])
+def test_counts_that_are_read_are_those_that_could_be_learned(estimator):
+    est = estimator(3, max_iter=2, random_state=0).fit(X)
+    for call in ("transform", "predict_proba", "score", "partial_fit"):
+        if hasattr(est, call):
+            with pytest.raises(ValueError, match=r"count 1e\+39 in row 7; .* 1e\+17: multiply or divide"):
+                getattr(est, call)(with_count(1e39))
+    with pytest.raises(ValueError, match=r"count 1e\+39 in row 7; .* 1e\+17: multiply or divide"):
+        estimator(3).fit(sparse.csr_array(with_count(1e39)))
 
 
 @pytest.mark.parametrize("settings", [(SparseLDA, {}), (CollapsedLDA, {}), (CollapsedLDA, {"method": "cvb"})])

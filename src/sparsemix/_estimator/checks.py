@@ -111,10 +111,13 @@ def check_counts(estimator, X, reset):
     )  # fmt: skip
     if sparse.issparse(X):  # a new object: what the caller's has noted of its order is not trusted
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
-    n_rows = 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])
+    n_rows, largest = 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1]), 0.0
     for start, stop in spans(X.shape[0], n_rows):
         block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]
-        if not block.size or (block.min() >= 0 and block.max() < np.inf):  # a NaN makes both false
+        if not block.size:
+            continue
+        if block.min() >= 0 and block.max() < np.inf:  # a NaN makes both false
+            largest = max(largest, float(block.max()))
             continue
         row = bad_row(X[start:stop])
         raise ValueError(
@@ -122,6 +125,8 @@ def check_counts(estimator, X, reset):
             "has a count that is not a finite number >= 0; give counts or weights of words, and remove or mend that "
             "document"
         )
+    if largest > LARGEST_COUNT:
+        check_magnitude(X, None)
     return X
 
 

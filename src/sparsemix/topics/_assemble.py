@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import check_magnitude, check_weights
+from sparsemix._estimator.checks import LARGEST_COUNT, check_magnitude, check_weights
 from sparsemix.topics import _start
 
 # Of a document's tokens; smaller entries are not remembered from visit to visit.
@@ -12,8 +12,8 @@ REMEMBERED_SHARE = 1e-3
 # Prior mass of a document over all topics by default, where that is less than the largest prior for each: more of it
 # makes the topics of short documents alike. One number for all estimators, so that scores compare.
 PRIOR_MASS = 5.0
-# The smallest number that single precision holds in full.
-SMALLEST_PRIOR = 1e-37
+# The smallest number that single precision holds in full; and as much as a count may be.
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-37, LARGEST_COUNT
 
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
@@ -39,16 +39,18 @@ def doc_topic_prior(params):
         raise ValueError(
             f"doc_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
         )
-    if not (np.isfinite(prior).all() and (prior >= SMALLEST_PRIOR).all()):
-        raise ValueError(f"doc_topic_prior must be positive and finite for every topic, at least {SMALLEST_PRIOR:g}")
+    if not ((prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)).all():
+        raise ValueError(
+            f"doc_topic_prior must be positive and finite for every topic, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+        )
     return np.full(n_components, prior) if prior.shape == () else prior.copy()
 
 
 def topic_word_prior(params):
     """lambda_0."""
     prior = 0.01 if params.topic_word_prior is None else params.topic_word_prior
-    if not SMALLEST_PRIOR <= prior < np.inf:
-        raise ValueError(f"topic_word_prior is {prior}; it must be finite and at least {SMALLEST_PRIOR:g}")
+    if not SMALLEST_PRIOR <= prior <= LARGEST_PRIOR:
+        raise ValueError(f"topic_word_prior is {prior}; it must be from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}")
     return prior
 
 

@@ -409,7 +409,8 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states stat
         sparsemix_set_state(states, at, d->topic[d->places[at - begin]]);
     if (sparsemix_grow(lists, room->lists, room->lists + d->n_slots * sizeof(int)))
         return SPARSEMIX_SPLIT_NO_MEMORY;
-    memcpy(lists->start + room->lists, d->topic, d->n_slots * sizeof(int));
+    if (d->n_slots > 0) /* there may be no room yet where a first document has no words */
+        memcpy(lists->start + room->lists, d->topic, d->n_slots * sizeof(int));
     for (j = 0; j < d->n_types; j++) {
         d->records[j].values = (int64_t)(room->values + j * d->stride * sizeof(REAL));
         d->records[j].topics = (int64_t)room->lists;
