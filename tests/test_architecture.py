@@ -28,6 +28,7 @@ FLOORS = {
     "sparsemix.clusters._multinomial_slots": 2,
     "sparsemix.clusters._state": 2,
     "sparsemix.mixture._candidates": 2,
+    "sparsemix.mixture._groups": 2,
     "sparsemix.mixture._linear._model": 2,
     "sparsemix.mixture._linear._search": 2,
     "sparsemix.mixture._model": 2,

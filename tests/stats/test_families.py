@@ -339,6 +339,15 @@ def test_families_agree_in_one_dimension():
         np.testing.assert_allclose(case.evidence(resp), tied[0].evidence(resp), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", GAUSSIANS)
+def test_divergences_of_some_rows_are_those_of_all(name):
+    case = Case(name)
+    from_row = case.family.item_divergences(case.prior, case.x)
+    some = np.array([7, 2, 2, 9])
+    for n in (0, 2):
+        np.testing.assert_allclose(from_row(n, some), from_row(n)[some], rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["diag", "spherical"])
 def test_one_component_shares_its_covariance_with_nobody(name):
     alone, tied = Case(name), Case(f"tied_{name}")

@@ -1,13 +1,27 @@
-"""Initialisation: clusters seeded by Bregman k-means++, with the divergence taken from the family."""
+"""Initialisation: clusters seeded by Bregman k-means++, with the divergence taken from the family.
+
+N rows that look at K centres take N K distances, which are more than a fit takes where K is thousands and a row a few
+numbers. With some sqrt(K) pivots rows look at these, and at the centres of some cells about them (inverted files;
+Jegou, Douze and Schmid 2011, "Product Quantization for Nearest Neighbor Search").
+"""
 
 from functools import partial
 
 import numpy as np
+from scipy import sparse
 
 # Centres that k-means++ draws at once.
 DRAWN = 64
+# Of many centres this share of all.
+DRAWN_OF_MANY = 1 / 32
 # Rows whose distances from all centres are in memory at once.
 ASSIGNED = 512
+# From so many centres on rows look at a part of them.
+MANY = 2_000
+# Cells, times the root of the number of centres; cells that are near to one, itself among them.
+CELLS, NEAR = 4.0, 16
+# Centres that a row looks at, times those of so many even cells: one cell may hold most of all.
+MOST = 2.0
 
 
 def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
@@ -63,13 +77,21 @@ def best_centre(x, norms, nearest, most, rng, n_trials):  # noqa: ARG001
 
 
 def next_centres(x, norms, nearest, most, rng):
-    """Several centres, at most ``most``, and the squared distances that they leave.
+    """Several centres, at most ``most``, and the squared distances that they leave."""
+    new = drawn_together(x, norms, nearest, min(most, DRAWN), rng)
+    left = np.minimum(nearest, squares_from(x, norms, new).min(axis=0, initial=np.inf))
+    left[new] = 0.0
+    return new, left
 
-    They are drawn at once by the odds of before; one that others of them have come near to is kept with the
-    probability now over before. That is k-means++ exactly, with products of matrices in place of those of vectors.
+
+def drawn_together(x, norms, nearest, size, rng):
+    """Rows that k-means++ draws one after the other, of ``size`` that are drawn at once by the odds of before.
+
+    One that others of them have come near to is kept with the probability now over before. That is k-means++ exactly,
+    with products of matrices in place of those of vectors.
     """
     cumulated = np.cumsum(nearest)
-    drawn = np.searchsorted(cumulated, rng.uniform(size=min(most, DRAWN)) * cumulated[-1], side="right")
+    drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
     drawn = np.minimum(drawn, len(x) - 1)
     among = squares_from(x[drawn], norms[drawn], np.arange(len(drawn)))
     now, new = nearest[drawn], []
@@ -78,9 +100,7 @@ def next_centres(x, norms, nearest, most, rng):
             new.append(int(drawn[i]))
             now = np.minimum(now, among[i])
             now[drawn == drawn[i]] = 0.0
-    left = np.minimum(nearest, squares_from(x, norms, new).min(axis=0, initial=np.inf))
-    left[new] = 0.0
-    return new, left
+    return new
 
 
 def squares_from(x, norms, rows):
@@ -104,17 +124,150 @@ def draw(odds, rng, size=None):
     return np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right").clip(0, len(odds) - 1)
 
 
-def random_centres(from_row, n_rows, n_clusters, rng, weight=None):
-    """Labels of the nearest of ``n_clusters`` rows drawn at random without replacement."""
+def random_centres(from_row, n_rows, n_clusters, rng, weight=None, in_parts=False):
+    """Labels of the nearest of ``n_clusters`` rows drawn at random without replacement.
+
+    With ``in_parts`` there is ``from_row(n, rows)``, which makes divergences of some rows alone: of many centres each
+    row looks at those that are near.
+    """
     odds = None if weight is None else weight / weight.sum()
+    centres = rng.choice(n_rows, size=n_clusters, replace=False, p=odds)
+    if in_parts and n_clusters >= MANY:
+        labels = nearest_in_cells(from_row, n_rows, centres)
+    else:
+        labels = nearest_of(from_row, n_rows, centres)
+    labels[centres] = np.arange(n_clusters)
+    return labels
+
+
+def nearest_of(from_row, n_rows, centres):
+    """Which of the centres, rows themselves, is nearest to each row."""
     labels = np.zeros(n_rows, dtype=np.int32)
     nearest = np.full(n_rows, np.inf)
-    for k, centre in enumerate(rng.choice(n_rows, size=n_clusters, replace=False, p=odds)):
+    for k, centre in enumerate(centres):
         divergence = from_row(centre)
-        divergence[centre] = -1.0
         closer = divergence < nearest
         labels[closer], nearest[closer] = k, divergence[closer]
     return labels
+
+
+def nearest_in_cells(from_row, n_rows, centres):
+    """The same of many centres, the first of which are pivots: rows look at those in cells near to their own."""
+    pivots = centres[: n_cells(len(centres))]
+    apart = []
+
+    def from_pivot(n):
+        divergence = from_row(n)
+        apart.append(divergence[pivots])
+        return divergence
+
+    cells = Cells(nearest_of(from_pivot, n_rows, pivots), np.array(apart))
+    labels = np.zeros(n_rows, dtype=np.int32)
+    for rows, near in cells.parts(cells.owners[centres]):
+        labels[rows] = near[nearest_of(lambda n, rows=rows: from_row(n, rows), len(rows), centres[near])]
+    return labels
+
+
+# -- cells
+
+
+def n_cells(n_centres):
+    """How many cells so many centres ask for."""
+    return round(CELLS * np.sqrt(n_centres))
+
+
+class Cells:
+    """Which rows belong to which pivot, and which pivots are near to each.
+
+    Parameters
+    ----------
+    owners : ndarray of shape (n_rows,)
+        The nearest pivot of each row.
+    apart : ndarray of shape (n_pivots, n_pivots)
+        Distances of the pivots from each other.
+    """
+
+    def __init__(self, owners, apart):
+        self.owners = owners
+        self.near = np.argsort(apart, axis=1, kind="stable")[:, :NEAR]
+        self._rows = grouped(owners, len(apart))
+
+    def parts(self, homes):
+        """Rows of each cell, and which of some centres are near to them; ``homes`` are the centres' own cells.
+
+        There may be none; of more than ``MOST`` even cells the ones of the farther cells are left out.
+        """
+        order, starts = grouped(homes, len(self.near))
+        most = int(MOST * NEAR * max(1.0, len(homes) / len(self.near)))
+        rows, first = self._rows
+        for cell in np.flatnonzero(np.diff(first)):
+            near = np.concatenate([order[starts[each] : starts[each + 1]] for each in self.near[cell]])[:most]
+            yield rows[first[cell] : first[cell + 1]], near
+
+
+def grouped(labels, n_labels):
+    """Order by label, and where each of them begins."""
+    order = np.argsort(labels, kind="stable")
+    return order, np.searchsorted(labels[order], np.arange(n_labels + 1))
+
+
+# -- many centres of k-means
+
+
+def kmeans_in_cells(x, n_clusters, weight, n_seeding, n_iter, rng):
+    """Labels by k-means with many centres: k-means++ on ``n_seeding`` rows and ``n_iter`` iterations, all in cells."""
+    chosen = np.sort(rng.choice(len(x), size=min(n_seeding, len(x)), replace=False))
+    centres = centres_in_cells(x[chosen], n_clusters, rng)
+    cells, pivots = euclidean_cells(x, centres[rng.choice(n_clusters, size=n_cells(n_clusters), replace=False)])
+    labels = nearest_centres_in_cells(x, centres, cells, pivots)
+    for _ in range(n_iter):
+        centres = means(x, labels, weight, centres)
+        before, labels = labels, nearest_centres_in_cells(x, centres, cells, pivots)
+        if (labels == before).all():
+            break
+    return labels
+
+
+def centres_in_cells(x, n_clusters, rng):
+    """Rows that k-means++ chooses as centres, where a new one takes rows of the cells near to its own alone."""
+    cells, _ = euclidean_cells(x, x[rng.choice(len(x), size=n_cells(n_clusters), replace=False)])
+    norms = np.einsum("nd,nd->n", x, x)
+    chosen = [int(rng.integers(len(x)))]
+    nearest = squares_from(x, norms, chosen)[0]
+    size = max(DRAWN, round(n_clusters * DRAWN_OF_MANY))
+    while len(chosen) < n_clusters and nearest.sum() > 0.0:
+        new = np.array(drawn_together(x, norms, nearest, min(size, n_clusters - len(chosen)), rng))
+        for rows, near in cells.parts(cells.owners[new]):
+            if len(near):
+                squares = norms[rows] - 2.0 * (x[new[near]] @ x[rows].T) + norms[new[near]][:, None]
+                nearest[rows] = np.minimum(nearest[rows], np.maximum(squares.min(axis=0), 0.0))
+        nearest[new] = 0.0
+        chosen += new.tolist()
+    rest = np.setdiff1d(np.arange(len(x)), chosen)
+    return x[chosen + list(rng.choice(rest, n_clusters - len(chosen), replace=False))]
+
+
+def euclidean_cells(x, pivots):
+    """Cells of rows about pivots, and these."""
+    norms = np.einsum("nd,nd->n", pivots, pivots)
+    return Cells(nearest_centres(x, pivots), squares_from(pivots, norms, np.arange(len(pivots)))), pivots
+
+
+def nearest_centres_in_cells(x, centres, cells, pivots):
+    """Labels of the nearest centres that are near to the cells of rows, of all where there are none."""
+    labels = np.empty(len(x), dtype=np.int32)
+    for rows, near in cells.parts(nearest_centres(centres, pivots)):
+        near = near if len(near) else np.arange(len(centres))
+        labels[rows] = near[nearest_centres(x[rows], centres[near])]
+    return labels
+
+
+def means(x, labels, weight, centres):
+    """Weighted means of the rows of each label; the centres of before where there is none."""
+    weight = np.ones(len(x), dtype=x.dtype) if weight is None else weight.astype(x.dtype)
+    sums = sparse.csc_array((weight, labels, np.arange(len(x) + 1)), shape=(len(centres), len(x))) @ x
+    counts = np.bincount(labels, weights=weight, minlength=len(centres))
+    return np.where(counts[:, None] > 0.0, sums / np.maximum(counts, 1e-300)[:, None], centres).astype(x.dtype)
 
 
 def random_labels(n_rows, n_clusters, rng):

@@ -257,7 +257,7 @@ class Family(Protocol):
         """The statistics of ``counts`` rows that have exactly these means and covariances."""
 
     def item_divergences(self, prior, x):
-        """Function of i: divergence of all rows from row i (n,), by which clusters are seeded."""
+        """Function of i: divergence of all rows, or with ``rows`` of some, from row i, by which clusters are seeded."""
 
     def n_parameters(self, n_components):
         """Free parameters of means and covariances."""

@@ -13,6 +13,7 @@ from sparsemix._kernels.gaussians import _pairs, _quadratic
 from sparsemix._kernels.vectors import _topl
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats import symmetric
+from sparsemix.mixture._groups import groups_of
 
 # Neighbours of a component, and components at random, that a row looks at.
 NEIGHBOURS = 8
@@ -81,8 +82,11 @@ class CandidateSearch:
     every : int
         Steps after which neighbours are made anew; in the beginning after 1, 2, 4, ...
     all_first : bool
-        Whether rows look at all components at their first visit, or at a few at random.
+        Whether rows look at all components at their first visit, or at a few at random. Of thousands of components they
+        look at those of the best groups, unless that has missed much (``by_groups``).
     """
+
+    groups, by_groups = None, True
 
     def __init__(self, size, seed, every=1, all_first=False):
         self.size = size
@@ -102,12 +106,20 @@ class CandidateSearch:
         new = copy(self)
         new.n_steps += 1
         if self.neighbours is None or new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
-            new.neighbours = self.nearest(gaussians, table)
+            new.groups = self.grouped(gaussians)
+            new.neighbours = new.nearest(gaussians, table)
         return new
+
+    def grouped(self, gaussians):
+        """Groups of near components, where there are so many that they are sought in groups; else None."""
+        return groups_of(gaussians) if self.by_groups else None
 
     def nearest(self, gaussians, table):
         """The neighbours of each component."""
-        return nearest(gaussians, table, min(NEIGHBOURS, len(gaussians.means)))
+        n_neighbours = min(NEIGHBOURS, len(gaussians.means))
+        if self.groups is not None:
+            return nearest_in_groups(gaussians, table, n_neighbours, self.groups)
+        return nearest(gaussians, table, n_neighbours)
 
     def renewed(self):
         """The search when components have become others: their neighbours are made anew in the next step."""
@@ -122,6 +134,7 @@ class CandidateSearch:
         new.places = np.argsort(new.ids).astype(np.intc)
         new.ids = new.ids.astype(np.intc)
         new.neighbours = np.argsort(order).astype(np.intc)[self.neighbours[order]]
+        new.groups = None if self.groups is None else self.groups.permuted(order)
         return new
 
     def prepare(self, table):
@@ -131,7 +144,7 @@ class CandidateSearch:
 
     def local_step(self, x, resp, numbers, memory):
         """Responsibilities of a tile of rows from their candidates, and their lists for the next visit."""
-        x, numbers = self.table.rows(x), np.asarray(numbers, dtype=np.int64)
+        given, x, numbers = x, self.table.rows(x), np.asarray(numbers, dtype=np.int64)
         if memory is None:
             lists = np.full((len(x), self.size), -1, dtype=np.intc)
             rounds = max(AGAIN, int(self.share * len(self.neighbours))), *[0] * ROUNDS
@@ -141,9 +154,12 @@ class CandidateSearch:
             lists = renamed(lists, self.places)
             n_random = max(RANDOM, (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD)
             rounds = () if self.all_first and visit == 0 else (n_random,)
-        bad = 0
+        bad, chosen = 0, None
+        if self.groups is not None and (not rounds or memory is None):
+            chosen, rounds = self.groups.best(given, numbers), [0] * (1 + ROUNDS)
         for n_random in rounds:
-            bad = self._round(x, lists, numbers, n_random, resp)
+            bad = self._round(x, lists, numbers, n_random, resp, groups=chosen)
+            chosen = None
             if bad >= 0:
                 break
         if bad >= 0:  # rows look at all components: at first, or where those that one of them found have no weight
@@ -156,30 +172,40 @@ class CandidateSearch:
         if memory is not None:
             memory.remember(numbers, renamed(lists, self.ids), visit)
 
-    def _round(self, x, lists, numbers, n_random, resp, least=1):
+    def _round(self, x, lists, numbers, n_random, resp, least=1, groups=None):
         """Look at neighbours and random components; the best replace the lists in place, and give responsibilities.
 
-        Returns a row that found no finite weight, or -1.
+        Where rows have chosen ``groups`` they look at the members of these. Returns a row that found no finite weight,
+        or -1.
         """
         least = max(least, resp.indices.shape[1])
         width = max(self.size * (self.neighbours.shape[1] + 1) + n_random, least)
+        width = width if groups is None else groups.shape[1] * self.groups.largest
         step = max(1, MOST_PAIRS // width)
         for start in range(0, len(x), step):
             part = slice(start, min(start + step, len(x)))
             outputs = lists[part], resp.indices[part], resp.values[part], resp.log_z[part]
-            bad = self._look(x[part], numbers[part], n_random, least, width, outputs)
+            if groups is None:
+                found = self._expanded(lists[part], numbers[part], n_random, least, width)
+            else:
+                found = self.groups.candidates(groups[part])
+            bad = self._look(x[part], *found, outputs)
             if bad >= 0:
                 return start + bad
         return -1
 
-    def _look(self, x, numbers, n_random, least, width, outputs):
-        """One part of the rows of a round."""
-        n, lists = len(x), outputs[0]
+    def _expanded(self, lists, numbers, n_random, least, width):
+        """Candidates of rows from their lists: where those of a row begin, and components row by row."""
+        n = len(lists)
         indptr, candidates = np.empty(n + 1, dtype=np.int64), np.empty(n * width, dtype=np.intc)
         n_pairs = _pairs.expand(
             lists, self.neighbours, numbers, n_random, least, self.seed, self.n_steps, indptr, candidates
         )
-        candidates = candidates[:n_pairs]
+        return indptr, candidates[:n_pairs]
+
+    def _look(self, x, indptr, candidates, outputs):
+        """Weigh the candidates of some rows, and choose the best."""
+        n_pairs = len(candidates)
         starts, (rows, places) = np.empty(len(self.neighbours) + 1, dtype=np.intp), np.empty((2, n_pairs), np.intc)
         _pairs.group(indptr, candidates, starts, rows, places)
         weights = self.table.weights(x, starts, rows)
@@ -240,6 +266,21 @@ def nearest(gaussians, table, n_neighbours):
         expected[np.arange(stop - start), np.arange(start, stop)] = np.finfo(expected.dtype).max
         chosen = expected, out[start:stop], values[: stop - start], log_z[: stop - start]
         _topl.top_l_responsibilities(*chosen)  # takes an eighth of the time of NumPy's partition
+    return out
+
+
+def nearest_in_groups(gaussians, table, n_neighbours, groups):
+    """The same, sought among the members of the groups that are near to a component's own."""
+    moments, natural, constants = expected_weights(gaussians, table)
+    out = np.empty((len(constants), n_neighbours), dtype=np.intc)
+    for near in groups.near():  # its own group first
+        _, others = groups.candidates(near[None])
+        mine = groups.of(near[0])
+        expected = moments[mine] @ natural[others].T + constants[others]
+        np.fill_diagonal(expected, np.finfo(expected.dtype).max)
+        chosen, values = np.empty((len(mine), n_neighbours), dtype=np.intc), np.empty((len(mine), n_neighbours))
+        _topl.top_l_responsibilities(expected, chosen, values, np.empty(len(mine)))
+        out[mine] = others[chosen]
     return out
 
 

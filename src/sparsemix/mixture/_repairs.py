@@ -28,7 +28,7 @@ def repaired_lists(lap, model, rows, workers):
     if missed(model, rows, np.sort(sample), workers) <= MISSED:
         return False
     model.search = copy(model.search)
-    model.search.all_first = True
+    model.search.all_first, model.search.groups, model.search.by_groups = True, None, False
     rows.memory.visits[:] = 0
     return True
 

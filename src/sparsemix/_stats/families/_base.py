@@ -197,7 +197,7 @@ class GaussianFamily(Structured, ABC):
 
     @abstractmethod
     def item_divergences(self, prior, x):
-        """Function of n: smoothed Bregman divergences of all rows ``x`` from row n, (n_rows,)."""
+        """Function of n: smoothed Bregman divergences of all rows ``x`` from row n, (n_rows,); of ``rows`` alone."""
 
 
 class PackedCovariances:

@@ -66,12 +66,12 @@ def rank_one_divergences(y, spread, location):
     ones = 1.0 + spread * norms
     log_ones = np.log(ones)
 
-    def from_row(n):
-        products = y @ y[n]
-        trace = spread * norms - spread * norms[n] / ones[n] - spread * spread * products**2 / ones[n]
-        out = log_ones[n] - log_ones + trace
+    def from_row(n, rows=slice(None)):
+        products = y[rows] @ y[n]
+        trace = spread * norms[rows] - spread * norms[n] / ones[n] - spread * spread * products**2 / ones[n]
+        out = log_ones[n] - log_ones[rows] + trace
         if location:
-            apart = norms - 2.0 * products + norms[n]
+            apart = norms[rows] - 2.0 * products + norms[n]
             out += location * (apart - spread * (products - norms[n]) ** 2 / ones[n])
         return 0.5 * np.maximum(out, 0.0)
 

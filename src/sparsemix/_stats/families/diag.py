@@ -126,8 +126,8 @@ class DiagonalGaussian(GaussianFamily):
         means = centred / (kappa + 1)
         log_dets = np.log(variances).sum(axis=1)
 
-        def from_row(n):
-            ratio = (variances + (means - means[n]) ** 2) / variances[n]
-            return 0.5 * np.maximum(log_dets[n] - log_dets + ratio.sum(axis=1) - x.shape[1], 0.0)
+        def from_row(n, rows=slice(None)):
+            ratio = (variances[rows] + (means[rows] - means[n]) ** 2) / variances[n]
+            return 0.5 * np.maximum(log_dets[n] - log_dets[rows] + ratio.sum(axis=1) - x.shape[1], 0.0)
 
         return from_row

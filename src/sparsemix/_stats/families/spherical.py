@@ -103,9 +103,9 @@ class SphericalGaussian(GaussianFamily):
         variances = (prior.scale[0, 0] + kappa / (kappa + 1) * lengths) / max(prior.dof[0] + d - 2.0, 1e-3)
         logs = np.log(variances)
 
-        def from_row(n):
-            apart = np.maximum(lengths - 2.0 * (centred @ centred[n]) + lengths[n], 0.0) / (kappa + 1) ** 2
-            ratio = (d * variances + apart) / variances[n]
-            return 0.5 * np.maximum(d * (logs[n] - logs) + ratio - d, 0.0)
+        def from_row(n, rows=slice(None)):
+            apart = np.maximum(lengths[rows] - 2.0 * (centred[rows] @ centred[n]) + lengths[n], 0.0) / (kappa + 1) ** 2
+            ratio = (d * variances[rows] + apart) / variances[n]
+            return 0.5 * np.maximum(d * (logs[n] - logs[rows]) + ratio - d, 0.0)
 
         return from_row

@@ -38,6 +38,9 @@ class SparseSearch(CandidateSearch):
         if self.table is None:
             self.table = SparsePairs(table)
 
+    def grouped(self, stats):
+        """None: components are sought among all."""
+
     def nearest(self, stats, table):
         """The components that give the mean of each one the highest weights, (K, G) int32."""
         x, linear = heaviest(stats, table.linear.natural.dtype), table.linear

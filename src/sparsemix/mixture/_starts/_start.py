@@ -26,6 +26,10 @@ KMEANS_NUMBERS = 40_000_000_000
 SEED_ROWS = 10
 # Up to this many products of a seeding each centre is the best of several that are drawn.
 GREEDY_NUMBERS = 1_000_000_000
+# Narrow rows cost as much as rows of so many numbers.
+LEAST_WIDTH = 16
+# With more pairs of a row and a cluster to seed, all that k-means does is done in cells.
+KMEANS_MOST_PAIRS = 4_000_000_000
 # With so few products of rows and clusters k-means is repeated, and the most compact clusters are kept.
 KMEANS_INIT, KMEANS_PAIRS = 5, 100_000
 # "auto" looks at the components of each start after so many steps, through the eyes of a share of the subset's rows
@@ -34,6 +38,8 @@ JUDGE_STEPS = 2
 # Several starts of one kind differ less: so many steps show more of where they end.
 JUDGE_STEPS_OF_MANY = 10
 HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
+# Weights of held-out rows that are made at once.
+WEIGHTS = 1 << 22
 # Standard errors that a start has to be ahead of those before it; one row alone makes a difference of one.
 SURE = 1.1
 # Clusters after exchanges have to be ahead by more, and for most rows: outliers that differ by hundreds decide nothing.
@@ -216,7 +222,9 @@ class Start:
         stats, _ = learn(learner, rows, labels, JUDGE_STEPS if self.n_init == 1 else JUDGE_STEPS_OF_MANY, workers)
         log_weights = np.log(learner.weights.mean(stats["count"]))
         table = learner.point_estimate(stats).table(log_weights, held.dtype)
-        return logsumexp(table.weights(held, np.empty((len(held), len(log_weights)), held.dtype)), axis=1)
+        scratch = np.empty((max(1, WEIGHTS // len(log_weights)), len(log_weights)), held.dtype)
+        tiles = [held[start : start + len(scratch)] for start in range(0, len(held), len(scratch))]
+        return np.concatenate([logsumexp(table.weights(tile, scratch[: len(tile)]), axis=1) for tile in tiles])
 
     def _from_clusters(self, rows, selection, resp, workers):
         return self._spread(*self._smoothed(rows, selection, resp, workers), rows.mass)
@@ -284,8 +292,10 @@ def labels(method, learner, rows, n_components, rng, workers):
         return kmeans(x / column_scales(x), n_components, weight, rng)
     if method == "k-means++":
         return kmeans(x, n_components, weight, rng, max_iter=1, n_init=1)
-    seed = initialize.plus_plus if method == "bregman" else initialize.random_centres
-    return seed(learner.family.item_divergences(learner.wide_prior, x), len(x), n_components, rng, weight)
+    from_row = learner.family.item_divergences(learner.wide_prior, x)
+    if method == "bregman":
+        return initialize.plus_plus(from_row, len(x), n_components, rng, weight)
+    return initialize.random_centres(from_row, len(x), n_components, rng, weight, in_parts=True)
 
 
 def few_pairs(n_rows, n_clusters):
@@ -294,16 +304,19 @@ def few_pairs(n_rows, n_clusters):
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
-    """Labels of scikit-learn's k-means."""
-    few = few_pairs(len(x), n_clusters)
+    """Labels of scikit-learn's k-means, or of too many clusters by our own, which looks at those near to a row."""
+    few, width = few_pairs(len(x), n_clusters), max(x.shape[1], LEAST_WIDTH)
+    if min(len(x), SEED_ROWS * n_clusters) * n_clusters > KMEANS_MOST_PAIRS:
+        max_iter = FEW_KMEANS_ITER if max_iter is None else max_iter
+        return initialize.kmeans_in_cells(x, n_clusters, weight, SEED_ROWS * n_clusters, max_iter, rng)
     if max_iter is None:
-        numbers = len(x) * n_clusters * x.shape[1]
+        numbers = len(x) * n_clusters * width
         max_iter = KMEANS_ITER if numbers <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // numbers)
     seed = int(rng.integers(2**31 - 1))
     init, n_init = "k-means++", (KMEANS_INIT if few else 1) if n_init is None else n_init
     if not few:
         chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
-        greedy = len(chosen) * n_clusters * x.shape[1] <= GREEDY_NUMBERS
+        greedy = len(chosen) * n_clusters * width <= GREEDY_NUMBERS
         trials = 2 + int(np.log(n_clusters)) if greedy else 1
         init = initialize.euclidean_centres(x[chosen], n_clusters, trials, rng)
     if max_iter == 0:
