@@ -58,7 +58,7 @@ class Sizes:
     blob_rows: int = 2_000
     labelled: tuple = ("iris", "wine", "breast_cancer", "digits")
     labelled_seeds: int = 5
-    chain_sweeps: int = 200
+    chain_sweeps: int = 600
     paper_splits: int = 2
     paper_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 2})
     power_seeds: int = 3
@@ -71,7 +71,7 @@ class Sizes:
         }
     )  # fmt: skip
     table_splits: int = 3
-    table_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 3})
+    table_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 2, "gibbs": 2})
     table_epochs: int = 50
     table_sweeps: int = 215
     table_samples: dict = field(default_factory=lambda: {"burn_in": 165, "thin": 1})
