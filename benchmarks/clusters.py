@@ -58,7 +58,7 @@ class Sizes:
     blob_rows: int = 2_000
     labelled: tuple = ("iris", "wine", "breast_cancer", "digits")
     labelled_seeds: int = 5
-    chain_sweeps: int = 600
+    chain_sweeps: int = 200
     paper_splits: int = 2
     paper_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 2})
     power_seeds: int = 3

@@ -1,5 +1,7 @@
 """Normalized generalized gamma process mixtures as the engine sees them: sweeps over rows that change clusters."""
 
+from copy import copy
+
 import numpy as np
 
 from sparsemix._kernels.clusters._rule import Responsibilities
@@ -132,6 +134,13 @@ class RowResponsibilities:
     def kernel(self):
         """For a kernel, which may go on writing."""
         return Responsibilities(self.starts, self.lengths, self.slots, self.values, self.n_used)
+
+    def copy(self):
+        """The same with arrays of its own."""
+        twin = copy(self)
+        for name in ("starts", "lengths", "slots", "values"):
+            setattr(twin, name, getattr(self, name).copy())
+        return twin
 
     def harden(self, labels):
         """Each row in one cluster, or in none where its label is -1."""

@@ -147,15 +147,33 @@ class Moves:
                 near = near[trusted]
             if not len(near):
                 continue
-            factors = log_bayes_factor(prior, state, slot, near)
-            if state.overlap is not None:
-                factors -= state.overlap[slot, near] + state.overlap[near, slot]
-            if factors.max() > self.threshold:
-                pair = sorted((slot, near[factors.argmax()]), key=lambda one: state.ids[one])
+            gains = self._gains(prior, state, slot, near)
+            if gains.max() > self.threshold:
+                pair = sorted((slot, near[gains.argmax()]), key=lambda one: state.ids[one])
                 state.merge(*pair)
                 merged.append(tuple(pair))
                 changed[pair] = True
         return merged
+
+    def pairs(self, prior, state):
+        """Pairs that may be one, as (kept, gone), those that gain most when no row moves first."""
+        slots = state.live(prior.discount)
+        if len(slots) < 2:
+            return []
+        look, gains = state.sums.look(slots, state.n_slots), {}
+        others = candidates(look.probes(), state, slots, slots)
+        may = self._trusted(state, slots, others, look.alike(others, self._least(state)))
+        for slot, near in zip(slots, (those[trusted] for those, trusted in zip(others, may, strict=True)), strict=True):
+            for other, gain in zip(near, self._gains(prior, state, slot, near), strict=True):
+                gains[min(slot, other), max(slot, other)] = gain
+        return sorted(gains, key=gains.get, reverse=True)
+
+    def _gains(self, prior, state, slot, others):
+        """Log Bayes factors, less the entropy that rows would lose where it is known."""
+        if not len(others):
+            return np.zeros(0)
+        factors = log_bayes_factor(prior, state, slot, others)
+        return factors if state.overlap is None else factors - state.overlap[slot, others] - state.overlap[others, slot]
 
     def _least(self, state):
         """How similar clusters must be."""

@@ -33,7 +33,7 @@ from sparsemix.clusters._parameters import (
     weighted_rows,
 )
 from sparsemix.clusters._readings import ClusterReadings, FittedClusters
-from sparsemix.clusters._settle import settle
+from sparsemix.clusters._settle import settling
 
 # Attributes that tell of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
@@ -117,7 +117,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         several epochs do not use it.
     n_epochs : int or "auto", default="auto"
         Passes of ``fit``: one of assumed density filtering, the others of expectation propagation; with "full" ones
-        and without weights ten sweeps of sampling settle the clusters of the first 4,096 rows before more are read.
+        and without weights sampling settles the first 4,096 rows and their prior before more are read.
         "auto" is 2 for Gaussians, whose first rows are assigned before there are clusters and whose merges are surer
         where responsibilities are kept, and 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
         ``n_shards``.
@@ -329,7 +329,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             model = self._model(state, record=n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
             if model.record:
-                model.settle = settle if state.sums.likelihood == "full" else None
+                model.settle = settling(self, state)
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
             schedule = Sweeps(has_bound=False, least_laps=2)

@@ -31,6 +31,8 @@ STRENGTHS = (2.0, 8.0, 32.0, 128.0, 512.0)
 FIRST_STRENGTHS = (2.0, 32.0)
 # Columns keep their shares within this factor of the median.
 COLUMNS_APART = 4.0
+# For clusters as they are, expected variances so many times those within them: strengths of few rows want other ones.
+FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
 # Rounds of: clusters from the prior, the prior from the clusters' own variances.
 ROUNDS = 4
 
@@ -87,6 +89,7 @@ class PriorSearch:
         self.structure = structure
         self.arguments = arguments
         self.steps = rounding(x)
+        self.least_variances = self.steps**2 / 12.0
         self.lumpy = lumpy(x)
         # a column that is recorded in steps has the density of its roundings: else equal values would be infinitely so
         self.x = x + self.steps * (np.random.default_rng(0).random(x.shape) - 0.5)
@@ -181,9 +184,14 @@ class PriorSearch:
         variances = np.clip(shares, 1e-9, 0.95) * self.total
         if self.structure == "spherical":
             variances = np.full_like(variances, variances.mean())
-        for strength in STRENGTHS if self.arguments["dof"] is None else (guess.strength,):
-            if guess.strength / 8 < strength < guess.strength * 8:
-                self._try(Guess(variances, self._kappa(variances), strength))
+        for strength in self._strengths(guess):
+            self._try(Guess(variances, self._kappa(variances), strength))
+
+    def _strengths(self, guess):
+        """Those about the strength of a guess, or the one that is given."""
+        if self.arguments["dof"] is not None:
+            return (guess.strength,)
+        return [strength for strength in STRENGTHS if guess.strength / 8 < strength < guess.strength * 8]
 
     def _kappa(self, variances):
         """kappa_0 for which rows vary as all rows do: the means have what the clusters leave."""
@@ -194,7 +202,7 @@ class PriorSearch:
 
     def _try(self, guess):
         """Evidence of a guess; the best one stays."""
-        guess = replace(guess, variances=np.maximum(guess.variances, self.steps**2 / 12.0))
+        guess = replace(guess, variances=np.maximum(guess.variances, self.least_variances))
         evidence, stats = self._pass(self.prior(guess))
         if self.best is None or evidence > self.best.evidence:
             self.best = replace(guess, evidence=evidence, within=self._within(stats))
@@ -225,6 +233,49 @@ class PriorSearch:
         degrees = degrees_of(counts)
         scale = np.sqrt(np.maximum(np.diag(scatter), 1e-9 * degrees * self.total))
         return (degrees * scatter / np.outer(scale, scale) + d * np.eye(d)) / (degrees + d)
+
+
+class ClustersPrior(PriorSearch):
+    """The prior of largest evidence for clusters as they are; no pass is made.
+
+    Parameters
+    ----------
+    sums : GaussianSlots
+    slots : ndarray
+        The clusters.
+    arguments : dict
+        As of PriorSearch.
+    x : ndarray of shape (n, D)
+        Their rows.
+    """
+
+    def __init__(self, sums, slots, arguments, x):
+        super().__init__(sums.structure, arguments, x, None, sums.prior.mean[0], None, None)
+        self.stats = sums.stats(slots)
+        self.least_variances = 0.0 if sums.steps is None else sums.steps**2 / 12.0
+
+    def run(self):
+        """The best guess: all strengths, and variances about those within the clusters."""
+        within = self._within(self.stats)
+        for factor in FACTORS:
+            self._from_clusters(Guess(within, None, None, within=factor * within))
+        return self.best
+
+    def _strengths(self, guess):  # noqa: ARG002
+        given = self.arguments["dof"]
+        return STRENGTHS if given is None else (given - self._least,)
+
+    def _pass(self, prior):
+        """Log evidence of the clusters."""
+        post = self.family.posterior(prior, self.stats)
+        gains = self.family.log_normalizers(post) - self.family.log_normalizers(prior)
+        return float(gains.sum()), self.stats
+
+
+def prior_of_clusters(sums, slots, arguments, x):
+    """Prior that clusters ask for, where the caller leaves it to the data; see ClustersPrior."""
+    search = ClustersPrior(sums, slots, arguments, x)
+    return search.prior(search.run())
 
 
 def degrees_of(counts):

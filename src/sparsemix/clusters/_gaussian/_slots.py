@@ -153,6 +153,13 @@ class GaussianSlots:
         self.table[slots, MEAN + self.n_features :] = cholesky(post.scale) if self._has_matrices else post.scale
         self._kernel_of_no_rows().refresh(slots)
 
+    def change_prior(self, prior):
+        """The posteriors of the same rows under another prior."""
+        slots = np.flatnonzero(self.table[:, COUNT])
+        stats = self.stats(slots)
+        self.__init__(self.family, prior, self.capacity, self.shift, self.steps)
+        self.set_stats(slots, stats)
+
     # -- merges
 
     def put(self, slots, other, theirs):
