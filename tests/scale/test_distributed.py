@@ -207,6 +207,16 @@ def test_weights_are_those_of_rows():
     assert over.n_samples_seen_ == whole.n_samples_seen_ == (weight > 0).sum()
 
 
+@pytest.mark.parametrize(("size", "n_iter"), [(100, 6), (None, 5)])
+def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter):
+    """Those that are in memory are not all that there are."""
+    est = lda(init_size=size, max_iter=1)
+    for fit in (lambda est: distributed.fit(est, cut(COUNTS)), lambda est: est.fit(COUNTS)):
+        assert_same_bits(fit(clone(est)), fit(clone(est).set_params(n_init_iter=n_iter)), COUNTS)
+    other = distributed.fit(clone(est).set_params(n_init_iter=11 - n_iter), cut(COUNTS))
+    assert (other.components_ != distributed.fit(clone(est), cut(COUNTS)).components_).any()
+
+
 def test_steps_of_a_pass():
     for steps, found in ((1, 1), (3, 3), (40, 40)):
         seen = []

@@ -129,7 +129,7 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
     initial = stats_of(em, random_topics(em, totals, rng), subset, totals.sum())
     schedule = Memoized(size, -(-size // EM_BATCHES), rng)
     if n_iter is None:
-        n_iter = EM_PASSES if size == len(documents) else EM_PASSES_OF_SUBSET
+        n_iter = EM_PASSES if size == documents.n_rows else EM_PASSES_OF_SUBSET
     monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
     stats = run(em, subset, schedule, monitor, workers, initial)
     del schedule, subset, memory, em, monitor, initial  # what they remember is not needed where memory peaks
