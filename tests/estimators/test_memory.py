@@ -68,3 +68,15 @@ def test_no_fit_of_a_mixture_holds_all_responsibilities(rows):
     """16 MB of a chunk, and what a start looks at; N x K numbers would be 96 MB."""
     est = SparseGaussianMixture(600, covariance_type="diag", max_iter=1, random_state=0, init_params="random")
     assert added(lambda: est.fit(rows)) < 8 * len(rows) * 600 / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [SparseLDA, SparseSCVB0LDA])
+@pytest.mark.parametrize("call", ["transform", "score"])
+def test_a_document_of_all_words_has_no_table_of_its_own(make, call):
+    """Parameters and what documents are inferred from, (V, K) each; 64 MB of the document, twice, or of a block."""
+    n_words, n_topics = 250_000, 140
+    X = sparse.csr_array(np.ones((1, n_words), dtype=np.float32))
+    few = sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 7])), shape=(2, n_words))
+    est = make(n_topics, init_params="random", max_iter=1, max_doc_update_iter=1, random_state=0).fit(few)
+    assert added(lambda: getattr(est, call)(X)) < 2.1 * 4 * n_words * n_topics + (2 << 26)

@@ -11,12 +11,12 @@ from sparsemix._kernels.proportions import _proportions
 SIZES = [1, 5, 16, 37, 200]
 
 
-def infer(corpus, prior, *, max_iter=1000, tol=1e-9, linear=False):
+def infer(corpus, prior, *, max_iter=1000, tol=1e-9, linear=False, **kept):
     n, n_components = len(corpus), corpus.table.shape[1]
     theta, n_iter = np.full((n, n_components), np.nan), np.full(n, -1)
     _proportions.infer(
         corpus.indptr, corpus.indices, corpus.counts, corpus.table, prior, max_iter, tol, linear, theta, n_iter,
-        Room(corpus.dtype),
+        Room(corpus.dtype), **kept,
     )  # fmt: skip
     return theta, n_iter
 
@@ -61,6 +61,26 @@ def test_first_updates_equal_the_twin(n_components, linear, dtype):
         want = plain(corpus, d, prior, linear, 1)
         np.testing.assert_allclose(theta[d], want, rtol=1e-4 if dtype == np.float32 else 1e-9, atol=1e-6)
         assert n_iter[d] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("n_components", SIZES)
+@pytest.mark.usefixtures("instruction_set")
+def test_long_documents_are_read_from_the_table(n_components, linear, dtype):
+    """With the same bits; where there is no room for some of their topics either, all are updated, to the same end."""
+    corpus, prior = corpus_of(n_components, dtype)
+    whole, n_iter = infer(corpus, prior, max_iter=2, tol=0.0, linear=linear)
+    for kept in (0, 400):
+        theta, n = infer(corpus, prior, max_iter=2, tol=0.0, linear=linear, kept=kept)
+        np.testing.assert_array_equal(theta, whole)
+        np.testing.assert_array_equal(n, n_iter)
+    tol = 1e-9 if dtype == np.float64 else 1e-4
+    whole, _ = infer(corpus, prior, tol=tol, linear=linear)
+    for kept in (0, 400):
+        theta, n = infer(corpus, prior, tol=tol, linear=linear, kept=kept)
+        assert n.max() < 1000
+        np.testing.assert_allclose(theta, whole, atol=1e-6 if dtype == np.float64 else 0.05)
 
 
 @pytest.mark.parametrize("linear", [False, True])

@@ -6,6 +6,19 @@ from functools import cached_property
 import numpy as np
 from scipy.special import psi
 
+from sparsemix._engine.blocks import spans
+
+# Numbers of a table that are made at once, in double precision.
+NUMBERS = 1 << 17
+
+
+def by_rows(function, table):
+    """A function of each row of a table (V, K), in some rows at a time: nothing else of its size is made."""
+    out = np.empty(table.shape, dtype=table.dtype)
+    for start, stop in spans(len(table), max(1, NUMBERS // table.shape[1])):
+        out[start:stop] = function(table[start:stop])
+    return out
+
 
 class FittedTopics:
     """Model and statistics of a completed step; tables are made on first use and not pickled."""
@@ -33,7 +46,9 @@ class FittedTopics:
             counts *= counts.dtype.type(factor)
             counts += counts.dtype.type(self.background)
             return counts
-        return counts * counts.dtype.type(factor) + counts.dtype.type(self.background)
+        out = counts * counts.dtype.type(factor)
+        out += counts.dtype.type(self.background)
+        return out
 
     @property
     def background(self):
@@ -48,10 +63,15 @@ class FittedTopics:
     @cached_property
     def exp_log_word(self):
         """exp E[log phi] (V, K), each row over its largest entry: what documents are inferred from."""
-        table = psi(self.word_topic)
-        table -= psi(self.totals)
-        table -= table.max(axis=1, keepdims=True)
-        return np.ascontiguousarray(np.exp(table), dtype=self.word_topic.dtype)
+        totals = psi(self.totals)
+
+        def rows(parameters):
+            out = psi(parameters)
+            out -= totals
+            out -= out.max(axis=1, keepdims=True)
+            return np.exp(out)
+
+        return by_rows(rows, self.word_topic)
 
     @property
     def table(self):
@@ -67,9 +87,14 @@ class FittedCollapsedTopics(FittedTopics):
     @cached_property
     def table(self):
         """Posterior means of phi (V, K), each row over its largest entry."""
-        table = self.word_topic / self.totals
-        table /= table.max(axis=1, keepdims=True)
-        return np.ascontiguousarray(table, dtype=self.word_topic.dtype)
+        totals = self.totals
+
+        def rows(parameters):
+            out = parameters / totals
+            out /= out.max(axis=1, keepdims=True)
+            return out
+
+        return by_rows(rows, self.word_topic)
 
 
 class FittedCounts(FittedCollapsedTopics):

@@ -15,7 +15,7 @@ cdef extern from "proportions/proportions.h" nogil:
     enum:
         SPARSEMIX_GROUP
     ctypedef struct sparsemix_proportion_settings:
-        Py_ssize_t n_components, longest
+        Py_ssize_t n_components, longest, kept
         int max_iter, linear
         double tol
     Py_ssize_t sparsemix_whole(Py_ssize_t n, Py_ssize_t group)
@@ -41,6 +41,7 @@ def infer(
     double[:, ::1] theta,          # OUT (n, K) alpha_k + N_dk
     int64_t[::1] n_iter,           # OUT (n,) updates of all topics
     scratch,                       # TMP Room of the table's dtype
+    Py_ssize_t kept=1 << 24,       # IN  numbers of a document's panel that are kept; a larger one is read in each update
 ):
     """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on the others."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, d
@@ -54,7 +55,7 @@ def infer(
     for d in range(n):
         s.longest = max(s.longest, indptr[d + 1] - indptr[d])
     s.longest = sparsemix_whole(s.longest, SPARSEMIX_GROUP)
-    s.max_iter, s.tol, s.linear = max_iter, tol, linear
+    s.max_iter, s.tol, s.linear, s.kept = max_iter, tol, linear, kept
     if prior.shape[0] != s.n_components or theta.shape[0] != n or theta.shape[1] != s.n_components:
         raise ValueError(f"prior must be ({s.n_components},) and theta ({n}, {s.n_components})")
     if n_iter.shape[0] != n:

@@ -15,6 +15,7 @@
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t longest;      /* words of the longest document, padded */
+    ptrdiff_t kept;         /* numbers of a document's panel that are kept; a larger one is read anew in each update */
     int max_iter;
     int linear;             /* weights alpha + N_dk in the place of exp E[log pi] */
     double tol;             /* converged when no N_dk changes by this much, in tokens */
@@ -25,11 +26,18 @@ static inline ptrdiff_t sparsemix_whole(ptrdiff_t n, ptrdiff_t group)
     return (n + group - 1) / group * group;
 }
 
+/* REALs of a panel: of the longest document, or of those that are kept, and one group of words. */
+static inline ptrdiff_t sparsemix_proportion_panel(const sparsemix_proportion_settings *s)
+{
+    const ptrdiff_t width = sparsemix_whole(s->n_components, SPARSEMIX_PADDING), all = s->longest * width;
+    return all <= s->kept ? all : sparsemix_whole(s->kept, SPARSEMIX_PADDING) + SPARSEMIX_GROUP * width;
+}
+
 /* REALs of the room of one document. */
 static inline ptrdiff_t sparsemix_proportion_room(const sparsemix_proportion_settings *s)
 {
     const ptrdiff_t width = sparsemix_whole(s->n_components, SPARSEMIX_PADDING);
-    return 2 * s->longest * width + 11 * width + 3 * sparsemix_whole(s->longest, SPARSEMIX_PADDING);
+    return 2 * sparsemix_proportion_panel(s) + 11 * width + 3 * sparsemix_whole(s->longest, SPARSEMIX_PADDING);
 }
 
 static inline ptrdiff_t sparsemix_proportion_int_room(const sparsemix_proportion_settings *s)

@@ -2,7 +2,8 @@
  *
  * A panel holds a row for each word of a document, and topics stand in the lanes of the registers: all K of them in
  * ``all``, those with some mass in ``some``. Rows are padded to whole vectors and panels to whole groups of words, with
- * zeros, which add nothing. */
+ * zeros, which add nothing. Of a long document no panel of all topics is made: its rows are read from the table, a group
+ * of words at a time, and ``all`` is that group. */
 
 #include "vectors/vector_math.h"
 #include "vectors/vector_rows.h"
@@ -21,7 +22,10 @@
 
 typedef struct {
     sparsemix_proportion_settings s;
-    ptrdiff_t n_words, width;       /* padded to whole groups; K padded */
+    ptrdiff_t n, n_words, width;    /* words; padded to whole groups; K padded */
+    int is_long;                    /* no panel of all topics */
+    const REAL *table;              /* (V, K) */
+    const int *words;               /* (n,) */
     double length;                  /* tokens */
     REAL *counts, *rest;            /* (n_words,) c; what topics that stand still give to Z */
     REAL *alpha;                    /* (K,) */
@@ -69,6 +73,30 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(group_evidence)(const REAL *rows, pt
     SPARSEMIX_NAME(four_sums)(z, out);
 }
 
+/* The rows of a group of words, into ``all`` from ``to`` on; behind the last word there are none. */
+TARGET SPARSEMIX_INLINE const REAL *SPARSEMIX_NAME(read_group)(const PROPORTIONS *d, ptrdiff_t u, REAL *to)
+{
+    const ptrdiff_t n_all = d->s.n_components;
+    int j;
+    for (j = 0; j < SPARSEMIX_GROUP; j++) {
+        REAL *row = to + j * d->width;
+        const ptrdiff_t n_read = u + j < d->n ? n_all : 0;
+        if (n_read)
+            memcpy(row, d->table + (ptrdiff_t)d->words[u + j] * n_all, n_all * sizeof(REAL));
+        memset(row + n_read, 0, (d->width - n_read) * sizeof(REAL));
+    }
+    return to;
+}
+
+/* The rows of a group of words in a panel; all topics of a long document are read anew. */
+TARGET SPARSEMIX_INLINE const REAL *SPARSEMIX_NAME(group_of)(const PROPORTIONS *d, const REAL *panel, ptrdiff_t width,
+                                                             ptrdiff_t u)
+{
+    if (d->is_long && panel == d->all)
+        return SPARSEMIX_NAME(read_group)(d, u, d->all);
+    return panel + u * width;
+}
+
 /* gain[k] = sum_u c_u row_u[k] / Z_u of the rows of a panel, and Z with what ``rest`` adds to it. */
 TARGET static void SPARSEMIX_NAME(gains)(const PROPORTIONS *d, const REAL *panel, ptrdiff_t width, const REAL *p,
                                          const REAL *rest, REAL *gain)
@@ -77,7 +105,7 @@ TARGET static void SPARSEMIX_NAME(gains)(const PROPORTIONS *d, const REAL *panel
     int j;
     memset(gain, 0, width * sizeof(REAL));
     for (u = 0; u < d->n_words; u += SPARSEMIX_GROUP) {
-        const REAL *rows = panel + u * width;
+        const REAL *rows = SPARSEMIX_NAME(group_of)(d, panel, width, u);
         REAL scale[SPARSEMIX_GROUP];
         SPARSEMIX_NAME(group_evidence)(rows, width, p, scale);
         for (j = 0; j < SPARSEMIX_GROUP; j++)
@@ -154,18 +182,20 @@ TARGET static void SPARSEMIX_NAME(extrapolate)(ptrdiff_t n, REAL *n0, const REAL
 TARGET static void SPARSEMIX_NAME(take_some)(PROPORTIONS *d, ptrdiff_t n, ptrdiff_t width)
 {
     ptrdiff_t u, a;
+    int j;
     SPARSEMIX_NAME(weigh)(d, d->alpha, d->now, d->s.n_components, d->width, d->p);
     for (a = 0; a < n; a++)
         d->p[d->topics[a]] = 0;
-    for (u = 0; u < d->n_words; u += SPARSEMIX_GROUP)
-        SPARSEMIX_NAME(group_evidence)(d->all + u * d->width, d->width, d->p, d->rest + u);
-    for (u = 0; u < d->n_words; u++) {
-        const REAL *from = d->all + u * d->width;
-        REAL *to = d->some + u * width;
-        for (a = 0; a < n; a++)
-            to[a] = from[d->topics[a]];
-        for (; a < width; a++)
-            to[a] = 0;
+    for (u = 0; u < d->n_words; u += SPARSEMIX_GROUP) {
+        const REAL *rows = SPARSEMIX_NAME(group_of)(d, d->all, d->width, u);
+        SPARSEMIX_NAME(group_evidence)(rows, d->width, d->p, d->rest + u);
+        for (j = 0; j < SPARSEMIX_GROUP; j++) {
+            REAL *to = d->some + (u + j) * width;
+            for (a = 0; a < n; a++)
+                to[a] = rows[j * d->width + d->topics[a]];
+            for (; a < width; a++)
+                to[a] = 0;
+        }
     }
 }
 
@@ -182,7 +212,7 @@ TARGET static void SPARSEMIX_NAME(iterate_some)(PROPORTIONS *d)
     for (a = 0; a < n_all; a++)
         if (d->now[a] > (REAL)(share * d->length))
             d->topics[n++] = (int)a;
-    if (2 * n < n_all) {
+    if (2 * n < n_all && (!d->is_long || d->n_words * sparsemix_whole(n, SPARSEMIX_PADDING) <= d->s.kept)) {
         width = sparsemix_whole(n, SPARSEMIX_PADDING);
         panel = d->some;
         SPARSEMIX_NAME(take_some)(d, n, width);
@@ -216,18 +246,15 @@ TARGET static void SPARSEMIX_NAME(settle)(PROPORTIONS *d)
             d->now[k] = d->alpha[k] * d->gain[k] / (1 - d->gain[k]);
 }
 
-/* The rows of a document's words, and its first N_dk, at equal weights. */
-TARGET static void SPARSEMIX_NAME(begin)(PROPORTIONS *d, const REAL *table, const int *words, ptrdiff_t n)
+/* A document's words, their rows where these are kept, and its first N_dk, at equal weights. */
+TARGET static void SPARSEMIX_NAME(begin)(PROPORTIONS *d, const int *words)
 {
     const ptrdiff_t n_all = d->s.n_components;
     ptrdiff_t u, k;
-    for (u = 0; u < d->n_words; u++) {
-        REAL *row = d->all + u * d->width;
-        const ptrdiff_t n_read = u < n ? n_all : 0;
-        if (n_read)
-            memcpy(row, table + (ptrdiff_t)words[u] * n_all, n_all * sizeof(REAL));
-        memset(row + n_read, 0, (d->width - n_read) * sizeof(REAL));
-    }
+    d->words = words;
+    d->is_long = d->n_words * d->width > d->s.kept;
+    for (u = 0; u < d->n_words && !d->is_long; u += SPARSEMIX_GROUP)
+        SPARSEMIX_NAME(read_group)(d, u, d->all + u * d->width);
     for (k = 0; k < d->width; k++)
         d->p[k] = k < n_all;
     memset(d->rest, 0, d->n_words * sizeof(REAL));
@@ -270,7 +297,7 @@ TARGET static void SPARSEMIX_NAME(furnish)(PROPORTIONS *d, REAL *room, int *int_
     for (i = 0; i < sizeof vectors / sizeof *vectors; i++, room += d->width)
         *vectors[i] = room;
     d->all = room;
-    d->some = d->all + d->s.longest * d->width;
+    d->some = d->all + sparsemix_proportion_panel(&d->s);
     d->topics = int_room;
 }
 
@@ -283,6 +310,7 @@ TARGET static void SPARSEMIX_NAME(proportions)(
     ptrdiff_t i, u, k;
     memset(&d, 0, sizeof d);
     d.s = *settings;
+    d.table = table;
     SPARSEMIX_NAME(furnish)(&d, room, int_room);
     for (k = 0; k < d.s.n_components; k++)
         d.alpha[k] = (REAL)prior[k];
@@ -290,6 +318,7 @@ TARGET static void SPARSEMIX_NAME(proportions)(
         const ptrdiff_t start = indptr[i], n = indptr[i + 1] - start;
         double *theta = out + i * d.s.n_components;
         n_iter[i] = 0;
+        d.n = n;
         d.n_words = sparsemix_whole(n, SPARSEMIX_GROUP);
         d.length = 0.0;
         for (u = 0; u < d.n_words; u++) {
@@ -299,7 +328,7 @@ TARGET static void SPARSEMIX_NAME(proportions)(
         if (n == 0)
             memset(d.now, 0, d.s.n_components * sizeof(REAL));
         else {
-            SPARSEMIX_NAME(begin)(&d, table, indices + start, n);
+            SPARSEMIX_NAME(begin)(&d, indices + start);
             n_iter[i] = SPARSEMIX_NAME(infer)(&d);
         }
         for (k = 0; k < d.s.n_components; k++)
