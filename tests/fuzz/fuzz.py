@@ -30,9 +30,13 @@ def run_case(seed):
     import numpy as np
     from fuzz_estimators import try_estimator
     from fuzz_functions import try_metric, try_reader, try_sequences
+    from fuzz_learning import try_blocks, try_checkpoint, try_sums
+    from fuzz_readings import try_choice, try_generator, try_reading
 
     rng = np.random.default_rng([2026, seed])
-    kind = rng.choice([try_estimator, try_metric, try_reader, try_sequences], p=[0.7, 0.15, 0.12, 0.03])
+    kinds = {try_estimator: 0.46, try_metric: 0.1, try_reader: 0.1, try_sequences: 0.02, try_checkpoint: 0.06,
+             try_blocks: 0.06, try_sums: 0.06, try_reading: 0.08, try_choice: 0.04, try_generator: 0.02}  # fmt: skip
+    kind = rng.choice(list(kinds), p=list(kinds.values()))
     return kind(rng)
 
 

@@ -1,10 +1,12 @@
 """One estimator under one setting and one set of data: what it promises whatever they are."""
 
+import contextlib
 import pickle
 import warnings
 
 import numpy as np
 from fitted import assert_same, attributes
+from fuzz_arrays import draw_arrays
 from fuzz_data import draw_counts, draw_rows, draw_sequences, draw_weights
 from fuzz_parameters import draw_parameters
 from sklearn.base import clone
@@ -34,18 +36,33 @@ MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")
 READERS = ("predict", "predict_proba", "predict_sparse_proba", "transform", "transform_words", "score_samples", "score")
 
 
-def try_estimator(rng):
-    """Draw a case, fit, and look at all invariants; what breaks one raises AssertionError or what it raised."""
-    cls = CLASSES[rng.integers(len(CLASSES))]
+@contextlib.contextmanager
+def quiet():
+    """Warnings are not looked at, but for those of NumPy that a number is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", ".*encountered", RuntimeWarning)  # by NumPy
+        yield
+
+
+def draw_case(rng, classes=CLASSES):
+    """An estimator under some setting, what draws its data, rows and their weights."""
+    cls = classes[rng.integers(len(classes))]
     draw = draw_of(rng, cls)
     defaults = cls().get_params()
     params = draw_parameters(rng, cls._parameter_constraints, defaults)
     X = draw(rng)
-    weight = draw_weights(rng, np.shape(X)[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.filterwarnings("error", ".*encountered", RuntimeWarning)  # by NumPy
-        est = cls().set_params(**params)
+    if rng.random() < 0.25:
+        n_words = int(X.max()) if cls is SkipGramTopicModel and X.nnz and X.max() < 100 else np.shape(X)[1]
+        params = draw_arrays(rng, params, defaults, X, n_words)
+    return cls().set_params(**params), draw, X, draw_weights(rng, np.shape(X)[0])
+
+
+def try_estimator(rng):
+    """Draw a case, fit, and look at all invariants; what breaks one raises AssertionError or what it raised."""
+    est, draw, X, weight = draw_case(rng)
+    cls = type(est)
+    with quiet():
         stream = hasattr(est, "partial_fit") and rng.random() < 0.4
         learn = "partial_fit" if stream else "fit"
         if cls in BY_BLOCKS and not stream and rng.random() < 0.15:

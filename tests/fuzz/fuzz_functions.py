@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from fuzz_data import draw_counts, draw_rows
-from fuzz_estimators import said_clearly
+from fuzz_estimators import quiet, said_clearly
 from scipy import sparse
 
 from sparsemix import TokenSequences, metrics
@@ -54,9 +54,7 @@ def try_metric(rng):
         ),
     }
     name = sorted(calls)[rng.integers(len(calls))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.filterwarnings("error", ".*encountered", RuntimeWarning)  # by NumPy
+    with quiet():
         try:
             value = calls[name]()
         except CLEAR as error:
@@ -73,9 +71,7 @@ def try_reader(rng):
     kinds = {"docword.a.txt": uci, "docword.a.txt.gz": uci, "a.txt": lines, "a.jsonl": records, "a.json": records,
              "a.csv": table, "a.tsv": table, "a.txt.gz": lines, "a.npz": matrix}  # fmt: skip
     name = sorted(kinds)[rng.integers(len(kinds))]
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.filterwarnings("error", ".*encountered", RuntimeWarning)  # by NumPy
+    with tempfile.TemporaryDirectory() as folder, quiet():
         path = Path(folder) / name
         content = damaged(rng, kinds[name](rng, name, path))
         if name.startswith("docword"):

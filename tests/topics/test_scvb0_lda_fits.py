@@ -405,3 +405,10 @@ def test_first_block_of_a_stream_is_learned_as_a_fit():
     assert float(est._fitted.stats["mass"]) == pytest.approx(rows.sum(), rel=1e-6)
     fitted = SparseSCVB0LDA(10, max_iter=5, random_state=0).fit(rows)
     assert est.score(rows) > fitted.score(rows) - 0.05
+
+
+@pytest.mark.parametrize("name", ["burn_in", "n_samples", "n_even_samples", "max_doc_update_iter"])
+def test_more_visits_than_a_c_int_counts_are_refused(name):
+    message = rf"'{name}' parameter of SparseSCVB0LDA must be an int in the range \[\d, 1073741824\]"
+    with pytest.raises(ValueError, match=message):
+        SparseSCVB0LDA(2, **{name: 1 << 40}).fit(np.ones((3, 4)))

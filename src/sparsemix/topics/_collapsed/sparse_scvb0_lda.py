@@ -15,7 +15,7 @@ from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedMode
 from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._evaluation import EvaluatedTopics
 from sparsemix.topics._fitted import FittedCounts
-from sparsemix.topics._parameters import OF_STEPS
+from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -214,9 +214,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
         **OF_STEPS,
         "optimize_priors": ["boolean"],
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
-        "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_even_samples": [Interval(numbers.Integral, 0, None, closed="left")],
-        "burn_in": [Interval(numbers.Integral, 0, None, closed="left")],
+        "n_samples": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
+        "n_even_samples": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
+        "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
         "exclude_own": [StrOptions({"none", "document", "both"})],
         "sparsity": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
         "learning_method": [StrOptions({"online", "memoized"})],
