@@ -47,7 +47,8 @@ def rows(bench):
                 seconds = [round(run["seconds"], 3) for run in runs]
                 kept += bench.recorder.add("clusters-blobs", corpus, seed=list(range(sizes.blob_seeds)), scores=scores,
                                          seconds=seconds, **describe(method))  # fmt: skip
-    print_records("Five blobs", kept, BLOBS)
+    if kept:
+        print_records("Five blobs", kept, BLOBS)
     kept = []
     for name in sizes.labelled:
         seeds = list(range(sizes.labelled_seeds))
@@ -60,7 +61,8 @@ def rows(bench):
             seconds = [round(run["seconds"], 3) for run in runs]
             kept += bench.recorder.add("clusters-labelled", f"{name}, standardised", seed=seeds,
                                      scores=scores_of(runs), seconds=seconds, **describe(method))  # fmt: skip
-    print_records("Labelled sets", kept, LABELLED)
+    if kept:
+        print_records("Labelled sets", kept, LABELLED)
 
 
 def scores_of(runs):

@@ -18,6 +18,7 @@ core, seconds are those of the processor. README.md has the rest.
 
 import argparse
 import gzip
+import json
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -110,7 +111,7 @@ class Bench:
     """Sizes, data and records of one run."""
 
     def __init__(self, options):
-        self.sizes = QUICK if options.quick else Sizes()
+        self.sizes = replace(QUICK if options.quick else Sizes(), **options.sizes)
         self.folder, self.recorder = options.data, recorder(options)
         self.environment = run("_tasks:environment", CORES[:1])
         for name, value in self.environment.items():
@@ -196,6 +197,7 @@ def parse(arguments=None):
     add("experiments", nargs="+", choices=list(EXPERIMENTS), metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
     add("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz], and labels.NAME.txt[.gz]")
     add("--quick", action="store_true", help="tiny sizes: shows that everything runs")
+    add("--sizes", type=json.loads, default={}, metavar="JSON", help="other sizes, as {\"chain_sweeps\": 1000}")
     add_options(parser)
     options = parser.parse_args(arguments)
     if options.data is None and set(options.experiments) - set(SYNTHETIC):
