@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from sparsemix import SkipGramTopicModel, TokenSequences
+from sparsemix.datasets import make_skip_gram
 from sparsemix.metrics import top_words, topic_coherence
 from sparsemix.skipgram import _vectors
 
@@ -299,3 +300,12 @@ def test_cross_validation_and_clones():
     assert cross_val_score(model(n_words=V), LISTS, cv=3).shape == (3,)
     est = clone(model("chains", window=2))
     assert est.get_params()["window"] == 2
+
+
+@pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])
+@pytest.mark.parametrize("name", ["topic_word_prior", "input_topic_prior"])
+@pytest.mark.parametrize("prior", [1e-45, 1e18, 1e300])
+def test_priors_beyond_single_precision_are_refused(name, inference, prior):
+    words = make_skip_gram(10, n_features=12, n_components=3, doc_length=8, random_state=0)[0]
+    with pytest.raises(ValueError, match=rf"{name} .* from 1e-37 to 1e\+17"):
+        SkipGramTopicModel(3, inference=inference, **{name: prior}).fit(words)

@@ -4,12 +4,13 @@ import numpy as np
 
 from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sweeps import RowState
-from sparsemix._estimator.checks import check_weights
+from sparsemix._estimator.checks import LARGEST_COUNT, check_weights
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
 from sparsemix.skipgram._sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
-from sparsemix.topics._assemble import given_topics
+from sparsemix.topics._assemble import SMALLEST_PRIOR, given_topics
+from sparsemix.topics._assemble import topic_word_prior as _topic_word_prior
 from sparsemix.topics._start import NOISE_SHAPE
 
 # Prior mass of an input word over all topics by default, where that is less than the largest prior for each.
@@ -38,14 +39,19 @@ def input_topic_prior(params):
         raise ValueError(
             f"input_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
         )
-    if not (np.isfinite(prior).all() and (prior > 0).all()):
-        raise ValueError("input_topic_prior must be positive and finite for every topic")
+    if not ((prior >= SMALLEST_PRIOR) & (prior <= LARGEST_COUNT)).all():
+        raise ValueError(
+            f"input_topic_prior must be positive and finite for every topic, from {SMALLEST_PRIOR:g} to "
+            f"{LARGEST_COUNT:g}"
+        )
     return np.full(n_components, prior) if prior.shape == () else prior.copy()
 
 
 def topic_word_prior(params):
     """beta: every word is counted in as many contexts as have room for it, and so is its prior."""
-    return PRIOR_OF_A_PLACE * 2 * params.window if params.topic_word_prior is None else params.topic_word_prior
+    if params.topic_word_prior is None:
+        return PRIOR_OF_A_PLACE * 2 * params.window
+    return _topic_word_prior(params)
 
 
 def annealing(params):
