@@ -1,5 +1,7 @@
 """Thousands of components are sought in groups: the same fits, and a count of the pairs that are weighed."""
 
+import pickle
+
 import numpy as np
 import pytest
 import reference
@@ -158,6 +160,17 @@ def test_streams_look_into_groups():
         dense.partial_fit(part)
     assert looked
     assert est.score(X) > dense.score(X) - 0.05
+
+
+@pytest.mark.usefixtures("many")
+def test_checkpoints_and_pickles_keep_groups(tmp_path):
+    X = rows()
+    whole = mixture(max_iter=3).fit(X)
+    mixture(max_iter=2).fit(X, checkpoint=tmp_path / "fit")
+    assert_same_bits(fitted_arrays(mixture(max_iter=3).fit(X, checkpoint=tmp_path / "fit"), X), fitted_arrays(whole, X))
+    stream = mixture().partial_fit(X[:1500])
+    other = pickle.loads(pickle.dumps(stream))
+    assert_same_bits(*(fitted_arrays(each.partial_fit(X[1500:]), X) for each in (stream, other)))
 
 
 @pytest.mark.usefixtures("many")
