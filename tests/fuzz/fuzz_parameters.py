@@ -15,7 +15,7 @@ MOST = {
 # Set by the case itself.
 GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
 # So many of these are made, whatever comes of them: a number that is too large is no wrong value.
-PASSES = {"n_init_iter", "n_init", "n_restarts", "n_epochs", "n_chains", "n_sweeps", "thin", "burn_in"}
+PASSES = {"n_init_iter", "mini_epoch_passes", "n_init", "n_restarts", "n_epochs", "n_chains", "thin", "burn_in"}
 WRONG = (-1, 0, 0.5, -0.5, float("nan"), float("inf"), "no such option", None, [], {}, 1 << 40, 1e300, True)
 
 
