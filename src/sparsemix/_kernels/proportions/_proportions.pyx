@@ -41,7 +41,7 @@ def infer(
     double[:, ::1] theta,          # OUT (n, K) alpha_k + N_dk
     int64_t[::1] n_iter,           # OUT (n,) updates of all topics
     scratch,                       # TMP Room of the table's dtype
-    Py_ssize_t kept=1 << 24,       # IN  numbers of a document's panel that are kept; a larger one is read in each update
+    Py_ssize_t kept=1 << 24,       # IN  numbers of a panel that are kept; larger ones are read in each update
 ):
     """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on the others."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, d
