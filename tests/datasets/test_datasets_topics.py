@@ -461,3 +461,11 @@ def test_cells_follow_the_seed_and_refuse_nonsense():
     for name in ("doc_topic_prior", "regions_per_cell"):
         with pytest.raises(ValueError, match=f"{name} is 0; it must be positive"):
             datasets.make_cells(**{name: 0})
+
+
+def test_words_of_no_topic_have_all_alike():
+    _, topics, word_topics = datasets.make_skip_gram(20, 12, 3, topic_word_prior=1e-8, random_state=1)
+    never = topics.sum(axis=0) == 0.0
+    assert never.any()
+    np.testing.assert_array_equal(word_topics[never], 1.0 / 3.0)
+    np.testing.assert_allclose(word_topics.sum(axis=1), 1.0)

@@ -135,6 +135,14 @@ BAD_ARRAYS = {
 }
 
 
+@over(ONE_A_CLASS)
+def test_given_topics_may_have_any_total(case):
+    whole = case.make(init_params=GIVEN, random_state=0).fit(X)
+    for factor in (2.0**-900, 2.0**900):
+        again = case.make(init_params=factor * GIVEN, random_state=0).fit(X)
+        np.testing.assert_array_equal(again.components_, whole.components_)
+
+
 @over([case for case in TOPICS if not case.has("optimize_priors") or not case.estimator.optimize_priors])
 def test_wrong_array_is_named_and_changes_nothing(case):
     fitted = case.fitted()

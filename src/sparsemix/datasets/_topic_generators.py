@@ -187,7 +187,7 @@ def make_skip_gram(
     topics : ndarray of shape (n_components, n_features)
         Probabilities of words, rows sum to one.
     word_topics : ndarray of shape (n_features, n_components)
-        Probabilities of topics given a word, rows sum to one.
+        Probabilities of topics given a word, rows sum to one; all alike for a word that no topic has.
 
     Raises
     ------
@@ -207,7 +207,8 @@ def make_skip_gram(
     """
     rng = check_random_state(random_state)
     topics = draw_dirichlet("topic_word_prior", topic_word_prior, (n_components, n_features), rng)
-    word_topics = topics.T / topics.sum(axis=0)[:, None]
+    even, total = np.full(topics.shape, 1.0 / n_components), topics.sum(axis=0)
+    word_topics = np.divide(topics, total, out=even, where=total > 0.0).T
     rows = []
     for length in np.broadcast_to(doc_length, n_samples):
         segment = max(1, length) if segment_length is None else segment_length

@@ -73,6 +73,7 @@ def given_topics(components, model):
     expected = model.n_components, model.n_words
     if components.shape != expected:
         raise ValueError(f"init_params has shape {components.shape}, expected {expected}: topics by words")
-    if (components < 0).any() or not components.sum(axis=1).all():
+    if (components < 0).any() or not components.any(axis=1).all():
         raise ValueError("init_params must not be negative, and every topic needs a word")
-    return components.T.copy()  # it is scaled in place
+    # any total is right, to the same bits; a large one would not be for single precision
+    return np.ldexp(components, -np.frexp(components.max())[1]).T.copy()
