@@ -29,8 +29,8 @@ def of_gibbs(params):
 
 def table(bench):
     """Six methods on KOS, several splits, at the paper's setting and at the defaults."""
-    for name, priors in SETTINGS.items():
-        rows, gains = [], {}
+    for name in bench.sizes.table_settings:
+        priors, rows, gains = SETTINGS[name], [], {}
         for split in range(bench.sizes.table_splits):
             base = None
             for method in METHODS:
@@ -126,7 +126,9 @@ def measure_held_out(bench, section, name, split, method, params, n_repeats=None
     )  # fmt: skip
     tokens, reference = record["test_tokens"], mean(column((base or record)["runs"], "total"))
     for run in record["runs"]:
-        run["per_token"], run["gain"] = run["total"] / tokens, (run["total"] - reference) / tokens
+        for suffix in ("", "_of_logs"):
+            if total := run.get(f"total{suffix}"):
+                run[f"per_token{suffix}"], run[f"gain{suffix}"] = total / tokens, (total - reference) / tokens
     bench.keep(record)
     return record
 
@@ -211,7 +213,7 @@ def short_settings():
 
 def short(bench):
     """Titles and tweets beside the clusters that they are known to be of, in stream order and in random order."""
-    for corpus in ("news_t", "tweets_t"):
+    for corpus in bench.sizes.short_corpora:
         rows = [
             short_row(*(measure_short(bench, corpus, order, method, params) for order in ("stream", "0")))
             for method, params in short_settings()

@@ -71,6 +71,7 @@ class Sizes:
             "concentration": [0.1, 1.0, 10.0, 100.0, 1_000.0], "dirichlet_prior": [0.02, 0.05, 0.1, 0.2]
         }
     )  # fmt: skip
+    table_settings: tuple = ("as in the paper", "defaults")
     table_splits: int = 3
     table_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 2, "gibbs": 2})
     table_epochs: int = 50
@@ -79,6 +80,7 @@ class Sizes:
     orders: dict = field(default_factory=lambda: {"adf": 20, "ep": 5})
     block: int = 1_000
     marks: tuple = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+    short_corpora: tuple = ("news_t", "tweets_t")
     short_grid: dict = field(
         default_factory=lambda: {
             "concentration": [100.0, 1_000.0, 10_000.0],
@@ -165,7 +167,8 @@ def records_of(record):
     else:
         labels = record.get("as_they_come", record.get("at_end", {}))
         joints = dict(zip(("joint_at_a_tenth", "joint_at_half", "joint"), record.get("log_joint", ()), strict=False))
-        yield about | {"scores": figures(record, ("seconds", "bytes")) | labels | joints,
+        scores = figures(record, ("seconds", "bytes")) | labels | joints | record.get("chosen", {})
+        yield about | {"scores": scores,
                        "seconds": record.get("seconds"), "memory": record.get("bytes")}  # fmt: skip
 
 
