@@ -178,6 +178,6 @@ def test_prior_of_words_follows_from_packed_counts_too():
 
 
 def test_a_prior_beside_which_counts_are_nothing_stays():
-    est = SparseSCVB0LDA(K, topic_word_prior=1e30, optimize_priors=True, max_iter=2, random_state=0).fit(X)
-    assert est.topic_word_prior_ == 1e30
+    est = SparseSCVB0LDA(K, topic_word_prior=1e17, optimize_priors=True, max_iter=2, random_state=0).fit(X)
+    assert est.topic_word_prior_ == 1e17
     assert np.isfinite(est.components_).all()

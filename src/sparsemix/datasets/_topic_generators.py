@@ -207,7 +207,7 @@ def make_skip_gram(
     """
     rng = check_random_state(random_state)
     topics = draw_dirichlet("topic_word_prior", topic_word_prior, (n_components, n_features), rng)
-    even, total = np.full(topics.shape, 1.0 / n_components), topics.sum(axis=0)
+    even, total = np.full(topics.shape, 1.0 / max(1, n_components)), topics.sum(axis=0)
     word_topics = np.divide(topics, total, out=even, where=total > 0.0).T
     rows = []
     for length in np.broadcast_to(doc_length, n_samples):
