@@ -196,6 +196,8 @@ def try_sums(rng):
         outcome = attempt(est.fit, X, weight)
         if outcome is not None:
             return f"{name} {type(outcome).__name__}"
+        if not hasattr(est, "expected_stats"):  # settings that do not add
+            return f"{name} none"
         other = draw(rng, est.n_features_in_ if not isinstance(est, SkipGramTopicModel) else None)
         source = est
         if rng.random() < 0.2:  # of another model
