@@ -315,7 +315,8 @@ def drifting(n, n_words=600, width=6):
 def state_bytes(est):
     """What the state holds."""
     state = est._fitted.state
-    arrays = [*vars(state).values(), *vars(state.sums).values(), *getattr(state.sums, "panels", [])]
+    panels = [panel.sums for panel in getattr(state.sums, "panels", [])]
+    arrays = [*vars(state).values(), *vars(state.sums).values(), *panels]
     return sum(value.nbytes for value in arrays if isinstance(value, np.ndarray))
 
 

@@ -149,7 +149,7 @@ def test_more_room_moves_nothing():
     panels, before = list(slots.panels), slots.kernel(block(X), 33).scores(0, len(X))
     slots.set_columns([40], np.full((40, 1), 7.0))  # what a proposal has left
     slots.take(np.arange(33), 4 * SLOTS)
-    assert [panel.shape[1] for panel in slots.panels] == [SLOTS, SLOTS, 2 * SLOTS]
+    assert [panel.width for panel in slots.panels] == [SLOTS, SLOTS, 2 * SLOTS]
     assert all(one is other for one, other in zip(panels, slots.panels, strict=False))
     np.testing.assert_array_equal(slots.columns(np.arange(33)).T, slots.prior + S)
     assert (slots.table[:, 33:] == slots.prior).all()
@@ -230,10 +230,15 @@ def arguments(**changes):
     x = block(random_documents(5))
     table = _simd.aligned_empty(N_WORDS * SLOTS, np.float64).reshape(N_WORDS, SLOTS)
     totals = _simd.aligned_empty(SLOTS, np.float64)
+    codes = np.zeros(table.shape, dtype=np.uint8)
     table[...], totals[...] = BETA, BETA * N_WORDS
-    given = {"indptr": x.indptr, "indices": x.indices, "counts": x.counts, "panels": [table],
+    given = {"indptr": x.indptr, "indices": x.indices, "counts": x.counts, "panels": [table], "codes": [codes],
              "totals": totals, "prior": BETA, "n_features": N_WORDS, "n_slots": 3}  # fmt: skip
     return {**given, **changes}
+
+
+def codes_of(width, n_words=N_WORDS):
+    return [np.zeros((n_words, width), dtype=np.uint8)]
 
 
 def unaligned(*shape):
@@ -248,7 +253,7 @@ def unaligned(*shape):
         ({"indptr": np.array([0, 1]), "indices": np.array([30], dtype=np.int32)}, "indices must be below the 30 rows"),
         ({"totals": _simd.aligned_empty(2 * SLOTS, np.float64)}, "totals must have as many slots as the panels"),
         (
-            {"panels": [np.empty((N_WORDS, 20))], "totals": np.empty(20)},
+            {"panels": [np.empty((N_WORDS, 20))], "codes": codes_of(20), "totals": np.empty(20)},
             "panels must have a row for each word, and a multiple of 32 slots",
         ),
         ({"n_slots": SLOTS + 1}, "n_slots must be 0 to 32"),
@@ -260,8 +265,11 @@ def unaligned(*shape):
         ({"counts": np.ones(500, dtype=np.float32)}, "dtype mismatch"),
         ({"panels": [read_only(np.full((N_WORDS, SLOTS), BETA))[0]]}, "read-only"),
         ({"panels": [np.full((SLOTS, N_WORDS), BETA).T]}, "not C-contiguous"),
-        ({"panels": [np.full((N_WORDS + 1, SLOTS), BETA)]}, "a row for each word"),
+        ({"panels": [np.full((31, SLOTS), BETA)], "codes": codes_of(SLOTS, 31)}, "a row for each word"),
         ({"panels": [_simd.aligned_empty(0, np.float64).reshape(N_WORDS, 0)] * 17}, "at most 16 panels"),
+        ({"codes": []}, "there must be codes of every panel"),
+        ({"codes": codes_of(SLOTS - 1)}, "codes must be of the shapes of the panels"),
+        ({"codes": codes_of(SLOTS, N_WORDS + 1)}, "codes must be of the shapes of the panels"),
     ],
 )
 def test_clusters_refuse_arrays_that_do_not_fit(changes, message):

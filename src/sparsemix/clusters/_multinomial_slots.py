@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsemix._kernels.clusters._clusters import SLOTS
-from sparsemix._kernels.clusters._multinomial import MultinomialClusters, look
+from sparsemix._kernels.clusters._multinomial import MultinomialClusters, encode, look
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix.clusters._look import Look
 
@@ -19,6 +19,62 @@ PROBE_WORDS = 16
 LOOK_PRICE = 2
 # Words that are copied at once.
 TILE_WORDS = 256
+
+
+class Panel:
+    """Neighbouring slots: prior + S_wk of every word, and a code for each from which kernels bound densities.
+
+    Parameters
+    ----------
+    n_features, width : int
+    prior : float
+
+    Attributes
+    ----------
+    sums : ndarray of shape (V, width)
+    codes : ndarray of shape (V, width), uint8
+        Of the sums, always.
+    """
+
+    def __init__(self, n_features, width, prior):
+        self.prior = prior
+        self.sums = aligned_empty(n_features * width, np.float64).reshape(n_features, width)
+        self.codes = np.empty((n_features, width), dtype=np.uint8)
+
+    @classmethod
+    def of(cls, sums, prior):
+        """A panel with a copy of these sums: memory of a pickle starts anywhere, and that of a map cannot change."""
+        panel = cls(*sums.shape, prior)
+        panel.write(slice(None), sums)
+        return panel
+
+    def copy(self):
+        """The same with arrays of its own."""
+        twin = Panel(*self.sums.shape, self.prior)
+        twin.sums[...], twin.codes[...] = self.sums, self.codes
+        return twin
+
+    @property
+    def width(self):
+        """Slots."""
+        return self.sums.shape[1]
+
+    def clear(self, columns):
+        """Some slots as the prior is."""
+        self.sums[:, columns] = self.prior
+        self.codes[:, columns] = 0
+
+    def write(self, columns, values):
+        """Other sums in some slots."""
+        values = np.ascontiguousarray(values)
+        codes = np.empty(values.shape, dtype=np.uint8)
+        encode(values, self.prior, codes)
+        self.sums[:, columns], self.codes[:, columns] = values, codes
+
+    def take(self, words, places, other, columns):
+        """The sums of some words in some columns of another panel, in some places of this one."""
+        self.sums[words, places] = np.take(other.sums[words], columns, axis=1, mode="clip")
+        self.codes[words, places] = np.take(other.codes[words], columns, axis=1, mode="clip")
 
 
 class Probes(NamedTuple):
@@ -43,12 +99,12 @@ class MultinomialSlots:
 
     Attributes
     ----------
-    panels : list of ndarray of shape (V, width)
+    panels : list of Panel
     totals : ndarray of shape (capacity,)
 
     Notes
     -----
-    The panels take 8 V bytes a slot, and there are up to a quarter more slots than clusters.
+    The panels take 9 V bytes a slot, and there are up to a quarter more slots than clusters.
     """
 
     likelihood = "multinomial"
@@ -60,16 +116,18 @@ class MultinomialSlots:
         self.prior = float(prior)
         self.panels, self.totals = [], self._empty_totals(0)
 
+    def __getstate__(self):
+        return {**vars(self), "panels": [panel.sums for panel in self.panels]}
+
     def __setstate__(self, state):
         vars(self).update(state)
-        # memory of a pickle starts anywhere, and that of a file that was loaded as a read-only map cannot change
-        self.panels = [on_cache_lines(panel) for panel in state["panels"]]
+        self.panels = [Panel.of(sums, self.prior) for sums in state["panels"]]
         self.totals = on_cache_lines(state["totals"])
 
     def _empty(self, capacity):
         """A panel without documents."""
-        panel = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
-        panel[...] = self.prior
+        panel = Panel(self.n_features, capacity, self.prior)
+        panel.clear(slice(None))
         return panel
 
     def _empty_totals(self, capacity):
@@ -97,19 +155,19 @@ class MultinomialSlots:
         slots = np.asarray(slots, dtype=np.intp)
         out = np.empty((self.n_features, len(slots)))
         for panel, places, columns in self._by_panel(slots):
-            out[:, places] = panel[:, columns]
+            out[:, places] = panel.sums[:, columns]
         return out
 
     def set_columns(self, slots, values):
         """The same, changed."""
         for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
-            panel[:, columns] = values[:, places]
+            panel.write(columns, values[:, places])
 
     def _by_panel(self, slots):
         """Of each panel that holds some of the slots: it, their places in ``slots``, their columns."""
         start = 0
         for panel in self.panels:
-            stop = start + panel.shape[1]
+            stop = start + panel.width
             places = np.flatnonzero((slots >= start) & (slots < stop))
             if len(places):
                 yield panel, places, slots[places] - start
@@ -121,7 +179,7 @@ class MultinomialSlots:
         grows = capacity > self.capacity and np.array_equal(slots, np.arange(n))
         if grows and 0 < len(self.panels) < MOST_PANELS:
             for panel, _, unused in self._by_panel(np.arange(n, self.capacity)):
-                panel[:, unused] = self.prior
+                panel.clear(unused)
             self.panels = [*self.panels, self._empty(capacity - self.capacity)]
         else:
             self.panels = [self._packed(slots, capacity)] if capacity else []
@@ -130,31 +188,31 @@ class MultinomialSlots:
 
     def _packed(self, slots, capacity):
         """One panel of these slots, with room for more behind them."""
-        out = aligned_empty(self.n_features * capacity, np.float64).reshape(self.n_features, capacity)
+        out = Panel(self.n_features, capacity, self.prior)
         for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
             places = as_slice(places)
             for start in range(0, self.n_features, TILE_WORDS):  # all at once take thirty times as long
-                words = slice(start, start + TILE_WORDS)
-                out[words, places] = np.take(panel[words], columns, axis=1, mode="clip")
-        out[:, len(slots) :] = self.prior
+                out.take(slice(start, start + TILE_WORDS), places, panel, columns)
+        out.clear(slice(len(slots), None))
         return out
 
     def copy(self):
         """The same with arrays of its own."""
-        twin = object.__new__(type(self))
-        twin.__setstate__(vars(self))
+        twin = MultinomialSlots(self.n_features, self.prior)
+        twin.panels, twin.totals = [panel.copy() for panel in self.panels], on_cache_lines(self.totals)
         return twin
 
     def clear(self):
         """All slots as the prior is."""
         for panel in self.panels:
-            panel[...] = self.prior
+            panel.clear(slice(None))
         self.totals[...] = self.prior * self.n_features
 
     def kernel(self, x, n_slots):
         """Clusters over a block of documents; sweeps change these sums through it."""
+        sums, codes = [panel.sums for panel in self.panels], [panel.codes for panel in self.panels]
         return MultinomialClusters(
-            x.indptr, x.indices, x.counts, self.panels, self.totals, self.prior, self.n_features, n_slots
+            x.indptr, x.indices, x.counts, sums, codes, self.totals, self.prior, self.n_features, n_slots
         )
 
     # -- merges
@@ -182,7 +240,7 @@ class MultinomialSlots:
         """The documents in these slots count ``factor`` times what they did."""
         slots = np.asarray(slots, dtype=np.intp)
         for panel, _, columns in self._by_panel(slots):
-            panel[:, columns] = self.prior + factor * (panel[:, columns] - self.prior)
+            panel.write(columns, self.prior + factor * (panel.sums[:, columns] - self.prior))
         whole = self.prior * self.n_features
         self.totals[slots] = whole + factor * (self.totals[slots] - whole)
 
@@ -208,7 +266,7 @@ class MultinomialSlots:
         few.take(np.arange(0), rounded(len(others)))
         few.totals[: len(others)] = self.totals[others]
         for panel, places, columns in self._by_panel(np.asarray(others, dtype=np.intp)):
-            few.panels[0][:, places] = panel[words[:, None], columns]
+            few.panels[0].write(places, panel.sums[words[:, None], columns])
         among = Probes(indptr, np.arange(len(words), dtype=np.int32), counts)
         return few.kernel(among, len(others)).scores(0, 1)[0][0] - new[0]
 
@@ -226,9 +284,9 @@ class MultinomialSlots:
         """S_wk of M words (n, M) in m slots each (n, m): (n, m, M)."""
         out, start = np.empty((*slots.shape, words.shape[1])), 0
         for panel in self.panels:
-            i, j = np.nonzero((slots >= start) & (slots < start + panel.shape[1]))
-            out[i, j] = panel[words[i], slots[i, j, None] - start] - self.prior
-            start += panel.shape[1]
+            i, j = np.nonzero((slots >= start) & (slots < start + panel.width))
+            out[i, j] = panel.sums[words[i], slots[i, j, None] - start] - self.prior
+            start += panel.width
         return out
 
     def similarity(self, slots, others):
@@ -269,7 +327,7 @@ class DocumentsLook(Look):
         shape = len(slots), min(PROBE_WORDS, sums.n_features)
         self.words, self.counts = np.empty(shape, dtype=np.intc), np.empty(shape)
         self.squares = np.empty(n_slots)
-        look(sums.panels, sums.prior, self.slots, self.words, self.counts, self.squares)
+        look([panel.sums for panel in sums.panels], sums.prior, self.slots, self.words, self.counts, self.squares)
 
     def probes(self):
         """Documents that stand for the clusters: their most frequent words, each once."""

@@ -184,9 +184,10 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     Notes
     -----
-    A row costs (clusters) x (distinct words), or x n_features ** 2 for full covariances. Memory is that of the
-    clusters: 8 n_features bytes a cluster for counts, 8 n_features (n_features + 3) / 2 for full Gaussians, with up to
-    a quarter of spare room; expectation propagation keeps 12 bytes a responsibility, some three a row. Everything is
+    A row costs (clusters) x (distinct words), or x n_features ** 2 for full covariances; of many clusters of counts
+    most are ruled out by a bound, whose sums take an eighth of the memory traffic. Memory is that of the clusters:
+    9 n_features bytes a cluster for counts, 8 n_features (n_features + 3) / 2 for full Gaussians, with up to a
+    quarter of spare room; expectation propagation keeps 12 bytes a responsibility, some three a row. Everything is
     computed in double precision, in the order of rows, by one thread.
 
     Documents without words say nothing about their cluster: they change nothing, and predictions give them the prior.

@@ -9,5 +9,8 @@ cdef class Clusters:
     cdef double score_new(self) noexcept nogil
     cdef void score(self, double* out) noexcept nogil
     cdef double score_without(self, Py_ssize_t slot, double mass) noexcept nogil
+    # As ``score``, with minus infinity for clusters that have no share beyond round-off of the row: whose log prior
+    # weights and densities are far below the largest, or below ``known`` where more is known.
+    cdef void score_likely(self, const double* log_prior, double known, double* out) noexcept nogil
     # Add ``change`` times the row's statistics to a slot.
     cdef void move(self, Py_ssize_t slot, double change) noexcept nogil

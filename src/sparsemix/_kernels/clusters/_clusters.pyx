@@ -6,10 +6,21 @@ results do not depend on how rows are cut into blocks.
 
 import numpy as np
 
+from libc.math cimport INFINITY
+
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 # Capacities are multiples of this.
 SLOTS = 32
+
+
+def padded_prior(log_prior, n_slots, capacity):
+    """Log prior weights with minus infinity for slots that are not in use."""
+    if len(log_prior) != n_slots:
+        raise ValueError("log_prior must be (n_slots,)")
+    out = aligned_empty(capacity, np.float64)
+    out[:n_slots], out[n_slots:] = log_prior, -np.inf
+    return out
 
 
 cdef class Clusters:
@@ -24,6 +35,9 @@ cdef class Clusters:
 
     cdef void score(self, double* out) noexcept nogil:
         pass
+
+    cdef void score_likely(self, const double* log_prior, double known, double* out) noexcept nogil:
+        self.score(out)
 
     cdef double score_without(self, Py_ssize_t slot, double mass) noexcept nogil:
         return 0.0
@@ -55,6 +69,16 @@ cdef class Clusters:
                 for k in range(self.n_slots):
                     out[i, k] = row[k]
         return np.asarray(out), np.asarray(new)
+
+    def likely_scores(self, Py_ssize_t row, const double[::1] log_prior, double known=-INFINITY):
+        """What ``score_likely`` leaves of the densities of one row, (n_slots,); ``log_prior`` is (n_slots,)."""
+        self._check(row, 0)
+        cdef double[::1] padded = padded_prior(log_prior, self.n_slots, self.capacity)
+        cdef double[::1] out = aligned_empty(self.capacity, np.float64)
+        out[:] = 0.0
+        if self.begin(row):
+            self.score_likely(&padded[0], known, &out[0])
+        return np.asarray(out)[:self.n_slots]
 
     def place(self, int slot):
         """Labels that put all rows in one slot; -1 for those that say nothing."""

@@ -5,13 +5,23 @@ Their statistics lie in panels, tables (V, width) of neighbouring slots: more sl
 
 import numpy as np
 
-from libc.math cimport log
-from libc.stdint cimport int64_t
+from libc.math cimport INFINITY, floor, log
+from libc.stdint cimport int64_t, uint8_t
 
 from sparsemix._kernels.clusters._clusters cimport Clusters
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
+from sparsemix._kernels.clusters._clusters import padded_prior
 from sparsemix._kernels.collapsed._cvb import check_entries
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+
+cdef extern from "clusters/codes.h" nogil:
+    double SPARSEMIX_LARGEST_RATIO
+    uint8_t sparsemix_code(double)
+    ctypedef struct sparsemix_copies:
+        pass
+    void sparsemix_set_copies(sparsemix_copies*, double)
 
 
 cdef extern from "clusters/multinomial.h" nogil:
@@ -29,26 +39,50 @@ cdef extern from "clusters/multinomial.h" nogil:
     double sparsemix_log_rising(double x, double c)
     double sparsemix_score_without(
         const sparsemix_document*, const double*, Py_ssize_t, double, double, double, Py_ssize_t, double)
-    void sparsemix_move(const sparsemix_document*, double*, Py_ssize_t, double*, double, double, Py_ssize_t, double)
+    void sparsemix_move(
+        const sparsemix_document*, double*, uint8_t*, Py_ssize_t, double*, double, double, Py_ssize_t, double)
+    void sparsemix_scores_of_eight(
+        int, const sparsemix_document*, const double*, Py_ssize_t, const double*, double*)
+    void sparsemix_bounds(
+        int, const sparsemix_document*, const sparsemix_copies*, const uint8_t*, Py_ssize_t, const double*,
+        const double*, double, Py_ssize_t, double*, double*)
+    void sparsemix_eights(int, const double*, Py_ssize_t, double, int*, Py_ssize_t*)
+
+
+# Where bounds are worth their price: a document of so many words under so many clusters.
+cdef Py_ssize_t LEAST_WORDS = 16
+cdef Py_ssize_t LEAST_SLOTS = 128
+# What has less than this share of a row's largest weight, all such clusters together, is left out: e^-30.
+cdef double LEFT_OUT = 30.0
+# Where more than this share of the clusters is left, all are weighed: neighbours together are read faster.
+cdef double MANY = 0.4
+# Counts whose log Gammas are kept.
+cdef enum:
+    KEPT_COUNTS = 17
 
 
 cdef class MultinomialClusters(Clusters):
     """Dirichlet-multinomial clusters over a block of documents.
 
-    ``panels`` hold prior + S_wk side by side, ``totals[k]`` its sum over words, in every slot; both change in place.
+    ``panels`` hold prior + S_wk side by side, ``codes`` a byte for each of these numbers, ``totals[k]`` their sum over
+    words in slot k; all change in place.
     """
 
     cdef const int64_t[::1] indptr
     cdef const int[::1] indices
     cdef const double[::1] counts
-    cdef list panels
+    cdef list panels, codes
+    cdef uint8_t* code_tables[SPARSEMIX_PANELS]
     cdef double* tables[SPARSEMIX_PANELS]
     cdef Py_ssize_t ends[SPARSEMIX_PANELS]
     cdef Py_ssize_t n_panels
-    cdef double[::1] totals
+    cdef double[::1] totals, bounds
+    cdef int[::1] eights
     cdef double prior, log_prior, total_prior
+    cdef double log_rising[KEPT_COUNTS]
     cdef int level
     cdef sparsemix_document document
+    cdef sparsemix_copies copies
 
     def __init__(
         self,
@@ -56,13 +90,15 @@ cdef class MultinomialClusters(Clusters):
         const int[::1] indices,        # IN    (nnz,) words
         const double[::1] counts,      # IN    (nnz,) positive
         list panels,                   # INOUT of (V, width), each starts on a cache line; widths add up to the capacity
+        list codes,                    # INOUT of (V, width), codes of the same
         double[::1] totals,            # INOUT (capacity,) likewise
         double prior,                  # IN    beta
         Py_ssize_t n_features,         # IN    V
         Py_ssize_t n_slots,            # IN    in use
     ):
         cdef double[:, ::1] panel
-        cdef Py_ssize_t end
+        cdef uint8_t[:, ::1] code
+        cdef Py_ssize_t end, c
         check_entries(indptr, indices, counts.shape[0], n_features, None)
         self.n_rows = indptr.shape[0] - 1
         self.capacity = totals.shape[0]
@@ -70,13 +106,18 @@ cdef class MultinomialClusters(Clusters):
         if len(panels) > SPARSEMIX_PANELS:
             raise ValueError(f"there are at most {SPARSEMIX_PANELS} panels")
         self.n_panels, end = 0, 0
-        for panel in panels:
+        if len(codes) != len(panels):
+            raise ValueError("there must be codes of every panel")
+        for panel, code in zip(panels, codes):
+            if code.shape[0] != panel.shape[0] or code.shape[1] != panel.shape[1]:
+                raise ValueError("codes must be of the shapes of the panels")
             if panel.shape[0] != n_features or not panel.shape[1] or panel.shape[1] % SPARSEMIX_SLOTS:
                 raise ValueError(f"panels must have a row for each word, and a multiple of {SPARSEMIX_SLOTS} slots")
             if n_features and <size_t> &panel[0, 0] % 64:
                 raise ValueError("panels must start on a cache line")
             end += panel.shape[1]
             self.tables[self.n_panels] = &panel[0, 0] if n_features else NULL
+            self.code_tables[self.n_panels] = &code[0, 0] if n_features else NULL
             self.ends[self.n_panels] = end
             self.n_panels += 1
         if end != self.capacity or (self.capacity and <size_t> &totals[0] % 64):
@@ -84,10 +125,16 @@ cdef class MultinomialClusters(Clusters):
         if not 0 <= n_slots <= self.capacity:
             raise ValueError(f"n_slots must be 0 to {self.capacity}")
         self.indptr, self.indices, self.counts = indptr, indices, counts
-        self.panels, self.totals = panels, totals
+        self.panels, self.codes, self.totals = panels, codes, totals
         self.prior, self.log_prior, self.total_prior = prior, log(prior), prior * n_features
         self.level = instruction_level()
         self.document.small_totals = self.total_prior < 16.0
+        self.bounds = aligned_empty(self.capacity, np.float64)
+        self.eights = np.empty(self.capacity // 8, dtype=np.intc)
+        sparsemix_set_copies(&self.copies, prior)
+        self.log_rising[0], self.log_rising[1] = 0.0, self.log_prior
+        for c in range(2, KEPT_COUNTS):
+            self.log_rising[c] = sparsemix_log_rising(prior, c)
 
     cdef bint begin(self, Py_ssize_t row) noexcept nogil:
         cdef Py_ssize_t e, start = self.indptr[row]
@@ -102,14 +149,21 @@ cdef class MultinomialClusters(Clusters):
         return True
 
     cdef double score_new(self) noexcept nogil:
+        return self.numerator() - sparsemix_log_rising(self.total_prior, self.document.n_tokens)
+
+    cdef double numerator(self) noexcept nogil:
+        """What the words of the row at hand say under the prior, but for their number."""
         cdef Py_ssize_t e, n_single = 0
-        cdef double sum = 0.0
+        cdef double c, sum = 0.0
         for e in range(self.document.n_entries):
-            if self.document.counts[e] == 1.0:
+            c = self.document.counts[e]
+            if c == 1.0:
                 n_single += 1
+            elif c < KEPT_COUNTS and c == <int> c:
+                sum += self.log_rising[<int> c]
             else:
-                sum += sparsemix_log_rising(self.prior, self.document.counts[e])
-        return sum + n_single * self.log_prior - sparsemix_log_rising(self.total_prior, self.document.n_tokens)
+                sum += sparsemix_log_rising(self.prior, c)
+        return sum + n_single * self.log_prior
 
     cdef void score(self, double* out) noexcept nogil:
         cdef Py_ssize_t p, start = 0
@@ -120,6 +174,75 @@ cdef class MultinomialClusters(Clusters):
                 self.level, &self.document, self.tables[p], self.ends[p] - start, &self.totals[start],
                 min(self.n_slots, self.ends[p]) - start, out + start)
             start = self.ends[p]
+
+    cdef void score_likely(self, const double* log_prior, double known, double* out) noexcept nogil:
+        cdef double tokens = self.document.n_tokens
+        if self.document.n_entries < LEAST_WORDS or self.n_slots < LEAST_SLOTS or tokens != floor(tokens):
+            self.score(out)
+        else:
+            self.score_bounded(log_prior, known, out)
+
+    cdef void score_bounded(self, const double* log_prior, double known, double* out) noexcept nogil:
+        """The same, whatever it costs."""
+        cdef Py_ssize_t i, k, n_left = 0
+        cdef double largest = self.bound(log_prior), least
+        for k in range(self.n_slots):
+            if self.bounds[k] >= largest and self.bounds[k] > -INFINITY:
+                known = max(known, self.weight_of(k, log_prior))
+        least = known - self.numerator() - LEFT_OUT - log(self.n_slots)
+        sparsemix_eights(self.level, &self.bounds[0], self.n_slots, least, &self.eights[0], &n_left)
+        if 8 * n_left > MANY * self.n_slots:
+            self.score(out)
+            self.drop_below(least, 0, self.n_slots, out)
+            return
+        for k in range(self.n_slots):
+            out[k] = -INFINITY
+        for i in range(n_left):
+            k = 8 * self.eights[i]
+            self.score_eight(k, out + k)
+            self.drop_below(least, k, k + 8, out)
+
+    cdef double bound(self, const double* log_prior) noexcept nogil:
+        """Upper bounds of the log weights of the row at hand, but for its numerator; returns the largest."""
+        cdef Py_ssize_t p, start = 0
+        cdef double largest = -INFINITY
+        for p in range(self.n_panels):
+            if start >= self.n_slots:
+                break
+            sparsemix_bounds(
+                self.level, &self.document, &self.copies, self.code_tables[p], self.ends[p] - start,
+                &self.totals[start], log_prior + start, SPARSEMIX_LARGEST_RATIO * self.prior,
+                min(self.n_slots, self.ends[p]) - start, &self.bounds[start], &largest)
+            start = self.ends[p]
+        return largest
+
+    def bounds_of(self, Py_ssize_t row, const double[::1] log_prior):
+        """Upper bounds of log_prior + log density of one row, (n_slots,); for tests."""
+        self._check(row, 0)
+        cdef double[::1] padded = padded_prior(log_prior, self.n_slots, self.capacity)
+        self.begin(row)
+        self.bound(&padded[0])
+        return np.asarray(self.bounds)[:self.n_slots] + self.numerator()
+
+    cdef double weight_of(self, Py_ssize_t slot, const double* log_prior) noexcept nogil:
+        """Log weight of the row at hand in one slot."""
+        cdef double eight[8]
+        self.score_eight(slot // 8 * 8, eight)
+        return log_prior[slot] + eight[slot % 8]
+
+    cdef void score_eight(self, Py_ssize_t first, double* out) noexcept nogil:
+        """Densities in eight neighbouring slots."""
+        cdef Py_ssize_t start = 0, p = self.panel_of(first, &start)
+        sparsemix_scores_of_eight(
+            self.level, &self.document, self.tables[p] + (first - start), self.ends[p] - start, &self.totals[first],
+            out)
+
+    cdef void drop_below(self, double least, Py_ssize_t first, Py_ssize_t last, double* out) noexcept nogil:
+        """Minus infinity for slots whose bounds are less, whatever their neighbours are."""
+        cdef Py_ssize_t k
+        for k in range(first, last):
+            if self.bounds[k] < least:
+                out[k] = -INFINITY
 
     cdef Py_ssize_t panel_of(self, Py_ssize_t slot, Py_ssize_t* start) noexcept nogil:
         """The panel that a slot lies in, and the first slot of that."""
@@ -139,8 +262,23 @@ cdef class MultinomialClusters(Clusters):
     cdef void move(self, Py_ssize_t slot, double change) noexcept nogil:
         cdef Py_ssize_t start = 0, p = self.panel_of(slot, &start)
         sparsemix_move(
-            &self.document, self.tables[p], self.ends[p] - start, &self.totals[slot], self.prior, self.total_prior,
-            slot - start, change)
+            &self.document, self.tables[p], self.code_tables[p], self.ends[p] - start, &self.totals[slot], self.prior,
+            self.total_prior, slot - start, change)
+
+
+def encode(
+    const double[:, ::1] sums,     # IN    (V, n) prior + S_wk
+    double prior,                  # IN    beta
+    uint8_t[:, ::1] codes,         # OUT   (V, n)
+):
+    """Codes of numbers, for bounds."""
+    if codes.shape[0] != sums.shape[0] or codes.shape[1] != sums.shape[1]:
+        raise ValueError("codes must be of the shape of the sums")
+    cdef Py_ssize_t w, k
+    with nogil:
+        for w in range(sums.shape[0]):
+            for k in range(sums.shape[1]):
+                codes[w, k] = sparsemix_code(sums[w, k] / prior)
 
 
 def look(

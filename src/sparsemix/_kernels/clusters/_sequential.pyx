@@ -100,7 +100,7 @@ def stream(
                 rule.n_kept = 0
             else:
                 w = 1.0 if weight is None else weight[row]
-                clusters.score(&rule.scores[0])
+                clusters.score_likely(&rule.log_prior[0], -INFINITY, &rule.scores[0])
                 if not rule.respond(clusters, rule.sums[MASS], rule.sums[EXPECTED] if rule.recursion else rule.n_live,
                                     rule.n_live, rule.sums[USABLE], w, &log_predictive):
                     stop = -1 - row
@@ -148,7 +148,6 @@ def revisit(
                 continue
             w = 1.0 if weight is None else weight[row]
             start, n_old = old.starts[row], old.lengths[row]
-            clusters.score(&rule.scores[0])
             usable, n_live, own = rule.sums[USABLE], rule.n_live, -1
             for j in range(start, start + n_old):
                 k, q = old.slots[j], old.values[j]
@@ -157,9 +156,9 @@ def revisit(
                     rest = 0.0
                     n_live -= 1
                     own = k if own < 0 else own
-                rule.scores[k] = clusters.score_without(k, w * q)
                 rule.log_prior[k] = rule.log_weight(rest)
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
+            score_others(clusters, rule, old, start, n_old, w)
             rest = rule.sums[MASS] - (w if n_old else 0.0)
             if not rule.respond(clusters, rest if rest > NOTHING else 0.0, n_live, n_live, max(usable, 0.0), w,
                                 &log_predictive):
@@ -170,6 +169,23 @@ def revisit(
             sums[1] += w * replace(clusters, rule, old, start, n_old, w)
             out.write(row, rule)
     return stop
+
+
+cdef void score_others(Clusters clusters, Rule rule, Responsibilities old, Py_ssize_t start, Py_ssize_t n_old,
+                       double w) noexcept nogil:
+    """Densities of the row at hand in all clusters without it; ``log_prior`` is that of clusters without it."""
+    cdef Py_ssize_t i, k
+    cdef double known = -INFINITY, log_prior
+    for i in range(n_old):  # those with a part of the row say nothing of the others while they have it
+        k = old.slots[start + i]
+        log_prior = rule.log_prior[k]
+        rule.values[i], rule.heap[i] = clusters.score_without(k, w * old.values[start + i]), log_prior
+        known = max(known, log_prior + rule.values[i])
+        rule.log_prior[k] = -INFINITY
+    clusters.score_likely(&rule.log_prior[0], known, &rule.scores[0])
+    for i in range(n_old):
+        k = old.slots[start + i]
+        rule.scores[k], rule.log_prior[k] = rule.values[i], rule.heap[i]
 
 
 cdef double replace(Clusters clusters, Rule rule, Responsibilities old, Py_ssize_t start, Py_ssize_t n_old,
@@ -267,11 +283,14 @@ cdef bint weigh_others(Clusters clusters, Rule rule, double w, Py_ssize_t own, b
 
     Returns whether they are numbers.
     """
-    clusters.score(&rule.scores[0])
+    cdef double score = 0.0, log_prior = -INFINITY
     if own >= 0:
-        rule.log_prior[own] = -INFINITY if alone else rule.log_weight(rule.counts[own] - w)
         if not alone:
-            rule.scores[own] = clusters.score_without(own, w)
+            log_prior, score = rule.log_weight(rule.counts[own] - w), clusters.score_without(own, w)
+        rule.log_prior[own] = -INFINITY
+    clusters.score_likely(&rule.log_prior[0], log_prior + score, &rule.scores[0])
+    if own >= 0:
+        rule.log_prior[own], rule.scores[own] = log_prior, score
     rule.weigh(clusters.n_slots, largest, total)
     if own >= 0:
         rule.log_prior[own] = rule.log_weight(rule.counts[own])

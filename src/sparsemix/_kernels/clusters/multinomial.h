@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "clusters/codes.h"
 #include "vectors/simd.h"
 #include "vectors/special.h"
 
@@ -29,13 +30,37 @@ typedef struct {
 #include "vectors/for_each_simd.h"
 #undef LOOPS
 
+/* The densities in the eight slots from a multiple of eight on; ``out`` may lie anywhere. */
+static void sparsemix_scores_of_eight(int isa, const sparsemix_document *d, const double *table, ptrdiff_t stride,
+                                      const double *totals, double *out)
+{
+    SPARSEMIX_CACHE_LINE double scores[8];
+    SPARSEMIX_DISPATCH(isa, scores_of_eight, double, d, table, stride, totals, scores);
+    memcpy(out, scores, sizeof scores);
+}
+
 static void sparsemix_scores(int isa, const sparsemix_document *d, const double *table, ptrdiff_t stride,
                              const double *totals, ptrdiff_t n_slots, double *out)
 {
     SPARSEMIX_DISPATCH(isa, scores, double, d, table, stride, totals, n_slots, out);
 }
 
-/* The same density in one slot, whose statistics are read less ``mass`` times those of the document. */
+/* Upper bounds of log_prior + density: see bounds_loops.h. */
+static void sparsemix_bounds(int isa, const sparsemix_document *d, const sparsemix_copies *copies, const uint8_t *codes,
+                             ptrdiff_t stride, const double *totals, const double *log_prior, double largest_total,
+                             ptrdiff_t n_slots, double *out, double *largest)
+{
+    SPARSEMIX_DISPATCH(isa, bounds, double, d, copies, codes, stride, totals, log_prior, largest_total, n_slots, out,
+                       largest);
+}
+
+static void sparsemix_eights(int isa, const double *bounds, ptrdiff_t n_slots, double least, int *eights,
+                             ptrdiff_t *n_eights)
+{
+    SPARSEMIX_DISPATCH(isa, eights, double, bounds, n_slots, least, eights, n_eights);
+}
+
+/* The density in one slot, whose statistics are read less ``mass`` times those of the document. */
 static inline double sparsemix_score_without(const sparsemix_document *d, const double *table, ptrdiff_t stride,
                                              double total, double prior, double total_prior, ptrdiff_t slot,
                                              double mass)
@@ -60,14 +85,16 @@ static inline double sparsemix_score_without(const sparsemix_document *d, const 
 }
 
 /* Statistics of one slot and their total, plus ``change`` times those of the document. */
-static inline void sparsemix_move(const sparsemix_document *d, double *table, ptrdiff_t stride, double *total,
-                                  double prior, double total_prior, ptrdiff_t slot, double change)
+static inline void sparsemix_move(const sparsemix_document *d, double *table, uint8_t *codes, ptrdiff_t stride,
+                                  double *total, double prior, double total_prior, ptrdiff_t slot, double change)
 {
     ptrdiff_t e;
     for (e = 0; e < d->n_entries; e++) {
-        double *x = table + (ptrdiff_t)d->words[e] * stride + slot;
-        *x += change * d->counts[e];
-        *x = *x > prior ? *x : prior;
+        const ptrdiff_t place = (ptrdiff_t)d->words[e] * stride + slot;
+        double x = table[place] + change * d->counts[e];
+        x = x > prior ? x : prior;
+        table[place] = x;
+        codes[place] = sparsemix_code(x / prior);
     }
     *total += change * d->n_tokens;
     *total = *total > total_prior ? *total : total_prior;

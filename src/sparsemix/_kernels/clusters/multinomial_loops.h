@@ -3,6 +3,8 @@
 
 #include "vectors/vector_math.h"
 
+#include "vectors/vector_scan.h"
+
 #if defined(REAL_IS_DOUBLE)
 
 /* Factors of a product between two looks at its exponent: fourteen of 2^70 are in the range of a double. */
@@ -133,6 +135,14 @@ TARGET static void SPARSEMIX_NAME(scores)(const sparsemix_document *d, const dou
     if (k < n_slots)
         SPARSEMIX_NAME(scores_of)(d, table, stride, totals, k, out, 2);
 }
+
+TARGET static void SPARSEMIX_NAME(scores_of_eight)(const sparsemix_document *d, const double *table, ptrdiff_t stride,
+                                                   const double *totals, double *out)
+{
+    SPARSEMIX_NAME(scores_of)(d, table, stride, totals, 0, out, 8 / LANES);
+}
+
+#include "clusters/bounds_loops.h"
 
 #undef FACTORS
 #undef LARGEST_FACTORIAL

@@ -1,0 +1,47 @@
+/* A byte for a number x = beta + S_wk: 8 log2(x / beta) rounded up. Whole numbers, so that sums of codes do not depend on
+ * their order, nor on the machine. */
+#ifndef SPARSEMIX_CODES_H
+#define SPARSEMIX_CODES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What a code is in nats. */
+#define SPARSEMIX_CODE (0.69314718055994530942 / 8.0)
+/* In the place of a bound. */
+#define SPARSEMIX_NO_BOUND 1e300
+/* Codes hold up to this many times beta. */
+#define SPARSEMIX_LARGEST_RATIO 1073741824.0
+
+/* The code of x = ratio beta: the exponent, and 8 log2 of the next sixteenth of the mantissa. */
+static inline uint8_t sparsemix_code(double ratio)
+{
+    static const uint8_t of_mantissa[16] = {1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 7, 8, 8, 8};
+    uint64_t bits;
+    int exponent;
+    if (!(ratio > 1.0))
+        return 0;
+    memcpy(&bits, &ratio, sizeof bits);
+    exponent = (int)(bits >> 52) - 1023;
+    return exponent > 30 ? 248 : (uint8_t)(8 * exponent + of_mantissa[bits >> 48 & 15]);
+}
+
+/* Copies of a word that are bounded one by one; the others are like the last of these. */
+#define SPARSEMIX_COPIES 8
+
+typedef struct {
+    uint8_t from[SPARSEMIX_COPIES]; /* 8 log2(r / beta), rounded down: the code from which x is at least r */
+} sparsemix_copies;
+
+static inline void sparsemix_set_copies(sparsemix_copies *copies, double prior)
+{
+    int r;
+    copies->from[0] = 0;
+    for (r = 1; r < SPARSEMIX_COPIES; r++) {
+        const double code = floor(8.0 * log2(r / prior) - 1e-9);
+        copies->from[r] = code < 0.0 ? 0 : code > 255.0 ? 255 : (uint8_t)code;
+    }
+}
+
+#endif
