@@ -42,19 +42,23 @@ class GaussianSlots:
         if family.tied:
             raise ValueError("clusters of tied Gaussians share a covariance; take 'full', 'diag' or 'spherical'")
         self.family = family
-        self.prior = prior
         self.shift = shift
         self.steps = steps
         self.structure = family.structure if family.has_means else "zero_mean"
-        scale = cholesky(prior.scale) if self._has_matrices else prior.scale
-        self.prior_slot = np.concatenate([np.zeros(MEAN), prior.mean[0], scale[0]])
-        self.table = np.empty((0, len(self.prior_slot)))
-        self._kernel_of_no_rows()  # completes the prior's slot
+        self.table = np.empty((0, MEAN + family.n_features + prior.scale.shape[1]))
+        self._begin_from(prior)
         self.reserve(capacity)
 
     def __setstate__(self, state):
         # arrays of a file that was loaded as a read-only map cannot change in place
         vars(self).update(state, table=np.array(state["table"]), prior_slot=np.array(state["prior_slot"]))
+
+    def _begin_from(self, prior):
+        """Take a prior, and make of it what a slot without rows holds."""
+        self.prior = prior
+        scale = cholesky(prior.scale) if self._has_matrices else prior.scale
+        self.prior_slot = np.concatenate([np.zeros(MEAN), prior.mean[0], scale[0]])
+        self._kernel_of_no_rows()  # completes the slot
 
     @property
     def likelihood(self):
@@ -157,7 +161,8 @@ class GaussianSlots:
         """The posteriors of the same rows under another prior."""
         slots = np.flatnonzero(self.table[:, COUNT])
         stats = self.stats(slots)
-        self.__init__(self.family, prior, self.capacity, self.shift, self.steps)
+        self._begin_from(prior)
+        self.clear()
         self.set_stats(slots, stats)
 
     # -- merges
