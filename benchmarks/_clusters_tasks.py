@@ -149,7 +149,8 @@ def log_joint(model, X, labels):
     sizes = np.bincount(labels)
     sums = GaussianSlots(own.family, own.prior, len(sizes), own.shift)
     sums.clear()
-    kernel = sums.kernel(np.ascontiguousarray(X - own.shift), len(sizes))
+    X = X - own.shift if own.scales is None else (X - own.shift) / own.scales
+    kernel = sums.kernel(np.ascontiguousarray(X), len(sizes))
     for row, label in enumerate(labels.tolist()):
         kernel.move_one(row, label, 1.0)
     used = np.flatnonzero(sizes)

@@ -46,7 +46,7 @@ def test_one_cloud_is_one_cluster(likelihood):
     assert StreamingNGGPMixture(likelihood, random_state=0).fit(rows).n_clusters_ == 1
 
 
-@pytest.mark.parametrize("likelihood", ["full", "diag"])
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
 def test_units_and_origin_of_columns_do_not_matter(likelihood):
     rows = load_iris().data
     units = np.array([1.0, 2.0**40, 2.0**-60, 8.0])
@@ -114,6 +114,74 @@ def test_the_search_finds_the_variances_of_the_clusters(likelihood):
     assert (guess.variances > 20.0).all()
     total = rows.var(axis=0).mean() if likelihood == "spherical" else rows.var(axis=0)
     assert guess.mean_precision == pytest.approx(1 / (np.mean(total / guess.variances) - 1), rel=1e-6)
+
+
+def balls_in_units(scales, n=1000, seed=0):
+    """Five balls ten of their widths apart, then columns in other units."""
+    rows, labels = blobs(len(scales), n, seed)
+    return rows * scales, labels
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_balls_that_were_standardised_are_found(seed):
+    """Columns are then as wide within clusters as their centres are near each other."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 5, 1000)
+    rows = np.array([30.0, 6.0, 3.0]) * rng.normal(size=(5, 3))[labels] + rng.normal(size=(1000, 3))
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    found = StreamingNGGPMixture("spherical", random_state=0).fit(rows)
+    within = np.sqrt(sum(((rows[labels == k] - rows[labels == k].mean(axis=0)) ** 2).sum(axis=0) for k in range(5)))
+    np.testing.assert_allclose(found.column_scales_, within / np.exp(np.log(within).mean()), rtol=0.2)
+    own = StreamingNGGPMixture("spherical", random_state=0, covariance_prior=found.covariances_.mean()).fit(rows)
+    assert adjusted_rand_score(labels, found.labels_) > adjusted_rand_score(labels, own.labels_)
+
+
+@pytest.mark.parametrize("likelihood", WITH_MEANS)
+def test_balls_stay_in_their_units(likelihood):
+    rows, _ = blobs(6)
+    lumps = np.where(rows > 0.0, rows, 0.0)  # some columns have one value, mostly
+    for some in (rows, rows[:, :1], lumps):
+        est = StreamingNGGPMixture(likelihood, random_state=0).fit(some)
+        np.testing.assert_array_equal(est.column_scales_, 1.0)
+
+
+@pytest.mark.parametrize("cls", [StreamingNGGPMixture, GibbsNGGPMixture])
+def test_scaled_clusters_are_those_of_scaled_rows(cls):
+    """The geometric mean of the scales is one: densities need nothing else."""
+    settings = {"max_iter": 4, "burn_in": 2, "thin": 1} if cls is GibbsNGGPMixture else {}
+    scales = np.array([0.1, 1.0, 10.0])
+    rows, _ = balls_in_units(scales)
+    est = cls("spherical", random_state=0, **settings).fit(rows)
+    found = est.column_scales_
+    np.testing.assert_allclose(found, scales, rtol=0.1)
+    assert np.log(found).sum() == pytest.approx(0.0, abs=1e-12)
+    twin = cls("spherical", random_state=0, **settings)
+    sums = est._fitted.state.sums
+    twin.set_params(
+        mean_prior=rows.mean(axis=0) / found, covariance_prior=sums.prior.scale[0, 0],
+        degrees_of_freedom_prior=sums.prior.dof[0], mean_precision_prior=sums.prior.mean_precision[0],
+    )  # fmt: skip
+    twin.fit(rows / found)
+    np.testing.assert_allclose(twin.means_ * found, est.means_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(twin.covariances_, est.covariances_, rtol=1e-6)
+    new = rows[:50] + 1.0
+    np.testing.assert_allclose(est.score_samples(new), twin.score_samples(new / found), rtol=1e-6)
+    np.testing.assert_array_equal(est.predict(new), twin.predict(new / found))
+    grid = np.exp(np.linspace(np.log(0.01), np.log(100.0), 7))
+    outer = est.score_samples(rows[:1] + grid[:, None] * scales)  # falls with the distance, in the found units
+    assert (np.diff(outer) < 0.0).all()
+
+
+def test_streams_of_scaled_columns_do_not_depend_on_how_they_are_cut():
+    rows, _ = balls_in_units(np.array([0.1, 1.0, 10.0]), 600)
+    rows[:, 2] = rows[:, 2].round(-1)  # and one of them is recorded in steps
+    first = StreamingNGGPMixture("spherical").partial_fit(rows[:400])
+    twin = StreamingNGGPMixture("spherical").partial_fit(rows[:400]).partial_fit(rows[400:])
+    for start in range(400, 600, 7):
+        first.partial_fit(rows[start : min(start + 7, 600)])
+    assert first.column_scales_.max() > 5.0
+    np.testing.assert_array_equal(first.means_, twin.means_)
+    np.testing.assert_array_equal(first.covariances_, twin.covariances_)
 
 
 def test_what_is_given_stays():

@@ -102,6 +102,8 @@ def test_rows_are_the_same_whenever_they_are_read():
     order = np.random.default_rng(1).permutation(50)
     np.testing.assert_array_equal(rows.read(order), whole[order])
     np.testing.assert_array_equal(SteppedRows(Rows(x[20:]), steps, 20).read(slice(0, 30)), whole[20:])
+    scales = np.array([2.0, 0.5, 1.0])
+    np.testing.assert_allclose(SteppedRows(Rows(x), steps, scales=scales).read(order) * scales, whole[order])
 
 
 def test_streams_of_stepped_columns_do_not_depend_on_how_they_are_cut():

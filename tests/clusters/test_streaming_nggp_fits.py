@@ -63,9 +63,11 @@ def test_attributes_of_a_fit(n_epochs, likelihood):
     shapes = {"full": (2, 2), "zero_mean": (2, 2), "diag": (2,), "spherical": ()}
     if likelihood != "multinomial":
         assert est.covariances_.shape == (est.n_clusters_, *shapes[likelihood])
+        assert est.column_scales_.shape == (rows.shape[1],)
     else:
-        with pytest.raises(AttributeError, match="'multinomial' has no covariances"):
-            _ = est.covariances_
+        for name in ("covariances_", "column_scales_"):
+            with pytest.raises(AttributeError, match=f"'multinomial' has no covariances and no attribute '{name}'"):
+                getattr(est, name)
     assert not hasattr(est.set_params(compute_labels=False).fit(rows), "labels_")
 
 

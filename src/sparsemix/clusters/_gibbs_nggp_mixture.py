@@ -71,9 +71,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None chooses the share of each column's variance that is within
-        clusters, and how many rows that guess counts as, by the evidence of up to 1000 rows of the first call. With a
-        matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag" and "spherical").
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses by the evidence of up to 1000 rows of the first call: the
+        share of each column's variance that is within clusters, how many rows that counts as, and ``column_scales_``.
+        With a matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical").
     init_params : {"streaming", "single", "sequential"}, default="streaming"
         Start of a chain: the clusters of one pass of StreamingNGGPMixture, all rows in one cluster, or rows that are
         drawn into clusters one after the other.
@@ -97,7 +97,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     Attributes
     ----------
-    n_clusters_, likelihood_, weights_, new_weight_, counts_, cluster_ids_, means_, covariances_, u_ :
+    n_clusters_, likelihood_, weights_, new_weight_, counts_, cluster_ids_, means_, covariances_, column_scales_, u_ :
         As in StreamingNGGPMixture, of the last sweep's partition.
     labels_ : ndarray of shape (n_samples,), int64
         Cluster of each row in the last sweep; -1 for documents without words, and rows of weight zero.

@@ -200,12 +200,12 @@ def make_state(params, rows, counts, partition, threshold):
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
     structures = structures_of(params, n_features)
     if params.covariance_prior is None:
-        family, prior, steps = search_prior(params, structures, rows, shift, partition, threshold)
-        rows = SteppedRows(rows, steps)
+        family, prior, steps, scales = search_prior(params, structures, rows, shift, partition, threshold)
+        rows = SteppedRows(rows, steps, scales=scales)
     else:
         family = GAUSSIANS[structures[0]](n_features)
-        prior, steps = given_prior(params, family, shift), None
-    return ClusterState(GaussianSlots(family, prior, shift=shift, steps=steps)), rows
+        prior, steps, scales = given_prior(params, family, shift), None, None
+    return ClusterState(GaussianSlots(family, prior, shift=shift, steps=steps, scales=scales)), rows
 
 
 def structures_of(params, n_features):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.checks import check_explained, check_weights
+from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
 # Scores that are made at once.
@@ -259,11 +260,25 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def covariances_(self):
-        """Posterior mean covariances of Gaussian clusters, in scikit-learn's shapes."""
-        fitted = self._attribute("covariances_")
-        if not fitted.state.sums.has_covariances:
-            raise AttributeError("likelihood 'multinomial' has no covariances and no attribute 'covariances_'")
-        return fitted.state.sums.covariances(fitted.slots)
+        """Posterior mean covariances of Gaussian clusters, in scikit-learn's shapes; see ``column_scales_``."""
+        return self._gaussian_sums("covariances_").covariances(self._fitted.slots)
+
+    @property
+    def column_scales_(self):
+        """By which columns are divided before rows are read, (n_features,); all one but for "spherical" clusters.
+
+        Standard deviations within clusters over their geometric mean, so that densities are those of the rows as they
+        are; ``covariances_`` are of divided columns, ``means_`` of the columns as they are.
+        """
+        sums = self._gaussian_sums("column_scales_")
+        return np.ones(sums.n_features) if sums.scales is None else sums.scales.copy()
+
+    def _gaussian_sums(self, name):
+        """Slots of Gaussian clusters, which an attribute is of."""
+        sums = self._attribute(name).state.sums
+        if not sums.has_covariances:
+            raise AttributeError(f"likelihood 'multinomial' has no covariances and no attribute {name!r}")
+        return sums
 
     @property
     def n_samples_seen_(self):
@@ -297,7 +312,9 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _read(self, X):
         """The same for rows that were checked."""
         sums = self._fitted.state.sums
-        return weighted_rows(X, sums.likelihood == "multinomial", None, getattr(sums, "shift", None))[0]
+        if not sums.has_covariances:
+            return weighted_rows(X, True, None)[0]
+        return ScaledRows(weighted_rows(X, False, None, sums.shift)[0], sums.scales)
 
     def _labels(self, rows):
         labels = np.empty(len(rows), dtype=np.int64)

@@ -90,9 +90,9 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None chooses the share of each column's variance that is within
-        clusters, and how many rows that guess counts as, by the evidence of up to 1000 rows of the first call. With a
-        matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag" and "spherical").
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses by the evidence of up to 1000 rows of the first call: the
+        share of each column's variance that is within clusters, how many rows that counts as, and ``column_scales_``.
+        With a matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical").
     u_rule : {"mode", "quadrature"}, default="mode"
         How the auxiliary variable U enters the prior weights: at the mode of log U, or integrated out.
     expected_clusters : {"recursion", "count"}, default="recursion"
@@ -112,9 +112,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters
         whose mass falls to ``new_cluster_threshold``, and assign their rows anew.
     half_life : float, default=None
-        Rows after which a row counts half, for streams whose clusters drift or end: every ``merge_every`` rows all
-        masses and sums shrink, and clusters of which a twentieth of a row is left are forgotten. None forgets nothing;
-        several epochs do not use it.
+        Rows after which a row counts half, where clusters drift or end: every ``merge_every`` rows all sums shrink, and
+        clusters of which a twentieth of a row is left go. None forgets nothing; several epochs do not use it.
     n_epochs : int or "auto", default="auto"
         Passes of ``fit``: one of assumed density filtering, the others of expectation propagation; with "full" ones
         and without weights sampling settles the first 4,096 rows and their prior before more are read.
@@ -155,7 +154,9 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     means_ : ndarray of shape (n_clusters, n_features)
         Posterior mean word distributions, or means of Gaussians.
     covariances_ : ndarray
-        Posterior mean covariances of Gaussians, in scikit-learn's shapes.
+        Posterior mean covariances of Gaussians, in scikit-learn's shapes, of columns divided by ``column_scales_``.
+    column_scales_ : ndarray of shape (n_features,)
+        How wide columns are within "spherical" clusters, relative to each other; one where balls serve, and for others.
     expected_n_clusters_ : float
         E[K], expected number of clusters of the rows so far under their responsibilities.
     u_ : float
@@ -193,7 +194,6 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     Documents without words say nothing about their cluster: they change nothing, and predictions give them the prior.
     A row of weight w is one arrival of mass w. A Gaussian prior that is not given is taken from the first call, whose
     block should then be large; given in full, blocks may have one row.
-
     The width of the rows is fixed by the first call. For words that nobody has listed hash them
     (``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``).
 
@@ -393,7 +393,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             else:
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             if state.sums.steps is not None:
-                rows = SteppedRows(rows, state.sums.steps, state.n_rows)
+                rows = SteppedRows(rows, state.sums.steps, state.n_rows, state.sums.scales)
             model = self._model(state)
             model.numbers = kept
             begun.append((model, state, state.n_rows))

@@ -127,6 +127,11 @@ class PriorSearch:
         highest = max(self._pass(self.prior(guess, correlations))[0] for guess in guesses)
         return max(self.best.evidence, highest - 0.5 * d * (d - 1) / 2)
 
+    def widths(self):
+        """Standard deviations of the columns within the clusters of the best guess, over their geometric mean, (D,)."""
+        log_widths = 0.5 * np.log(self.best.within)
+        return np.exp(log_widths - log_widths.mean())
+
     def prior(self, guess, correlations=None):
         """The family's prior with the expected variances of a guess; its correlations are for the rows to show."""
         dof = self._least + guess.strength
@@ -290,16 +295,47 @@ def lumpy(x):
 
 
 def search_prior(params, structures, rows, shift, partition, threshold):
-    """Family and prior of largest evidence, for rows with a shift; the steps that columns are recorded in."""
+    """Family and prior of largest evidence, for rows with a shift; the steps and the scales of their columns."""
     selection = np.random.default_rng(1).permutation(len(rows))[:SEARCH_ROWS]  # rows may come sorted
     x, weight = rows.read(selection), rows.weight(selection)
-    best, highest = None, -np.inf
-    for structure in structures:
+    best, highest, scales = None, -np.inf, None
+
+    def search(structure, x):
         arguments = prior_arguments(params, GAUSSIANS[structure](x.shape[1]), shift, "likelihood")
         mean = arguments.pop("mean", np.zeros(x.shape[1]))
-        search = PriorSearch(structure, arguments, x, weight, mean, partition, threshold)
-        search.run()
-        evidence = search.highest() if len(structures) > 1 else np.inf
+        found = PriorSearch(structure, arguments, x, weight, mean, partition, threshold)
+        found.run()
+        return found
+
+    for structure in structures:
+        found = search(structure, x)
+        evidence = found.highest() if len(structures) > 1 else np.inf
         if evidence > highest:
-            best, highest = search, evidence
-    return best.family, best.prior(best.best), rounding(x)
+            best, highest = found, evidence
+    if best.structure == "spherical":
+        best, scales = in_units_of_clusters(best, x, search)
+    return best.family, best.prior(best.best), rounding(x), scales
+
+
+def in_units_of_clusters(balls, x, search):
+    """Balls, or where rows are likelier so balls in units in which columns within clusters are equally wide.
+
+    Columns that were divided by their standard deviations are the usual case: how wide they are within clusters then
+    depends on how far apart these are. The scales have the geometric mean one, so that densities are those of the rows
+    as they came; half the logarithm of the rows for each of the others is what chance may gain (Schwarz 1978). How wide
+    a column is that has one value most of the time cannot be told; where there is one, units stay as they came.
+
+    Returns
+    -------
+    search : PriorSearch
+    scales : ndarray of shape (D,) or None
+        By which columns are divided.
+    """
+    if x.shape[1] == 1 or balls.lumpy.any():
+        return balls, None
+    scales = search("diag", x).widths()
+    scaled = search("spherical", x / scales)
+    least = 0.5 * (len(scales) - 1) * np.log(len(x))
+    if scaled.best.evidence > balls.best.evidence + least:
+        return scaled, scales
+    return balls, None

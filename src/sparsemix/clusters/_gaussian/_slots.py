@@ -30,6 +30,8 @@ class GaussianSlots:
         What was subtracted from the rows, and from the prior's mean.
     steps : ndarray of shape (D,) or None, default=None
         That the columns of the rows are recorded in; None is of no interest.
+    scales : ndarray of shape (D,) or None, default=None
+        By which they were divided thereafter; None: by nothing.
 
     Notes
     -----
@@ -38,12 +40,13 @@ class GaussianSlots:
 
     has_covariances = True
 
-    def __init__(self, family, prior, capacity=0, shift=None, steps=None):
+    def __init__(self, family, prior, capacity=0, shift=None, steps=None, scales=None):
         if family.tied:
             raise ValueError("clusters of tied Gaussians share a covariance; take 'full', 'diag' or 'spherical'")
         self.family = family
         self.shift = shift
         self.steps = steps
+        self.scales = scales
         self.structure = family.structure if family.has_means else "zero_mean"
         self.table = np.empty((0, MEAN + family.n_features + prior.scale.shape[1]))
         self._begin_from(prior)
@@ -250,10 +253,11 @@ class GaussianSlots:
     def means(self, slots):
         """Posterior means in the coordinates of the data, (len(slots), D)."""
         means = self.posterior(slots).mean
+        means = means if self.scales is None else means * self.scales
         return means if self.shift is None else means + self.shift
 
     def covariances(self, slots):
-        """Posterior mean covariances in scikit-learn's shape."""
+        """Posterior mean covariances in scikit-learn's shape, of columns that were divided by their scales."""
         return self.family.unpack_covariances(self._gaussians(slots).covariances)
 
 

@@ -1,4 +1,4 @@
-"""Columns that are recorded in steps: what rounding has taken from a value is drawn again.
+"""Rows as clusters learn from them: in units of their columns, and with what rounding has taken from them.
 
 Equal values are infinitely likely under a Gaussian. Where a column has few values, clusters would gather rows by them,
 and no more by their size: the pixels of digits that nobody writes on made sixteen clusters of which none was a digit.
@@ -24,7 +24,27 @@ def rounding(x):
     return steps
 
 
-class SteppedRows(Rows):
+class ScaledRows(Rows):
+    """Rows in units of their columns.
+
+    Parameters
+    ----------
+    rows : Rows
+    scales : ndarray of shape (D,) or None
+        By which columns are divided; None: they stay as they are.
+    """
+
+    def __init__(self, rows, scales):
+        super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
+        self.scales = scales
+
+    def read(self, selection):
+        """See Rows."""
+        x = super().read(selection)
+        return x if self.scales is None else x / self.scales
+
+
+class SteppedRows(ScaledRows):
     """Rows as they may have been before their columns were rounded.
 
     Parameters
@@ -34,11 +54,13 @@ class SteppedRows(Rows):
         Zero where a column is as it was measured.
     first_row : int
         Number of the first of these rows in all the data.
+    scales : ndarray of shape (D,) or None
+        As of ScaledRows.
     """
 
-    def __init__(self, rows, steps, first_row=0):
-        super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
-        self.steps = steps
+    def __init__(self, rows, steps, first_row=0, scales=None):
+        super().__init__(rows, scales)
+        self.steps = steps if scales is None else steps / scales
         self.first_row = first_row
 
     def read(self, selection):
