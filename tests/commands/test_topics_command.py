@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix import TokenSequences
 from sparsemix.__main__ import main
+from sparsemix._commands import demo_mixture as _demo_mixture
 from sparsemix._commands import demo_topics as _demo_topics
 from sparsemix._commands import outputs as _outputs
 from sparsemix._commands import topics as _topics_command
@@ -658,3 +659,41 @@ def test_the_demo_of_topics_compares_in_the_same_time(monkeypatch, capsys, count
               if line.startswith(("SparseLDA", "scikit-learn LDA", "words of all"))]  # fmt: skip
     assert len(scores) == 3
     assert scores[0] > scores[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--n-topics", "0"], "above zero"),
+        (["--n-topics-of-a-word", "-1"], "above zero"),
+        (["--seconds", "nan"], "above zero"),
+        (["--n-components", "0"], "above zero"),
+        (["--max-iter", "0"], "above zero"),
+        (["--output", "no such folder/a.png"], "no such folder"),
+        (["--output", "."], "is a folder"),
+        (["--output", "picture.docx"], "ends with no kind of picture"),
+    ],
+)
+def test_the_demo_refuses_wrong_options_before_it_learns(monkeypatch, capsys, tmp_path, arguments, what):
+    if arguments[1].endswith("docx"):
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_demo_mixture, "load_image_patches", None)  # nothing may come this far
+    monkeypatch.setattr(_demo_topics, "load_docstrings", None)
+    with pytest.raises(SystemExit) as caught:
+        main(["demo", *arguments])
+    told = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert what in told
+    assert told.count("\n") == 1
+
+
+def test_the_demo_ends_by_an_interrupt_in_one_line(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_demo_topics, "load_docstrings", interrupted)
+    with pytest.raises(SystemExit) as caught:
+        main(["demo", "--only", "topics"])
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "sparsemix demo: interrupted\n"

@@ -1,14 +1,39 @@
 """Demo of mixtures: hundreds of Gaussians of image patches, one responsibility a row, scikit-learn."""
 
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._commands.console import printable
+from sparsemix._report.writing import replacing
 from sparsemix.datasets import load_image_patches
 from sparsemix.metrics import basis_without_constant, mixture_log_likelihood
+
+
+def check_picture(output):
+    """Before anything is learned: whether the picture can be written."""
+    output = Path(output)
+    if output.is_dir():
+        raise IsADirectoryError(f"{output} is a folder; name a file by --output.")
+    with tempfile.TemporaryFile(dir=output.parent) as probe:
+        probe.write(b"can this folder be written to?")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return  # which is told in its place
+    kinds = Figure().canvas.get_supported_filetypes()
+    if kind_of(output) not in kinds:
+        raise ValueError(f"{output} ends with no kind of picture; there are {', '.join(sorted(kinds))}.")
+
+
+def kind_of(output):
+    """What the name of a picture ends with, or png."""
+    return Path(output).suffix[1:].lower() or "png"
 
 
 def run(n_components, n_nonzero, max_iter, n_jobs, output):
@@ -68,5 +93,6 @@ def draw(mixture, output):
     except ImportError:
         print("\nno picture: matplotlib is missing (pip install 'sparsemix[plot]')")
         return
-    figure.savefig(output, dpi=150)
-    print(f"\nleading eigenvectors of the largest components: {output}")
+    with replacing(output) as file:
+        figure.savefig(file, format=kind_of(output), dpi=150)
+    print(f"\nleading eigenvectors of the largest components: {printable(output)}")

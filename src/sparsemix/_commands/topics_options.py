@@ -1,7 +1,6 @@
 """Options of the command ``sparsemix topics``."""
 
-import argparse
-
+from sparsemix._commands.option_types import count_or_fraction, fraction, positive
 from sparsemix._commands.outputs import MODELS
 from sparsemix._commands.reading.corpus import KINDS
 
@@ -78,27 +77,3 @@ def add_model_options(add):
     add("--n-top-words", type=positive(int), default=10, help="words that stand for a topic (default: %(default)s)")
     add("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
     add("--random-state", type=int, default=0, help="seed (default: %(default)s)")
-
-
-def positive(kind):
-    """Type of an option: a number above zero."""
-
-    def convert(text):
-        if not (value := kind(text)) > 0:
-            raise argparse.ArgumentTypeError(f"{text} is not above zero")
-        return value
-
-    convert.__name__ = kind.__name__  # what argparse calls it when the text is no number
-    return convert
-
-
-def count_or_fraction(text):
-    """Type of an option: a number of documents, or a fraction of them."""
-    return int(text) if text.isdigit() else float(text)
-
-
-def fraction(text):
-    """Type of an option: from zero to below one."""
-    if not 0.0 <= (value := float(text)) < 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
