@@ -201,14 +201,18 @@ class StreamingModel(NGGPModel):
         if kept is not None or self.moves is None:
             self._add(x, weight, state, start, kept)
             return
+        if state.look_due:
+            self.moves.after_rows(self.prior, state)
         first = 0
         while first < len(x):
             last = min(len(x), first + self.moves.rows_left(state))
             part = None if weight is None else weight[first:last]
             seen = RowResponsibilities(last - first) if self.moves.wants_overlap else None
-            self._add(x[first:last], part, state, start + first, seen)
-            if seen is not None:
-                self.moves.observe(seen.kernel(), part, state)
+            try:
+                self._add(x[first:last], part, state, start + first, seen)
+            finally:  # of the rows before one that cannot be added too
+                if seen is not None:
+                    self.moves.observe(seen.kernel(), part, state)
             self.moves.after_rows(self.prior, state)
             first = last
 

@@ -65,9 +65,15 @@ class Moves:
         return self.every - state.n_rows % self.every
 
     def after_rows(self, prior, state):
-        """Look at the clusters of a stream, if it is time."""
+        """Look at the clusters of a stream, if it is time; a look that fails changes nothing, and is due again."""
         if state.n_rows % self.every:
             return
+        state.look_due = True
+        with state.all_or_nothing():
+            self._after_rows(prior, state)
+            state.look_due = False
+
+    def _after_rows(self, prior, state):
         if self.criterion != "bayes_factor" or state.n_read >= state.sums.look_price:
             self.merge(prior, state, once=True)
             state.n_read = 0

@@ -217,6 +217,15 @@ class MultinomialSlots:
 
     # -- merges
 
+    def held(self, slots):
+        """What some slots hold, for ``put_back``."""
+        return self.columns(slots), self.totals[slots]
+
+    def put_back(self, slots, held):
+        """Slots as they were."""
+        columns, self.totals[slots] = held
+        self.set_columns(slots, columns)
+
     def put(self, slots, other, theirs):
         """Clusters of other sums with the same prior into free slots."""
         self.set_columns(slots, other.columns(theirs))

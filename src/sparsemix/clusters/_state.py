@@ -1,5 +1,6 @@
 """The clusters of a streaming mixture: how many rows each has, and its sums, in slots that come and go."""
 
+from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
@@ -39,7 +40,11 @@ class ClusterState:
         Rows that came so far.
     n_read : int
         Numbers that these had since clusters were last looked at for merges.
+    look_due : bool
+        Whether such a look has failed, and is to be made before the next row.
     """
+
+    look_due, _undo = False, None
 
     def __init__(self, sums):
         self.sums = sums
@@ -157,6 +162,7 @@ class ClusterState:
 
     def merge(self, kept, gone):
         """Join two clusters in the first one's slot; the other's is free of rows."""
+        self._changes([kept, gone])
         self.sums.merge(kept, gone)
         for name in ("counts", "counts_then"):
             array = getattr(self, name)
@@ -176,13 +182,40 @@ class ClusterState:
 
     def fade(self, factor, least, discount):
         """All rows so far count ``factor`` times what they did; clusters of which less than ``least`` is left go."""
-        self.sums.fade(np.arange(self.n_slots), factor)
+        slots = np.arange(self.n_slots)
+        self._changes(slots)
+        self.sums.fade(slots, factor)
         for name in ("counts", "counts_then", "asked"):
             getattr(self, name)[...] *= factor
         gone = np.flatnonzero(self.counts[: self.n_slots] < least)
         self.forget(gone, discount)
 
     # -- between two looks at the clusters
+
+    @contextmanager
+    def all_or_nothing(self):
+        """Undo what is done in here where it fails, as it does when memory is refused in the middle of it.
+
+        Sums change in place, and as a whole are too large to copy: clusters note what they held before they change.
+        """
+        before = {name: copy(value) for name, value in vars(self).items() if name != "sums"}
+        sums = dict(vars(self.sums))
+        self._undo = undo = []
+        try:
+            yield
+        except BaseException:
+            vars(self.sums).update(sums)
+            for slots, held in reversed(undo):
+                self.sums.put_back(slots, held)
+            vars(self).update(before)
+            raise
+        finally:
+            del self._undo
+
+    def _changes(self, slots):
+        """Note what these slots hold, which is about to change."""
+        if self._undo is not None:
+            self._undo.append((slots, self.sums.held(slots)))
 
     def note_overlap(self):
         """From now on what pairs of clusters have of rows is noted, of all rows and none so far."""
@@ -209,14 +242,19 @@ class ClusterState:
         return np.where((mass > 0.0) & (np.asarray(others) != slot), shares, -np.inf)
 
     def _resize(self, slots, capacity):
-        capacity, n = rounded(capacity), len(slots)
-        self.sums.take(slots, capacity)
+        capacity, n, resized = rounded(capacity), len(slots), {}
         empties = {"counts": 0.0, "absent": 1.0, "ids": -1, "members": 0, "counts_then": 0.0, "asked": 0.0}
         for name, empty in empties.items():
             old = getattr(self, name)
-            new = np.full(capacity, empty, dtype=old.dtype)
-            new[:n] = old[slots]
-            setattr(self, name, new)
+            resized[name] = np.full(capacity, empty, dtype=old.dtype)
+            resized[name][:n] = old[slots]
         if self.overlap is not None:
-            old, self.overlap = self.overlap, np.zeros((capacity, capacity))
-            self.overlap[:n, :n] = old[np.ix_(slots, slots)]
+            resized["overlap"] = np.zeros((capacity, capacity))
+            resized["overlap"][:n, :n] = self.overlap[np.ix_(slots, slots)]
+        sums = dict(vars(self.sums))
+        try:
+            self.sums.take(slots, capacity)
+        except MemoryError:  # kernels would write behind a table that is smaller than the rest
+            vars(self.sums).update(sums)
+            raise
+        vars(self).update(resized)

@@ -170,6 +170,14 @@ class GaussianSlots:
 
     # -- merges
 
+    def held(self, slots):
+        """What some slots hold, for ``put_back``."""
+        return self.table[slots]
+
+    def put_back(self, slots, held):
+        """Slots as they were."""
+        self.table[slots] = held
+
     def put(self, slots, other, theirs):
         """Clusters of other posteriors with the same prior into free slots."""
         self.table[slots] = other.table[theirs]

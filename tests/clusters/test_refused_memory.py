@@ -1,0 +1,73 @@
+"""Memory that is refused in a stream of clusters: the rows before it are learned, and it goes on to the same bits."""
+
+import numpy as np
+import pytest
+from fitted import assert_same_bits, few_passes
+
+from sparsemix import StreamingNGGPMixture
+from sparsemix.clusters._gaussian._slots import GaussianSlots
+from sparsemix.clusters._multinomial_slots import MultinomialSlots
+from sparsemix.clusters._state import ClusterState
+
+pytestmark = few_passes
+SETTINGS = {
+    "multinomial": {"merge_criterion": "responsibility", "merge_threshold": 0.01},
+    "full": {"merge_criterion": "similarity", "merge_threshold": 0.3, "prune_threshold": 1.5},
+    "diag": {"merge_criterion": "bayes_factor", "half_life": 50.0},
+}
+per_likelihood = pytest.mark.parametrize("likelihood", SETTINGS)
+
+
+def rows_of(likelihood):
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=4.0, size=(60, 3))[rng.integers(60, size=200)]
+    rows = centres + rng.normal(size=(200, 3))
+    return rng.poisson(np.exp(rows / 2.0)).astype(float) if likelihood == "multinomial" else rows
+
+
+def made(likelihood):
+    return StreamingNGGPMixture(
+        likelihood=likelihood, concentration=20.0, discount=0.3, merge_every=25, random_state=0, **SETTINGS[likelihood]
+    )
+
+
+def failing(patch, owner, name, n):
+    """The n-th call of a method is refused memory, when it has done what it does."""
+    whole, calls = getattr(owner, name), []
+
+    def method(self, *args, **kwargs):
+        out = whole(self, *args, **kwargs)
+        calls.append(name)
+        if len(calls) == n:
+            raise MemoryError
+        return out
+
+    patch.setattr(owner, name, method)
+
+
+def methods_of(likelihood):
+    """Where memory is refused."""
+    slots = MultinomialSlots if likelihood == "multinomial" else GaussianSlots
+    return [(slots, "merge"), (slots, "take"), (ClusterState, "recount"), (ClusterState, "looked")]
+
+
+@per_likelihood
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("place", range(4))
+def test_a_stream_goes_on_from_the_row_where_memory_was_refused(likelihood, place, n, monkeypatch):
+    rows, owner_and_name = rows_of(likelihood), methods_of(likelihood)[place]
+    expected = made(likelihood).partial_fit(rows[:60]).partial_fit(rows[60:])
+    est = made(likelihood).partial_fit(rows[:60])
+    with monkeypatch.context() as patch:
+        failing(patch, *owner_and_name, n)
+        try:
+            est.partial_fit(rows[60:])
+        except MemoryError:
+            assert 60 <= est.n_samples_seen_ <= 200
+        else:
+            pytest.skip("so many calls are not made")
+    assert np.isfinite(est.counts_).all()
+    est.predict(rows)  # reads tables whose sizes must fit each other
+    if est.n_samples_seen_ < 200:
+        est.partial_fit(rows[est.n_samples_seen_ :])
+        assert_same_bits(est, expected, rows)
