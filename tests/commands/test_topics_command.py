@@ -405,6 +405,21 @@ def test_matrices_with_columns_beyond_their_shape_are_refused(tmp_path):
         read_corpus(tmp_path / "x.npz", words=Words(vocabulary=tmp_path / "words.txt"))
 
 
+def test_counts_that_no_estimator_takes_are_refused_before_learning(tmp_path):
+    (tmp_path / "words.txt").write_text("plum\nflute\n")
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_matrix([[1.0, 2.0], [1e37, 1.0]]))
+    with pytest.raises(ValueError, match=r"x\.npz: X has the count 1e\+37 in row 1"):
+        read_corpus(tmp_path / "x.npz", words=Words(vocabulary=tmp_path / "words.txt"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are characters")
+def test_parquet_files_whose_names_are_not_utf_8(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"text": ["plum flute", "plum"]}), tmp_path / "x.parquet")
+    path = (tmp_path / "x.parquet").rename(tmp_path / os.fsdecode(b"\xff.parquet"))
+    assert read_corpus(path, words=Words(min_df=1, max_df=1.0)).counts.shape == (2, 2)
+
+
 # -- nothing learned is lost
 
 

@@ -5,7 +5,8 @@
     python tests/fuzz/fuzz.py SEED                          one case, with its traceback
 
 A case follows from its seed alone. Each finding is one line, which repeats it. Cases run in one process until one of
-them ends it: by a signal, by the time of a case, or by its memory.
+them ends it: by a signal, by the time of a case, or by its memory. That time is the processor's, so that a busy machine
+finds nothing; a case that waits is ended by the clock.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import collections
 import faulthandler
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,21 +23,25 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SECONDS, MEMORY = 60, 6 << 30  # of a case, of a process
+SECONDS, LONGEST, MEMORY = 60, 1200, 6 << 30  # of a processor and of the clock a case; of a process
 BLOCK = 500
 
 
 def run_case(seed):
     """The outcome of one case; raises what it finds."""
     import numpy as np
+    from fuzz_command import try_command
     from fuzz_estimators import try_estimator
     from fuzz_functions import try_metric, try_reader, try_sequences
     from fuzz_learning import try_blocks, try_checkpoint, try_sums
+    from fuzz_plots import try_plot
     from fuzz_readings import try_choice, try_generator, try_reading
+    from fuzz_stores import try_store
 
     rng = np.random.default_rng([2026, seed])
-    kinds = {try_estimator: 0.46, try_metric: 0.1, try_reader: 0.1, try_sequences: 0.02, try_checkpoint: 0.06,
-             try_blocks: 0.06, try_sums: 0.06, try_reading: 0.08, try_choice: 0.04, try_generator: 0.02}  # fmt: skip
+    kinds = {try_estimator: 0.4, try_metric: 0.08, try_reader: 0.07, try_sequences: 0.02, try_checkpoint: 0.06,
+             try_blocks: 0.06, try_sums: 0.06, try_reading: 0.08, try_choice: 0.04, try_generator: 0.02,
+             try_command: 0.06, try_store: 0.03, try_plot: 0.02}  # fmt: skip
     kind = rng.choice(list(kinds), p=list(kinds.values()))
     return kind(rng)
 
@@ -46,7 +52,7 @@ def work(first, last, log, memory):
         resource.setrlimit(resource.RLIMIT_AS, (memory, resource.RLIM_INFINITY))
     with open(log, "w", encoding="utf-8", errors="backslashreplace", buffering=1) as out:
         for seed in range(first, last):
-            faulthandler.dump_traceback_later(SECONDS, exit=True)
+            limit_time(SECONDS, LONGEST)
             print(seed, end=" ", file=out, flush=True)
             try:
                 print("ok", run_case(seed), file=out)
@@ -55,6 +61,15 @@ def work(first, last, log, memory):
                 said = " ".join(str(error).split())[:150]
                 print(f"FOUND {type(error).__name__}: {said} ({Path(at.filename).name}:{at.lineno})", file=out)
             faulthandler.cancel_dump_traceback_later()
+
+
+def limit_time(of_a_processor, of_the_clock):
+    """From now on so many seconds: who takes more says where, and ends this process."""
+    used = time.process_time()
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + of_a_processor) + 1, most))
+    faulthandler.register(signal.SIGXCPU, chain=True)
+    faulthandler.dump_traceback_later(of_the_clock, exit=True)
 
 
 def look_for(first, last, memory=MEMORY):

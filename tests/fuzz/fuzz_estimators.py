@@ -3,6 +3,7 @@
 import contextlib
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 from fitted import assert_same, attributes
@@ -67,22 +68,33 @@ def try_estimator(rng):
         learn = "partial_fit" if stream else "fit"
         if cls in BY_BLOCKS and not stream and rng.random() < 0.15:
             learn = "distributed.fit"
-        outcome = attempt(method(est, learn), X, weight)
+        held_out = draw_held_out(rng, est, draw, X) if learn == "fit" else None
+        outcome = attempt(method(est, learn, held_out), X, weight)
         if outcome is not None:
             assert sorted(vars(est)) == sorted(est.get_params()), f"a failed {learn} left {sorted(vars(est))}"
             return f"{cls.__name__} {learn} {type(outcome).__name__}"
         look(est, X)
         check_copies(est, X)
-        check_threads(rng, est, X, weight, learn)
+        check_threads(rng, est, X, weight, learn, held_out)
         check_bounds(est)
         check_more(rng, est, draw, X)
     return f"{cls.__name__} {learn} good"
 
 
-def method(est, learn):
+def draw_held_out(rng, est, draw, X):
+    """Documents that ``fit`` is watched by, of as many words as the others more often than not; mostly none."""
+    if not hasattr(est, "evaluate_every") or rng.random() < 0.6:
+        return None
+    if rng.random() < 0.5:
+        est.set_params(evaluate_every=1, early_stopping=bool(rng.integers(2)))
+    return draw(rng, None if rng.random() < 0.1 else np.shape(X)[1])
+
+
+def method(est, learn, held_out=None):
     """The call that learns: a method, or a fit over blocks of seven rows in this process."""
     if learn != "distributed.fit":
-        return getattr(est, learn)
+        call = getattr(est, learn)
+        return call if held_out is None else partial(call, validation_data=held_out)
 
     def fit(X, sample_weight=None):
         X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
@@ -161,12 +173,12 @@ def check_copies(est, X):
     assert_same(everything(est, X), everything(pickle.loads(pickle.dumps(est)), X))
 
 
-def check_threads(rng, est, X, weight, learn):
+def check_threads(rng, est, X, weight, learn, held_out):
     """Two threads give the same bits as one."""
     if "n_jobs" not in est.get_params() or rng.random() < 0.7:
         return
     twin = clone(est).set_params(n_jobs=2)
-    error = attempt(method(twin, learn), X, weight)
+    error = attempt(method(twin, learn, held_out), X, weight)
     if isinstance(error, MemoryError):
         return
     assert error is None, error

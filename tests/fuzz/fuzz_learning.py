@@ -16,6 +16,7 @@ from fuzz_estimators import (
     SkipGramTopicModel,
     attempt,
     draw_case,
+    draw_held_out,
     everything,
     look,
     quiet,
@@ -33,11 +34,12 @@ BY_SUMS = [cls for cls in CLASSES if hasattr(cls, "update_from_stats")]
 
 def try_checkpoint(rng):
     """A fit that dies after some pass and goes on has the bits of one that did not; damaged files are refused."""
-    est, _, X, weight = draw_case(rng, BY_SUMS)
+    est, draw, X, weight = draw_case(rng, BY_SUMS)
     over_blocks = type(est) in BY_BLOCKS and rng.random() < 0.3
     name = f"{type(est).__name__} checkpoint{' of blocks' * over_blocks}"
     with tempfile.TemporaryDirectory() as folder, quiet(), pytest.MonkeyPatch.context() as patch:
-        learn = fit_of_blocks(rng, X, weight) if over_blocks else fit_of_rows(X, weight)
+        held_out = None if over_blocks else draw_held_out(rng, est, draw, X)
+        learn = fit_of_blocks(rng, X, weight) if over_blocks else fit_of_rows(X, weight, held_out)
         outcome = refusal(learn, est)
         if outcome is not None:
             again = refusal(learn, clone(est), checkpoint=folder)
@@ -69,8 +71,9 @@ def try_checkpoint(rng):
     return f"{name} good"
 
 
-def fit_of_rows(X, weight):
+def fit_of_rows(X, weight, held_out):
     def fit(est, **how):
+        how |= {} if held_out is None else {"validation_data": held_out}
         est.fit(X, **how) if weight is None else est.fit(X, sample_weight=weight, **how)
 
     return fit

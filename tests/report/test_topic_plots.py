@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,43 @@ def test_plots(fitted, tmp_path):
         figure.savefig(tmp_path / f"{i}.png")
     with pytest.raises(ValueError, match="has no date that can be read"):
         plotting.plot_topics_over_time(model, X, 60 * ["soon"])
+
+
+def test_plots_refuse_what_they_cannot_draw(fitted):
+    pytest.importorskip("matplotlib")
+    from sparsemix.plotting import plot_eigenvectors, plot_top_words, plot_topic_map, plot_topics_over_time
+
+    model, X, _ = fitted
+    for n in (0, -1, 2.5, None):
+        with pytest.raises(ValueError, match="give a whole number above zero"):
+            plot_top_words(model, n_topics=n)
+        with pytest.raises(ValueError, match="n_labels is"):
+            plot_topic_map(model, n_labels=n)
+        with pytest.raises(ValueError, match="n_topics is"):
+            plot_topics_over_time(model, X, ["2020"] * 60, n_topics=n)
+    rows = np.random.default_rng(0).normal(size=(30, 6))
+    with pytest.raises(ValueError, match="no full covariances"):
+        plot_eigenvectors(SparseGaussianMixture(2, covariance_type="diag", random_state=0).fit(rows), (2, 3))
+    full = SparseGaussianMixture(2, random_state=0).fit(rows)
+    for shape in [(2, 2), (0, -1), 6, "x"]:
+        with pytest.raises(ValueError, match="patches of 6 values"):
+            plot_eigenvectors(full, shape)
+    assert len(plot_eigenvectors(full, (2, 3), n_eigenvectors=1000).axes) == 2 * 6
+
+
+def test_plots_write_words_as_they_are(fitted):
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from sparsemix.plotting import plot_top_words, plot_topic_map
+
+    model, _, _ = fitted
+    words = ["$\\bad{", "$x$", "\ud800", "a\nb", "\x00", *"abcdefg"]
+    figure = plot_top_words(model, words, n_top_words=12)
+    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(plot_topic_map(model, words)).draw()
+    labels = {tick.get_text() for axis in figure.axes for tick in axis.get_yticklabels()}
+    assert {"\\$\\bad{", "\\$x\\$", "\\ud800", "a\\nb", "\\x00"} <= labels
 
 
 def test_plots_of_scikit_learns_topics(fitted):

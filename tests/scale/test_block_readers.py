@@ -226,6 +226,53 @@ def test_long_tables(tmp_path, group, counted):
         blocks.from_parquet(tmp_path / "t.parquet", doc="d")
 
 
+def test_tables_that_hold_no_counts(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+
+    def read(word, n_features=4, count=(1, 1, 1)):
+        parquet.write_table(pyarrow.table({"doc": [0, 0, 1], "word": word, "count": list(count)}), path)
+        return list(blocks.from_parquet(path, doc="doc", word="word", count="count", n_features=n_features))
+
+    assert read([0, 1, 3])[0].shape == (2, 4)
+    wrong = {"word 4": [0, 1, 4], "word -1": [0, -1, 3], "no whole number": [0, None, 3], "no whole": ["a", "b", "c"]}
+    for message, word in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            read(word)
+    with pytest.raises(ValueError, match="no numbers in the column 'count'"):
+        read([0, 1, 3], count="abc")
+    with pytest.raises(ValueError, match="n_features is -1"):
+        read([0, 1, 3], -1)
+    with pytest.raises(ValueError, match="no numbers of words"):
+        read(["a", "b", "c"], None)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="is not as pyarrow wrote it"):
+        blocks.from_parquet(path)
+
+
+@pytest.mark.parametrize("part", ["indptr", "indices", "shape", "short"])
+def test_parts_of_single_cells_that_do_not_fit(tmp_path, part):
+    h5py = pytest.importorskip("h5py")
+    X = sparse.csr_array(np.eye(5))
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    if part == "indptr":
+        X.indptr[2] = 1 << 30
+    elif part == "indices":
+        parts["indices"] = X.indices[:-1]
+    elif part == "short":
+        parts["indptr"] = X.indptr[:-1]
+    with h5py.File(tmp_path / "x.h5ad", "w") as root:
+        for name, values in parts.items():
+            root[f"X/{name}"] = values
+        root["X"].attrs["encoding-type"] = "csr_matrix"
+        root["X"].attrs["shape"] = (5, -1) if part == "shape" else (5, 5)
+    with pytest.raises(ValueError, match="do not fit each other"):
+        blocks.from_h5ad(tmp_path / "x.h5ad")
+    (tmp_path / "x.h5ad").write_bytes(b"no such file")
+    with pytest.raises(ValueError, match="is not as h5py wrote it"):
+        blocks.from_h5ad(tmp_path / "x.h5ad")
+
+
 def test_wide_tables(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({c: X[:, i] for i, c in enumerate("abc")})

@@ -1,10 +1,13 @@
 """Blocks of files: NumPy's and SciPy's archives, and Parquet."""
 
 import lzma
+import numbers
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +17,7 @@ from sparsemix.blocks._arrays import Blocks
 # What is raised of archives that are not as they were written; a changed byte may also name another compression.
 DAMAGED = (
     ValueError, KeyError, EOFError, OverflowError, RuntimeError, struct.error, lzma.LZMAError, zipfile.BadZipFile,
-    zlib.error, OSError,
+    zlib.error, tokenize.TokenError, OSError,
 )  # fmt: skip
 
 
@@ -25,6 +28,19 @@ def needed(module, package=None):
     except ImportError as error:
         package = package or module
         raise ImportError(f"{package} is needed to read this and is not installed: pip install {package}") from error
+
+
+@contextmanager
+def as_written(path, package):
+    """One sentence that names the file, whatever a package raises of one that is not as it wrote it."""
+    try:
+        yield
+    except (FileNotFoundError, PermissionError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if str(path) in str(error):  # our own
+            raise
+        raise ValueError(f"{path} is not as {package} wrote it ({error}); write it again") from error
 
 
 def paths_of(paths):
@@ -151,12 +167,13 @@ class TableBlocks(Blocks):
 
     def __init__(self, path, columns):
         self._path, self._columns = path, columns
-        file = self._file()
-        names = file.schema_arrow.names
-        missing = [name for name in self._names() if name not in names]
-        if missing:
-            raise ValueError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")
-        self._rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        with as_written(path, "pyarrow"):
+            file = self._file()
+            names = file.schema_arrow.names
+            missing = [name for name in self._names() if name not in names]
+            if missing:
+                raise ValueError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")
+            self._rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
 
     def _names(self):
         return self._columns or []
@@ -173,8 +190,13 @@ class TableBlocks(Blocks):
         return len(self._rows)
 
     def _read(self, i):
-        table = self._file().read_row_group(i, columns=self._columns)
-        return np.column_stack([column.to_numpy() for column in table.columns])
+        with as_written(self._path, "pyarrow"):
+            table = self._file().read_row_group(i, columns=self._columns)
+            columns = [column.to_numpy() for column in table.columns]
+            for name, column in zip(table.column_names, columns, strict=True):
+                if column.dtype.kind not in "biuf":
+                    raise ValueError(f"{self._path} has no numbers in the column {name!r}; choose others by columns")
+            return np.column_stack(columns)
 
 
 class LongTableBlocks(TableBlocks):
@@ -185,7 +207,12 @@ class LongTableBlocks(TableBlocks):
     def __init__(self, path, doc, word, count, n_features):
         self._doc, self._word, self._count = doc, word, count
         super().__init__(path, [name for name in (doc, word, count) if name is not None])
-        self._n_features = self._vocabulary() if n_features is None else n_features
+        if n_features is None:
+            with as_written(path, "pyarrow"):
+                n_features = self._vocabulary()
+        elif not isinstance(n_features, numbers.Integral) or n_features < 1:
+            raise ValueError(f"n_features is {n_features!r}; give the number of words, or None")
+        self._n_features = int(n_features)
 
     def _vocabulary(self):
         metadata = self._file().metadata
@@ -193,11 +220,15 @@ class LongTableBlocks(TableBlocks):
         statistics = [metadata.row_group(i).column(at).statistics for i in range(len(self))]
         if not all(each is not None and each.has_min_max for each in statistics):
             raise ValueError(f"{self._path} has no statistics of {self._word!r}; give n_features")
-        return 1 + int(max(each.max for each in statistics))
+        largest = max((each.max for each in statistics), default=0)
+        if not isinstance(largest, int) or largest >= np.iinfo(np.int64).max:
+            raise ValueError(f"{self._path} has no numbers of words in the column {self._word!r}, such as {largest!r}")
+        return 1 + largest
 
     def _group(self, i, names=None):
-        table = self._file().read_row_group(i, columns=names or self._columns)
-        return {name: table[name].to_numpy() for name in table.column_names}
+        with as_written(self._path, "pyarrow"):
+            table = self._file().read_row_group(i, columns=names or self._columns)
+            return {name: table[name].to_numpy() for name in table.column_names}
 
     def _read(self, i):
         parts = self._group(i)
@@ -219,4 +250,17 @@ class LongTableBlocks(TableBlocks):
         rows = np.cumsum(np.concatenate([[False], documents[1:] != documents[:-1]])) if len(documents) else []
         counts = np.ones(len(documents)) if self._count is None else joined[self._count]
         shape = int(rows[-1]) + 1 if len(documents) else 0, self._n_features
+        self._check(joined[self._word], counts)
         return sparse.csr_array((counts, (rows, joined[self._word])), shape=shape)
+
+    def _check(self, words, counts):
+        """Refuse what are no numbers of words and no counts."""
+        if words.dtype.kind not in "iu":  # with a null they are no integers either
+            raise ValueError(f"{self._path} has no whole number in each line of the column {self._word!r}")
+        if len(words) and not 0 <= words.min() <= words.max() < self._n_features:
+            wrong = words[(words < 0) | (words >= self._n_features)][0]
+            raise ValueError(
+                f"{self._path} has the word {wrong}, and n_features is {self._n_features}: words count from 0"
+            )
+        if counts.dtype.kind not in "biuf":
+            raise ValueError(f"{self._path} has no numbers in the column {self._count!r}")

@@ -7,7 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix.blocks._arrays import Blocks, bounds_of, rows_of
-from sparsemix.blocks._files import needed, paths_of
+from sparsemix.blocks._files import as_written, needed, paths_of
+
+PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 
 
 def from_h5ad(path, layer=None, rows=None):
@@ -69,7 +71,9 @@ class StoreBlocks(Blocks):
 
     def __init__(self, kind, path, name, rows):
         self._kind, self._path, self._name = kind, path, name
-        with self._open() as node:
+        if rows is not None and rows < 1:
+            raise ValueError(f"rows is {rows}; a block needs one at least")
+        with as_written(path, PACKAGES[kind]), self._open() as node:
             self._indptr, self._shape, n_bytes = self._look(node)
         self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
 
@@ -82,9 +86,15 @@ class StoreBlocks(Blocks):
                     f"{self._path} holds {self._name!r} as {encoding}, whose rows cannot be read one after the other; "
                     "write it as CSR, adata.X = adata.X.tocsr()"
                 )
-            indptr = np.asarray(node["indptr"][:], dtype=np.int64)
-            n_bytes = indptr[-1] * (node["data"].dtype.itemsize + node["indices"].dtype.itemsize)
-            return indptr, tuple(int(n) for n in node.attrs["shape"]), n_bytes
+            indptr, shape = np.asarray(node["indptr"][:], dtype=np.int64), tuple(int(n) for n in node.attrs["shape"])
+            data, indices = node["data"], node["indices"]
+            fits = len(shape) == 2 and min(shape) >= 0 and indptr.shape == (shape[0] + 1,) and indptr[0] >= 0
+            if not fits or (np.diff(indptr) < 0).any() or indptr[-1] > min(data.shape[0], indices.shape[0]):
+                raise ValueError(
+                    f"{self._path} has parts of {self._name!r} that do not fit each other: {len(indptr)} bounds of "
+                    f"rows, {data.shape[0]} values, {indices.shape[0]} columns, shape {shape}"
+                )
+            return indptr, shape, int(indptr[-1]) * (data.dtype.itemsize + indices.dtype.itemsize)
         if len(node.shape) != 2:
             raise ValueError(f"{self._path} has {len(node.shape)} dimensions; give rows and columns")
         return None, tuple(node.shape), node.dtype.itemsize * node.shape[0] * node.shape[1]
@@ -115,9 +125,9 @@ class StoreBlocks(Blocks):
 
     def _read(self, i):
         start, stop = self._bounds[i : i + 2]
-        with self._open() as node:
+        with as_written(self._path, PACKAGES[self._kind]), self._open() as node:
             if self._indptr is None:
                 return np.asarray(node[start:stop])
             indptr = self._indptr[start : stop + 1]
             data, indices = (np.asarray(node[name][indptr[0] : indptr[-1]]) for name in ("data", "indices"))
-        return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(stop - start, self._shape[1]))
+            return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(stop - start, self._shape[1]))

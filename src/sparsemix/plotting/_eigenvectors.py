@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sparsemix.plotting._checks import check_number
+
 
 def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=10, figure=None):
     """Leading eigenvectors of the covariances of the largest components, as small images.
@@ -15,17 +17,30 @@ def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=1
     n_components : int, default=12
         How many components, largest first, one a row.
     n_eigenvectors : int, default=10
-        How many eigenvectors, largest variance first.
+        How many eigenvectors, largest variance first; as many as there are at most.
     figure : matplotlib.figure.Figure, default=None
         Where to draw; a new figure when None.
 
     Returns
     -------
     figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        For mixtures without full covariances, patches of another size, and numbers below one.
     """
     from matplotlib.figure import Figure
 
-    weights, covariances = mixture.weights_, mixture.covariances_
+    check_number("n_components", n_components)
+    check_number("n_eigenvectors", n_eigenvectors)
+    weights, covariances = mixture.weights_, getattr(mixture, "covariances_", None)
+    if np.ndim(covariances) != 3:
+        raise ValueError(f"this {type(mixture).__name__} has no full covariances, of which each component has its own")
+    n_features = covariances.shape[2]
+    if np.shape(patch_shape) != (2,) or np.min(patch_shape) < 1 or np.prod(patch_shape) != n_features:
+        raise ValueError(f"patch_shape is {patch_shape!r}; give height and width of patches of {n_features} values")
+    n_eigenvectors = min(n_eigenvectors, n_features)
     order = np.argsort(-weights, kind="stable")[:n_components]
     if figure is None:
         figure = Figure(figsize=(0.6 * n_eigenvectors + 1.4, 0.6 * len(order) + 0.6), layout="compressed")

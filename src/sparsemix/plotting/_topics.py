@@ -7,6 +7,7 @@ from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, words_of
 from sparsemix._report.strata import bins_of_dates
 from sparsemix.metrics import top_words
+from sparsemix.plotting._checks import check_number, label
 
 
 def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, figure=None):
@@ -28,7 +29,14 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
     Returns
     -------
     figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        For numbers below one, and words that are not as many as the model has.
     """
+    check_number("n_topics", n_topics)
+    check_number("n_top_words", n_top_words)
     components = model.components_
     names, _ = words_of(model, feature_names, components.shape[1], [])
     order = largest(model, n_topics)
@@ -40,7 +48,7 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
     for axis, k, row in zip(axes, order, words, strict=False):
         probabilities = components[k, row] / components[k].sum()
         axis.barh(range(len(row)), probabilities)
-        axis.set_yticks(range(len(row)), [names[v] for v in row], fontsize=8)
+        axis.set_yticks(range(len(row)), [label(names[v]) for v in row], fontsize=8)
         axis.invert_yaxis()
         axis.set_title(f"topic {k}", fontsize=9)
         axis.tick_params(axis="x", labelsize=7)
@@ -107,8 +115,9 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     Raises
     ------
     ValueError
-        When no date can be read.
+        When no date can be read, and for numbers below one.
     """
+    check_number("n_topics", n_topics)
     X = check_documents(model, X)
     codes, labels = bins_of_dates(dates)
     if not labels:
@@ -118,8 +127,8 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     figure = new_figure(figure, 7.0, 4.0)
     axis = figure.subplots()
     for k in np.argsort(-gathered.weights, kind="stable")[:n_topics]:
-        words = top_words(model.components_[[k]], min(3, X.shape[1]))[0]
-        axis.plot(range(len(labels)), gathered.strata[0][:, k], label=f"{k}: {', '.join(names[v] for v in words)}")
+        words = ", ".join(label(names[v]) for v in top_words(model.components_[[k]], min(3, X.shape[1]))[0])
+        axis.plot(range(len(labels)), gathered.strata[0][:, k], label=f"{k}: {words}")
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(8, len(labels))).astype(int))
     axis.set_xticks(ticks, [labels[i] for i in ticks])
     axis.set(ylabel="mean share of documents")
@@ -144,7 +153,13 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     Returns
     -------
     figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        For numbers below one, and words that are not as many as the model has.
     """
+    check_number("n_labels", n_labels)
     components = model.components_
     names, _ = words_of(model, feature_names, components.shape[1], [])
     places = topic_map(affinities(components))
@@ -153,8 +168,8 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     axis = figure.subplots()
     axis.scatter(*places.T, s=2000 * weights / weights.max() / np.sqrt(len(weights)), alpha=0.4)
     for k in largest(model, n_labels):
-        words = top_words(components[[k]], min(2, components.shape[1]))[0]
-        axis.annotate(f"{k} {' '.join(names[v] for v in words)}", places[k], fontsize=7, ha="center", va="center")
+        words = " ".join(label(names[v]) for v in top_words(components[[k]], min(2, components.shape[1]))[0])
+        axis.annotate(f"{k} {words}", places[k], fontsize=7, ha="center", va="center")
     axis.set(xticks=[], yticks=[], aspect="equal")
     return figure
 

@@ -24,6 +24,7 @@ from sparsemix._commands.reading.words import (
     token_pattern,
     vectorizer_of,
 )
+from sparsemix._estimator.checks import check_magnitude
 from sparsemix.blocks._files import DAMAGED
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary
@@ -365,6 +366,10 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
 def read_counts(path, kind, vocabulary):
     """A corpus of counts, whose documents have numbers for names."""
     counts, words = READERS_OF_COUNTS[kind](path, vocabulary)
+    try:
+        check_magnitude(counts, None)  # before anything is learned: documents that are held out are read later
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     names = [f"document {i}" for i in range(1, counts.shape[0] + 1)]
     return Corpus(counts, words, names, vectorizer_of(words))
 

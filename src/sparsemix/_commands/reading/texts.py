@@ -155,7 +155,8 @@ def read_parquet(path, *, fields, tally, **_):
     kept = Kept(fields, tally)
     columns = [name for name in (fields.text, fields.id, fields.date, fields.group) if name]
     try:
-        with parquet.ParquetFile(path) as file:
+        # opened here: pyarrow takes no names of files that are not UTF-8
+        with path.open("rb") as source, parquet.ParquetFile(source) as file:
             names = file.schema_arrow.names
             kept.check_names(dict.fromkeys(names), f"{path}", names)
             row = 0
