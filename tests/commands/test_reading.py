@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import tracemalloc
 
 import joblib
 import numpy as np
@@ -228,3 +229,17 @@ def test_excerpts_are_the_beginnings_of_texts(tmp_path, monkeypatch):
     corpus = corpus_of(tmp_path, "\n".join(texts))
     assert [corpus.texts[i] for i in range(3)] == [texts[0][:2000], "apple", "pear"]
     assert len(corpus.texts) == 3
+
+
+@pytest.mark.parametrize("name", ["file.json", "file.txt"])
+def test_reading_a_short_file_takes_little_memory(tmp_path, name):
+    content = json.dumps([{"text": "apple pear"}] * 3, indent=1) if name.endswith("json") else "apple pear"
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    corpus_of(folder, content, name)  # what is imported
+    tracemalloc.start()
+    try:
+        corpus_of(folder, content, name) if name.endswith("json") else read_corpus(folder, words=ALL)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()

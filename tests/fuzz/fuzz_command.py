@@ -245,7 +245,8 @@ def write_file(rng, kind, path, texts, options):
         else:
             clean = [text.encode("utf-8", "replace").decode() for text in texts]
             dates = [str(rng.integers(1000, 3000)) for _ in texts]
-            parquet.write_table(pyarrow.table({"text": clean, "date": dates}), path)
+            with path.open("wb") as file:  # pyarrow takes no name that is not UTF-8
+                parquet.write_table(pyarrow.table({"text": clean, "date": dates}), file)
             content = path.read_bytes()
     elif kind == "uci":
         X = rng.poisson(0.7, size=(len(texts), len(WORDS)))

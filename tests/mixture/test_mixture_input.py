@@ -46,6 +46,7 @@ BAD_PARAMETERS = {
     "weights sum": ({"weights_init": [0.5, 0.5, 0.5]}, "weights_init.*sum to one.*1.5"),
     "negative weights": ({"weights_init": [1.5, -0.5, 0.0]}, "weights_init must not be negative"),
     "few means": ({"means_init": np.zeros((2, D))}, r"means_init has shape \(2, 2\), expected \(3, 2\)"),
+    "means that are too large": ({"means_init": np.full((K, D), 1e80)}, r"means_init holds 1e\+80"),
     "infinite means": ({"means_init": np.full((K, D), np.inf)}, "means_init contains infinity"),
     "few precisions": ({"precisions_init": np.eye(D)}, r"precisions_init has shape \(2, 2\), expected \(3, 2, 2\)"),
     "indefinite precisions": ({"precisions_init": -np.ones((K, 1, 1)) * np.eye(D)}, "precisions_init.*positive def"),

@@ -309,3 +309,10 @@ def test_priors_beyond_single_precision_are_refused(name, inference, prior):
     words = make_skip_gram(10, n_features=12, n_components=3, doc_length=8, random_state=0)[0]
     with pytest.raises(ValueError, match=rf"{name} .* from 1e-37 to 1e\+17"):
         SkipGramTopicModel(3, inference=inference, **{name: prior}).fit(words)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])
+def test_there_is_no_bound(inference):
+    est = SkipGramTopicModel(3, inference=inference, max_iter=1, random_state=0).fit(X)
+    assert np.isnan(est.lower_bound())

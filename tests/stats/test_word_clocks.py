@@ -97,3 +97,19 @@ def test_a_stream_that_is_longer_than_the_steps():
     clocks.seen[:] = 1e9
     clocks.advance(sparse.csr_array(np.array([[2.5, 0, 0, 0]])))
     assert np.isfinite(clocks.toarray()).all()
+
+
+def test_words_that_hardly_occur_among_words_that_do():
+    clocks = WordClocks(V, K, np.float64, np.ones(V), DECAY, OFFSET)
+    sums = np.zeros((V, K))
+    sums[0], sums[1, 0], sums[2, :2], sums[3] = 1e12, 1e-9, (3e-7, 1e-7), 1.0
+    sums = sparse.csr_array(sums)
+    sums.data[-1] = 0.0  # and zeros that are stored
+    before = clocks.toarray()
+    clocks.advance(sums)
+    np.testing.assert_allclose(clocks.seen[:4], [4e12, 1e-9, 4e-7, 3.0], rtol=1e-12)
+    assert np.isfinite(clocks.toarray()).all()
+    np.testing.assert_allclose(clocks.toarray()[[4, 5]], before[[4, 5]])
+    nothing = clocks.toarray()
+    clocks.advance(sparse.csr_array(([0.0], [0], [0, 1, 1, 1, 1, 1, 1]), shape=(V, K)))
+    np.testing.assert_array_equal(clocks.toarray(), nothing)

@@ -99,3 +99,10 @@ def test_held_out_documents_that_cannot_be_scored_are_told_before_anything_is_le
     with pytest.raises(ValueError, match=r"no document that is held out .* two distinct words; give validation_data"):
         est.fit(single)
     assert not hasattr(est, "_fitted")
+
+
+def test_held_out_documents_that_nobody_looks_at_matter_to_no_fit(corpus, tmp_path):
+    X, held_out, _ = corpus
+    bad = held_out[:, :-1]
+    plain, kept = (lda().fit(X, validation_data=bad, checkpoint=folder) for folder in (None, tmp_path / "kept"))
+    np.testing.assert_array_equal(plain.components_, kept.components_)

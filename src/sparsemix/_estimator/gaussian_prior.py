@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils import check_array
 
+from sparsemix._estimator.checks import largest_value
+
 
 def prior_arguments(params, family, shift, kind):
     """The prior's parameters, checked; None where the data decides. ``kind`` is what names the family."""
@@ -15,7 +17,7 @@ def prior_arguments(params, family, shift, kind):
             f"{kind}={getattr(params, kind)!r} and {d} features"
         )
     if params.mean_prior is not None and family.has_means:
-        mean = check_shape("mean_prior", params.mean_prior, (d,))
+        mean = check_means("mean_prior", params.mean_prior, (d,))
         arguments["mean"] = mean - shift
     if params.covariance_prior is not None:
         value = spread(params.covariance_prior, family)
@@ -35,6 +37,15 @@ def check_shape(name, value, shape):
     value = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name=name)
     if value.shape != shape:
         raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
+    return value
+
+
+def check_means(name, value, shape):
+    """Means as large as rows may be."""
+    value, most = check_shape(name, value, shape), largest_value(np.float64)
+    if not (np.abs(value) <= most).all():
+        worst = value.flat[np.abs(value).argmax()]
+        raise ValueError(f"{name} holds {worst:g}; it must be within {-most:g} and {most:g}")
     return value
 
 

@@ -95,10 +95,11 @@ class WordClocks:
         words = np.flatnonzero(lengths)
         if not len(words):
             return self
+        # each by itself: as differences of running sums the small ones among large ones are zero
+        counts = np.add.reduceat(sums.data[: sums.indptr[-1]], sums.indptr[words], dtype=np.float64)
+        words, counts = words[counts > 0.0], counts[counts > 0.0]
         if not self.rows.flags.writeable:  # of a file that was loaded as a read-only map
             self.rows = self.rows.copy()
-        running = np.concatenate([[0.0], np.cumsum(sums.data, dtype=np.float64)])
-        counts = running[sums.indptr[words + 1]] - running[sums.indptr[words]]
         then, now = self.seen[words], self.seen[words] + counts
         kept = np.exp(self._log_kept(now) - self._log_kept(then))
         self.seen[words] = now

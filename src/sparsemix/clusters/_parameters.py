@@ -10,7 +10,7 @@ from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.checks import check_columns, check_counts, check_magnitude, check_rows, check_weights
-from sparsemix._estimator.gaussian_prior import check_shape, prior_arguments
+from sparsemix._estimator.gaussian_prior import check_means, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._gaussian._prior import search_prior
@@ -226,7 +226,7 @@ def origin(params, rows):
     """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean."""
     if params.mean_prior is None:
         return rows.mean()
-    return check_shape("mean_prior", params.mean_prior, (rows.X.shape[1],))
+    return check_means("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 
 def given_prior(params, family, shift):

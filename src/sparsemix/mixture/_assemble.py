@@ -14,7 +14,7 @@ from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.checks import check_columns, check_structure, check_weights
-from sparsemix._estimator.gaussian_prior import check_covariances, check_shape
+from sparsemix._estimator.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
@@ -154,7 +154,7 @@ def given_mixture(params, weights, means, covariances):
     weights = given_weights("weights", weights, n_components)
     shift, relative = None, np.zeros((n_components, family.n_features))
     if has_means:
-        means = check_shape("means", means, relative.shape)
+        means = check_means("means", means, relative.shape)
         shift = weights @ means
         relative = means - shift
     gaussians = given_gaussians(family, relative, covariances)
@@ -278,7 +278,7 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
     if params.weights_init is not None:
         weights = given_weights("weights_init", params.weights_init, n_components)
     if params.means_init is not None and family.has_means:
-        means = check_shape("means_init", params.means_init, (n_components, family.n_features)) - model.shift
+        means = check_means("means_init", params.means_init, (n_components, family.n_features)) - model.shift
     if params.precisions_init is not None:
         precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
         inverse = np.linalg.inv(precisions) if family.shape == "full" else 1.0 / precisions

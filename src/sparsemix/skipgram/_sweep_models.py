@@ -116,6 +116,10 @@ class GibbsSkipGramModel:
         """log p(z, w) of the last sweep's topics."""
         return float(stats["objective"])
 
+    def lower_bound(self, stats):  # noqa: ARG002
+        """There is none."""
+        return np.nan
+
 
 class WalkingSkipGramModel(GibbsSkipGramModel):
     """The same by Metropolis-Hastings-Walker chains, tempered: S proposals of a position in a sweep."""

@@ -191,7 +191,7 @@ class EvaluatedTopics(AdditiveTopics):
             vars(self).pop("_validation_data", None)
 
     def _fingerprints_beside(self):
-        if self._validation_data is None:
+        if self._validation_data is None or not self._evaluates:
             return []
         return [fingerprint(check_counts(self, self._validation_data, reset=False))]
 

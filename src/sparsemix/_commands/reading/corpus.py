@@ -370,6 +370,7 @@ def read_counts(path, kind, vocabulary):
         check_magnitude(counts, None)  # before anything is learned: documents that are held out are read later
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    counts = counts.astype(np.float32, copy=False)
     names = [f"document {i}" for i in range(1, counts.shape[0] + 1)]
     return Corpus(counts, words, names, vectorizer_of(words))
 
@@ -396,7 +397,7 @@ def read_npz(path, vocabulary):
     words = read_vocabulary(vocabulary)
     if len(words) != counts.shape[1]:
         raise ValueError(f"{path} has {counts.shape[1]} columns and {vocabulary} has {len(words)} words.")
-    return counts.astype(np.float32, copy=False), words
+    return counts, words
 
 
 def without_empty_documents(corpus, path):

@@ -34,7 +34,7 @@ MARKS = [
 ]  # fmt: skip
 # Characters of one line and bytes of one file that is a document, or JSON as a whole: more is no text that a person
 # wrote, but a file of another kind, or one that was packed to do harm.
-LONGEST_LINE, LARGEST_FILE = 1 << 26, 1 << 31
+LONGEST_LINE, LARGEST_FILE, PIECE = 1 << 26, 1 << 31, 1 << 20
 # Bytes of a temporary file before it goes to disk, and where much else is there.
 IN_MEMORY, LITTLE = 1 << 26, 1 << 20
 LONE = re.compile("[\ud800-\udfff]")
@@ -95,10 +95,18 @@ def refuse(head, path, encoding):
 def read_whole(path, encoding, tally):
     """The text of a file."""
     with open_text(path, encoding) as file:
-        text = file.read(LARGEST_FILE)
-        if len(text) == LARGEST_FILE:
+        return tally.clean(read_all(file, path))
+
+
+def read_all(file, path):
+    """All of a text, piece by piece: a read of so much at once asks for that memory, however short the file is."""
+    pieces, length = [], 0
+    while piece := file.read(PIECE):
+        pieces.append(piece)
+        length += len(piece)
+        if length >= LARGEST_FILE:
             raise ValueError(f"{path} is longer than {LARGEST_FILE:,} characters; cut it into documents.")
-    return tally.clean(text)
+    return "".join(pieces)
 
 
 def lines(path, encoding, tally):

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparsemix._commands.reading.files import ENDINGS, LARGEST_FILE, lines, open_text, read_whole
+from sparsemix._commands.reading.files import ENDINGS, LARGEST_FILE, lines, open_text, read_all, read_whole
 
 FIRST_WORDS = 60  # characters of a text that has no other name
 SNIFFED = ",;\t|"
@@ -101,7 +101,7 @@ def parsed(line, where, first):
 def json_values(path, encoding):
     """Places and values of a file that is one array, or objects that go over several lines."""
     with open_text(path, encoding) as file:
-        text = file.read(LARGEST_FILE)
+        text = read_all(file, path)
     decoder, position, n = json.JSONDecoder(), 0, 0
     while found := re.compile(r"\S").search(text, position):
         try:
