@@ -50,7 +50,7 @@ def look_for(kind, names, points):
     """Findings and counts of one kind of fault, over settings by name."""
     findings, counts = [], collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
-        preload = str(failing_malloc(folder)) if kind == "allocations" else None
+        preload = str(failing_malloc(folder)) if kind in ("allocations", "memory") else None
         for name in names:
             said, finding = run([kind, name, points], preload)
             if finding:

@@ -167,29 +167,34 @@ def blas_threads():
 
 def memory(case, n_points):
     """Less and less address space is left: MemoryError, or a fit that needs no more."""
-    import resource
-
+    ctypes.PyDLL(None).tell_where()
     est, rows = case.fitted(), case.data.rows  # libraries have their buffers
     for _, call in calls_of(case):
         call(case.fitted())
     np.ones((300, 300)) @ np.ones((300, 300))
     many = np.tile(rows, (200, 1)) if isinstance(rows, np.ndarray) else many_times(rows, 200)
     before = snapshot(est, rows)
-    n_refused = n_done = 0
+    counts = collections.Counter()
     for room in np.geomspace(1e8, 1e5, n_points):
-        gc.collect()
-        resource.setrlimit(resource.RLIMIT_AS, (address_space() + int(room), resource.RLIM_INFINITY))
-        try:
-            est.fit(many)
-            n_done += 1
-        except MemoryError:
-            n_refused += 1
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        as_before_or(est, before, None, case)
-        est = case.fitted()
-        before = snapshot(est, rows)
-    return {"refused": n_refused, "done": n_done}
+        counts[in_a_child(partial(fit_within, int(room), case, many, est, before))] += 1
+    return counts
+
+
+def fit_within(room, case, many, est, before):
+    """A fit for which so many bytes are left: what came of it."""
+    import resource
+
+    gc.collect()
+    resource.setrlimit(resource.RLIMIT_AS, (address_space() + room, resource.RLIM_INFINITY))
+    try:
+        est.fit(many)
+        outcome = "done"
+    except MemoryError:
+        outcome = "refused"
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    as_before_or(est, before, None, case)
+    return outcome
 
 
 def many_times(rows, n):
