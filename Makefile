@@ -47,8 +47,10 @@ plain: $(VENV)/.test
 	PYTHONPATH=$(PLAIN)/src $(PYTEST) tests/kernels
 
 # Kernels that watch their addresses and for undefined behaviour, by gcc: kernel tests, and every setting at every
-# instruction set of this machine. A report ends the process, so pytest must not catch it.
+# instruction set of this machine. A report ends the process, so pytest must not catch it. Then kernels that watch for
+# data races, in every setting that takes threads.
 SANITIZED = $(VENV)-sanitized
+RACES = $(VENV)-races
 SANITIZE = -O0 -g1 -w -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 # A variable, since a comma in the call would end its argument.
 LINKED = -fsanitize=address,undefined
@@ -58,6 +60,10 @@ sanitize: $(VENV)/.test
 	$(call build,$(SANITIZED),CC=gcc SPARSEMIX_COMPILE_ARGS="$(SANITIZE)" LDFLAGS="$(LINKED)")
 	PYTHONPATH=$(SANITIZED)/src:tests $(WATCHED) $(BIN)/python tests/sanitize/every_setting.py
 	PYTHONPATH=$(SANITIZED)/src $(WATCHED) $(BIN)/pytest -q --capture=sys tests/kernels --deselect tests/kernels/test_portable.py
+	$(call build,$(RACES),CC=gcc SPARSEMIX_COMPILE_ARGS="-O1 -g1 -w -fno-omit-frame-pointer -fsanitize=thread" \
+	    LDFLAGS="-fsanitize=thread")
+	PYTHONPATH=$(RACES)/src:tests LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" PYTHONMALLOC=malloc \
+	    OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/sanitize/threads.py
 
 # Memory that is refused, signals at random moments, full disks, every setting: make faults POINTS=50
 POINTS = 20
@@ -130,5 +136,5 @@ $(VENV)/.tools:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
+	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) $(RACES) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
 	find src -name '*.so' -delete

@@ -65,11 +65,12 @@ static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, d
     return rise - 0.5 * (d * (SPARSEMIX_LOG_PI + spread) + log_det);
 }
 
-/* log |B| and the constant of a slot, from its other numbers. */
+/* log |B| and the constant of a slot, from its other numbers; nothing is written where they stand already, since threads
+ * that only read share the prior's. */
 static void sparsemix_refresh(const sparsemix_gaussians *g, double *slot)
 {
     const double *scale = sparsemix_scale(g, slot);
-    double log_det = 0.0;
+    double log_det = 0.0, constant;
     ptrdiff_t i;
     if (g->structure == SPARSEMIX_SPHERICAL)
         log_det = (double)g->n_features * log(scale[0]);
@@ -79,8 +80,11 @@ static void sparsemix_refresh(const sparsemix_gaussians *g, double *slot)
     else
         for (i = 0; i < g->n_features; scale += i + 1, i++)
             log_det += 2.0 * log(scale[i]);
-    slot[SPARSEMIX_LOG_DET] = log_det;
-    slot[SPARSEMIX_CONSTANT] = sparsemix_gaussian_constant(g, slot[SPARSEMIX_COUNT], log_det);
+    constant = sparsemix_gaussian_constant(g, slot[SPARSEMIX_COUNT], log_det);
+    if (slot[SPARSEMIX_LOG_DET] != log_det || slot[SPARSEMIX_CONSTANT] != constant) {
+        slot[SPARSEMIX_LOG_DET] = log_det;
+        slot[SPARSEMIX_CONSTANT] = constant;
+    }
 }
 
 /* d^T B^-1 d; a diagonal B has D of them, which ``sparsemix_growth`` makes itself. */

@@ -283,7 +283,7 @@ def local_step(
         raise ValueError("indices, counts, records (nnz, 3) and shares must hold indptr[-1] entries")
     if state_indptr.shape[0] != n + 1 or states.shape[0] != state_indptr[n] or numbers.shape[0] != n:
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
-    if next.shape[0] != 1 or next[0] < 0:
+    if next.shape[0] != 1 or sparsemix_fetch_add(&next[0], 0) < 0:  # other threads may be at it
         raise ValueError("next must be one number")
     if order.shape[0] != n:
         raise ValueError("order must have every document once")
@@ -384,7 +384,10 @@ def add_rows(
     cdef int level = instruction_level()
     cdef Py_ssize_t g, n_groups = bounds.shape[0] - 1, n_components = table.shape[1]
     cdef const real* weight = NULL
-    if totals.shape[0] != n_groups or totals.shape[1] != n_components or taken.shape[0] != 1 or taken[0] < 0:
+    if (
+        totals.shape[0] != n_groups or totals.shape[1] != n_components
+        or taken.shape[0] != 1 or sparsemix_fetch_add(&taken[0], 0) < 0
+    ):
         raise ValueError(f"every group must have {n_components} totals, and taken be one number")
     for g in range(n_groups):
         if not 0 <= bounds[g] <= bounds[g + 1] <= words.shape[0]:
