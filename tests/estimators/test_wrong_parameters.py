@@ -100,7 +100,7 @@ WRONG = {
     "tilt": [-1.0, np.nan, None],
     "tol": [-1.0, np.nan],
     "topic_word_prior": [0, -1.0, np.nan, np.inf, "auto", [0.1, 0.1]],
-    "total_samples": [0, -1, np.nan, np.inf],
+    "total_samples": [0, -1, np.nan, np.inf, 1e18],
     "u_rule": ["mean", None],
     "verbose": [-1, "loud"],
     "warm_documents": [-1, "cold", 1.5],

@@ -29,7 +29,7 @@ CONSTRAINTS = {
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "total_samples": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "total_samples": [Interval(numbers.Real, 0.0, 1e17, closed="right"), None],
     "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
     "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
     "warm_start": ["boolean"],
