@@ -142,7 +142,7 @@ def test_only_what_has_no_share_is_left_out(seed):
     log_prior[[2, 77, 199]] = -np.inf
     scores, n_left, n_known = kernel.scores(0, len(X))[0], [], []
     for i in range(len(X)):
-        found, weights = kernel.likely_scores(i, log_prior), log_prior + scores[i]
+        found, weights = kernel.scores(i, i + 1, log_prior)[0][0], log_prior + scores[i]
         left = found > -np.inf
         np.testing.assert_array_equal(found[left], scores[i, left])
         assert left[weights >= weights.max() - LEFT_OUT - np.log(N_CLUSTERS)].all()
@@ -156,10 +156,10 @@ def test_only_what_has_no_share_is_left_out(seed):
 def test_what_is_left_out_does_not_depend_on_neighbours():
     slots, X = separate_slots()
     log_prior = random_prior(N_CLUSTERS)
-    before = np.array([slots.kernel(block(X), N_CLUSTERS).likely_scores(i, log_prior) for i in range(len(X))])
+    before = np.array([slots.kernel(block(X), N_CLUSTERS).scores(i, i + 1, log_prior)[0][0] for i in range(len(X))])
     order = np.random.default_rng(0).permutation(N_CLUSTERS)
     slots.take(order, 256)
-    after = [slots.kernel(block(X), N_CLUSTERS).likely_scores(i, log_prior[order]) for i in range(len(X))]
+    after = [slots.kernel(block(X), N_CLUSTERS).scores(i, i + 1, log_prior[order])[0][0] for i in range(len(X))]
     np.testing.assert_array_equal(after, before[:, order])
     assert np.isinf(before).any()
 
@@ -167,7 +167,7 @@ def test_what_is_left_out_does_not_depend_on_neighbours():
 def test_clusters_too_large_for_codes_are_always_weighed():
     slots, X = separate_slots(prior=1e-6)
     kernel, log_prior = slots.kernel(block(X), N_CLUSTERS), np.zeros(N_CLUSTERS)
-    before = [kernel.likely_scores(i, log_prior) for i in range(len(X))]
+    before = [kernel.scores(i, i + 1, log_prior)[0][0] for i in range(len(X))]
     theme = np.flatnonzero(X[0])
     sums = np.full((300, 1), slots.prior)
     sums[theme] = 1e9
@@ -176,11 +176,11 @@ def test_clusters_too_large_for_codes_are_always_weighed():
     kernel = slots.kernel(block(X), N_CLUSTERS)
     scores = kernel.scores(0, len(X))[0]
     for i in range(len(X)):
-        found = kernel.likely_scores(i, log_prior)
+        found = kernel.scores(i, i + 1, log_prior)[0][0]
         assert found[150] == scores[i, 150]
         left = found > -np.inf
         assert left[scores[i] >= scores[i].max() - LEFT_OUT - np.log(N_CLUSTERS)].all()
-    first = kernel.likely_scores(0, log_prior) > -np.inf
+    first = kernel.scores(0, 1, log_prior)[0][0] > -np.inf
     assert first.sum() < (before[0] > -np.inf).sum()  # it is by far the best there, and its density is known
 
 
@@ -192,7 +192,7 @@ def test_all_are_weighed_where_a_bound_is_not_worth_it():
     broken[:, 0] += 0.5
     for rows, n_slots in [(few, N_CLUSTERS), (broken, N_CLUSTERS), (X, 100)]:
         kernel = slots.kernel(block(rows), n_slots)
-        found = kernel.likely_scores(1, np.zeros(n_slots))
+        found = kernel.scores(1, 2, np.zeros(n_slots))[0][0]
         np.testing.assert_array_equal(found, kernel.scores(1, 2)[0][0])
 
 
@@ -200,14 +200,14 @@ def test_without_prior_weights_all_are_weighed():
     """The one that explains a row best is looked for among them."""
     slots, X = separate_slots()
     kernel = slots.kernel(block(X), N_CLUSTERS)
-    found = kernel.likely_scores(0, np.full(N_CLUSTERS, -np.inf))
+    found = kernel.scores(0, 1, np.full(N_CLUSTERS, -np.inf))[0][0]
     np.testing.assert_array_equal(found, kernel.scores(0, 1)[0][0])
 
 
 def test_log_prior_has_a_number_for_each_slot():
     slots, X = separate_slots()
     with pytest.raises(ValueError, match="log_prior must be"):
-        slots.kernel(block(X), N_CLUSTERS).likely_scores(0, np.zeros(3))
+        slots.kernel(block(X), N_CLUSTERS).scores(0, 1, np.zeros(3))
 
 
 # -- sweeps

@@ -58,19 +58,24 @@ class FittedClusters:
         weights = np.append(np.log(self.state.counts[self.slots] - self.prior.discount), new)
         return weights - logsumexp(weights)
 
-    def each_tile(self, rows, function):
-        """``function(start, stop, weights, new)``: log prior + log predictive density of rows, (n, K) and (n,)."""
+    def each_tile(self, rows, function, every=False):
+        """``function(start, stop, weights, new)``: log prior + log predictive density of rows, (n, K) and (n,).
+
+        Minus infinity for clusters without a share of a row beyond round-off, unless it is to be of ``every`` one.
+        """
         if not len(self.slots):
             raise ValueError(
                 "there is no cluster yet, only rows without words or of weights below discount were seen; fit others"
             )
         state, log_weights = self.state, self.log_weights
         columns = slice(None) if np.array_equal(self.slots, np.arange(state.n_slots)) else self.slots
+        log_prior = np.full(state.n_slots, -np.inf)
+        log_prior[self.slots] = log_weights[:-1]
         tile = max(16, TILE_SCORES // state.n_slots)
         for first, last in spans(len(rows), BLOCK):
             kernel = state.sums.kernel(rows.read(slice(first, last)), state.n_slots)
             for start, stop in spans(last - first, tile):
-                scores, new = kernel.scores(start, stop)
+                scores, new = kernel.scores(start, stop, None if every else log_prior)
                 weights = scores[:, columns] + log_weights[:-1]
                 function(first + start, first + stop, weights, new + log_weights[-1])
 
@@ -126,7 +131,7 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             check_explained(weights.max(axis=1), start)
             resp[start:stop] = softmax(weights, axis=1)
 
-        self._fitted.each_tile(rows, respond)
+        self._fitted.each_tile(rows, respond, every=True)
         return resp
 
     def predict_sparse_proba(self, X):

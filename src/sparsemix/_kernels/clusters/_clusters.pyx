@@ -45,8 +45,10 @@ cdef class Clusters:
     cdef void move(self, Py_ssize_t slot, double change) noexcept nogil:
         pass
 
-    def scores(self, Py_ssize_t first, Py_ssize_t last):
+    def scores(self, Py_ssize_t first, Py_ssize_t last, log_prior=None):
         """Log predictive densities of rows ``first`` to ``last`` of the block in every slot, and under the prior.
+
+        With log prior weights, (n_slots,), minus infinity in slots that have no share beyond round-off of the row.
 
         Returns
         -------
@@ -56,28 +58,32 @@ cdef class Clusters:
         if not 0 <= first <= last <= self.n_rows:
             raise ValueError(f"first and last must be rows of the block, 0 to {self.n_rows}")
         cdef Py_ssize_t i, k
+        cdef bint likely = log_prior is not None
         cdef double[:, ::1] out = np.empty((last - first, self.n_slots))
         cdef double[::1] new = np.empty(last - first)
         cdef double[::1] row = aligned_empty(max(self.capacity, 1), np.float64)
+        cdef double[::1] prior = padded_prior(log_prior, self.n_slots, self.capacity) if likely else row
         with nogil:
             for i in range(last - first):
                 if not self.begin(first + i):
                     out[i, :], new[i] = 0.0, 0.0
                     continue
                 new[i] = self.score_new()
-                self.score(&row[0])
+                if likely:
+                    self.score_likely(&prior[0], -INFINITY, &row[0])
+                else:
+                    self.score(&row[0])
                 for k in range(self.n_slots):
                     out[i, k] = row[k]
         return np.asarray(out), np.asarray(new)
 
-    def likely_scores(self, Py_ssize_t row, const double[::1] log_prior, double known=-INFINITY):
-        """What ``score_likely`` leaves of the densities of one row, (n_slots,); ``log_prior`` is (n_slots,)."""
+    def likely_scores(self, Py_ssize_t row, log_prior, double known):
+        """What ``score_likely`` leaves of one row's densities, (n_slots,), where so much is known; for tests."""
         self._check(row, 0)
-        cdef double[::1] padded = padded_prior(log_prior, self.n_slots, self.capacity)
+        cdef double[::1] prior = padded_prior(log_prior, self.n_slots, self.capacity)
         cdef double[::1] out = aligned_empty(self.capacity, np.float64)
-        out[:] = 0.0
-        if self.begin(row):
-            self.score_likely(&padded[0], known, &out[0])
+        self.begin(row)
+        self.score_likely(&prior[0], known, &out[0])
         return np.asarray(out)[:self.n_slots]
 
     def place(self, int slot):
