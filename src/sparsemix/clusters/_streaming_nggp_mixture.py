@@ -121,9 +121,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         where responsibilities are kept, and 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
         ``n_shards``.
     n_shards : int, default=1
-        Parts of the rows that ``fit`` streams apart, by ``n_jobs`` threads, and whose clusters it joins; a tenth of
-        documents comes first, in one stream, and they are joined whenever there are a quarter more. Another result, as
-        good. ``partial_fit`` has one stream.
+        Parts of the rows that ``fit`` streams apart, by ``n_jobs`` threads, and whose clusters it joins (of documents
+        again and again, after a tenth in one stream). Another result, as good. ``partial_fit`` has one stream.
     tol : float, default=1e-3
         ``fit`` ends when an epoch moves less than this share of all responsibilities.
     shuffle : bool, default=True
