@@ -80,3 +80,15 @@ def test_a_document_of_all_words_has_no_table_of_its_own(make, call):
     few = sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 7])), shape=(2, n_words))
     est = make(n_topics, init_params="random", max_iter=1, max_doc_update_iter=1, random_state=0).fit(few)
     assert added(lambda: getattr(est, call)(X)) < 2.1 * 4 * n_words * n_topics + (2 << 26)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sampler", "tables"), [("gibbs", 4.6), ("mhw", 9.0)])
+def test_a_stream_that_begins_with_a_document_of_all_words(sampler, tables):
+    """The model, its copy of a step, its start and its sums, (V, K) each; "mhw" tables of words, 16 bytes an entry."""
+    n_words, n_topics = 40_000, 512
+    X = sparse.csr_array(np.ones((1, n_words), dtype=np.float32))
+    few = sparse.csr_array(([1.0, 2.0, 1.0], ([0, 1, 1], [5, 7, 8])), shape=(2, n_words))
+    est = SparseSCVB0LDA(n_topics, sampler=sampler, random_state=0)
+    X = sparse.csr_array(sparse.vstack([X, few]))
+    assert added(lambda: est.partial_fit(X)) < tables * 4 * n_words * n_topics

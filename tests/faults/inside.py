@@ -67,19 +67,26 @@ def refused(library, n, call, est, before, after, case):
     """One call of which the n-th allocation fails: what came of it."""
     library.fail_at(n)
     try:
-        call(est)
+        outcome = outcome_of(lambda: call(est))
+    finally:
+        library.fail_no_more()
+    if outcome == "done":  # whoever asked has another way
+        return outcome
+    as_before_or(est, before, after, case)
+    return outcome
+
+
+def outcome_of(call):
+    """Whether a call was done, or refused memory, which NumPy sometimes says in other words."""
+    try:
+        call()
     except MemoryError:
-        outcome = "refused"
+        return "refused"
     except SystemError as error:
         if not any(text in str(error) for text in OF_NUMPY):
             raise
-        outcome = "refused"
-    else:  # whoever asked has another way
-        return "done"
-    finally:
-        library.fail_no_more()
-    as_before_or(est, before, after, case)
-    return outcome
+        return "refused"
+    return "done"
 
 
 def in_a_child(task):
@@ -187,10 +194,7 @@ def fit_within(room, case, many, est, before):
     gc.collect()
     resource.setrlimit(resource.RLIMIT_AS, (address_space() + room, resource.RLIM_INFINITY))
     try:
-        est.fit(many)
-        outcome = "done"
-    except MemoryError:
-        outcome = "refused"
+        outcome = outcome_of(lambda: est.fit(many))
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     as_before_or(est, before, None, case)

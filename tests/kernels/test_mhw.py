@@ -243,6 +243,27 @@ def test_tables_are_the_same_for_any_number_of_threads():
         np.testing.assert_array_equal(a[: one.used], b[: one.used])
 
 
+def test_tables_of_many_words_are_made_in_parts_and_have_no_room_to_spare(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.gamma(0.2, size=(300, 20)) * (rng.random((300, 20)) < 0.3)
+
+    def built():
+        tables = _mhw.WordTables(300, 20, np.float64)
+        tables.clear(np.ones(20), np.ones(20), 0.1)
+        for words in (np.arange(0, 300, 7), np.arange(300)):  # some are there before
+            tables.build(words.astype(np.int32), table, 2.0, smallest=0.01)
+        return tables
+
+    whole = built()
+    monkeypatch.setattr(_mhw, "AT_ONCE", 64)
+    parts = built()
+    assert len(parts.pool[0]) == parts.used == whole.used == (table > 0.005).sum()
+    for one, other in zip(parts.pool, whole.pool, strict=True):
+        np.testing.assert_array_equal(one, other[: whole.used])
+    for name in ("begin", "length", "total"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+
+
 def test_a_class_keeps_its_snapshot_and_the_next_one_forgets_it():
     setting = Setting(4)
     then, now, early = setting.then, setting.now, np.array([5, 2, 5], dtype=np.int32)

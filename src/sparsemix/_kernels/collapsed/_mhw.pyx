@@ -71,6 +71,10 @@ def acceptance(double target_new, double target_old, double density_new, double 
 # -- frozen proposals
 
 
+# Entries of tables that are made before they go to the others: beside those of a vocabulary they are few.
+AT_ONCE = 1 << 22
+
+
 class WordTables:
     """Alias tables of words' topics, all made from one snapshot of the topics' totals: one class of age.
 
@@ -132,10 +136,25 @@ class WordTables:
         missing = np.zeros(self.n_words, dtype=bool)
         missing[words] = True
         words = np.flatnonzero(missing & (self.length < 0)).astype(np.intc)
+        size = max(1, AT_ONCE // self.n_components)
+        if len(words) > size:
+            self._reserve(words, table, smallest / scale, size)
+        for start in range(0, len(words), size):
+            self._build(words[start:start + size], table, scale, smallest / scale, workers)
+
+    def _reserve(self, words, table, smallest, size):
+        """Room for the entries of many words at once: while it grew they would be there twice."""
+        parts = (table[words[start:start + size]] for start in range(0, len(words), size))
+        used = self.used + sum(int(np.count_nonzero(part > smallest)) for part in parts)
+        if used > len(self._pool[0]):
+            self._pool = _grown(self._pool, self.used, used)
+
+    def _build(self, words, table, scale, smallest, workers):
+        """Tables of some words, made apart and put behind the others."""
         parts = {}
 
         def share(first, last):
-            parts[first] = self._rows(words[first:last], table, scale, smallest / scale)
+            parts[first] = self._rows(words[first:last], table, scale, smallest)
 
         if workers is None:
             share(0, len(words))

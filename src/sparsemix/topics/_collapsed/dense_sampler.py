@@ -14,6 +14,9 @@ from sparsemix.topics._sums import Scratch
 
 # Numbers of the responsibilities of a chunk, which are kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22
+# Room that is kept for the next chunk, since fresh pages cost as much as what is written to them; that of a document of
+# more goes with it.
+MOST_KEPT = 4 * CHUNK_NUMBERS
 # Tiles of a chunk, which threads share out.
 TILES = 8
 
@@ -91,10 +94,13 @@ class DenseSampler:
         """Room for gamma."""
         width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
         size = len(x.indices) * width
-        if self._room is None or len(self._room) < size or self._room.dtype != model.dtype:
-            self._room = aligned_empty(size, model.dtype)  # kept: fresh pages cost as much as what is written to them
+        room = self._room
+        if room is None or len(room) < size or room.dtype != model.dtype:
+            room = aligned_empty(size, model.dtype)
+        if size <= MOST_KEPT:
+            self._room = room
         total = np.empty((n_rows, model.n_components), dtype=model.dtype)
-        return DenseGamma(x.indptr, self._room[:size].reshape(-1, width), total)
+        return DenseGamma(x.indptr, room[:size].reshape(-1, width), total)
 
     def scratch(self, model, n_rows):
         """Room of one thread for a tile."""
