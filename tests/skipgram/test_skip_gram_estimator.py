@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sparsemix import SkipGramTopicModel, TokenSequences
 from sparsemix.datasets import make_skip_gram
 from sparsemix.metrics import top_words, topic_coherence
-from sparsemix.skipgram import _vectors
+from sparsemix.skipgram import _readings, _vectors
 
 VARIANTS = {
     "dense": {"sampler": "dense"},
@@ -316,3 +316,22 @@ def test_priors_beyond_single_precision_are_refused(name, inference, prior):
 def test_there_is_no_bound(inference):
     est = SkipGramTopicModel(3, inference=inference, max_iter=1, random_state=0).fit(X)
     assert np.isnan(est.lower_bound())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_vectors_that_cannot_be_written_leave_the_earlier_ones(tmp_path, monkeypatch):
+    est = SkipGramTopicModel(3, max_iter=1, random_state=0).fit(X)
+    names, path = [f"w{i}" for i in range(est.n_features_in_)], tmp_path / "vectors"
+    est.save_word_vectors(path, names)
+    before = path.read_bytes()
+
+    def lines(*_):
+        yield b"some"
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_readings, "word2vec_lines", lines)
+        with pytest.raises(OSError, match="no space left"):
+            est.save_word_vectors(path, names)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["vectors"]

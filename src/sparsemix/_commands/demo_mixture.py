@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._commands.console import printable
-from sparsemix._report.writing import replacing
+from sparsemix._estimator.writing import replacing
 from sparsemix.datasets import load_image_patches
 from sparsemix.metrics import basis_without_constant, mixture_log_likelihood
 

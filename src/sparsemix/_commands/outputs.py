@@ -11,7 +11,7 @@ import joblib
 
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.reading.files import scratch_file
-from sparsemix._report.writing import replacing
+from sparsemix._estimator.writing import replacing
 
 TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
     "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from sparsemix._estimator.writing import replacing
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
 from sparsemix._report.relevance import relevant_words
 from sparsemix._report.strata import bins_of_dates, bins_of_groups
-from sparsemix._report.writing import replacing
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence
 

@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._sequences import Sequences
@@ -272,10 +273,17 @@ class SkipGramReadings(TopicReadings):
             Names of the words, without white space, or what numbered them.
         binary : bool, default=True
             Four bytes a number, or text.
+
+        Raises
+        ------
+        ValueError
+            For names that are not as many as the words, or hold white space.
+        OSError
+            When the file cannot be written; one that was there is as it was.
         """
         check_is_fitted(self)
         lines = word2vec_lines(self._words(feature_names), self.word_vectors_, binary)
-        with open(path, "wb") as file:
+        with replacing(path) as file:
             file.writelines(lines)
 
     def __sklearn_tags__(self):
