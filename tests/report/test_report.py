@@ -25,7 +25,8 @@ from sparsemix import (
     report,
     representative_documents,
 )
-from sparsemix._report import gathering, layout, page, relevance, strata, writing
+from sparsemix._estimator import writing
+from sparsemix._report import gathering, layout, page, relevance, strata
 from sparsemix.metrics import topic_coherence
 
 HOSTILE = [
