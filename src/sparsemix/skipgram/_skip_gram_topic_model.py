@@ -180,7 +180,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **{name: value for name, value in OF_STEPS.items() if name not in DROPPED},
-        "window": [Interval(numbers.Integral, 1, None, closed="left")],
+        "window": [Interval(numbers.Integral, 1, 1 << 20, closed="both")],
         "inference": [StrOptions({"scvb0", "gibbs", "mhw"})],
         "sampler": [StrOptions({"auto", "dense", "mhw"})],
         "input_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
