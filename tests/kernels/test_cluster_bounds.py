@@ -20,7 +20,7 @@ def encoded(sums, prior):
     return codes
 
 
-def long_documents(n_themes, per_theme, n_words=300, length=60, spread=0.05, seed=0):
+def long_documents(n_themes, per_theme, n_words=300, length=90, spread=0.1, seed=0):
     """Documents of as many themes, those of a theme scattered."""
     rng = np.random.default_rng(seed)
     themes = rng.dirichlet(np.full(n_words, spread), size=n_themes)
@@ -53,33 +53,49 @@ def test_codes_fit_the_sums():
         _multinomial.encode(np.ones((2, 3)), 1.0, np.empty((3, 2), dtype=np.uint8))
 
 
+def asked(slots):
+    """With codes, since a document has asked for them."""
+    one = block(np.ones((1, slots.n_features)))
+    slots.kernel(one, slots.capacity).bounds_of(0, np.zeros(slots.capacity))
+    return slots
+
+
 def assert_codes(slots):
     for panel in slots.panels:
+        assert panel.coded[0]
         np.testing.assert_array_equal(panel.codes, encoded(panel.sums, slots.prior))
 
 
 def test_codes_are_those_of_the_sums_whatever_happens_to_these():
     slots, S, X = random_slots(N_CLUSTERS, [1, 2, 9, 0.3])
-    assert_codes(slots)
+    assert not any(panel.coded[0] for panel in slots.panels)
+    assert_codes(asked(slots))
     kernel = slots.kernel(block(X), len(S))
     for i in range(len(X)):
         for slot, change in [(i, 1.0), (40 + i, -1.0), (80 + i, 0.37), (120 + i, -1e9)]:
             kernel.move_one(i, slot, change)
-    assert_codes(slots)
     slots.merge(3, 150)
     slots.fade(np.arange(0, N_CLUSTERS, 3), 0.3)
+    slots.add_since(np.arange(5), random_slots(N_CLUSTERS, [1], seed=1)[0], slots.copy())
+    slots.put(np.array([7, 9]), random_slots(N_CLUSTERS, [1], seed=2)[0], np.array([1, 100]))
     assert_codes(slots)
-    base = slots.copy()
-    assert_codes(base)
-    base.add_since(np.arange(5), slots, random_slots(N_CLUSTERS, [1], seed=1)[0])
-    base.put(np.array([7, 9]), slots, np.array([1, 100]))
-    assert_codes(base)
-    assert_codes(pickle.loads(pickle.dumps(base)))
-    base.take(np.arange(N_CLUSTERS), base.capacity + SLOTS)
-    base.take(np.array([190, 3, 55]), SLOTS)
-    assert_codes(base)
-    base.clear()
-    assert_codes(base)
+    for other in (slots.copy(), pickle.loads(pickle.dumps(slots))):
+        assert_codes(asked(other))
+    slots.take(np.arange(N_CLUSTERS), slots.capacity + SLOTS)
+    assert_codes(asked(slots))
+    slots.take(np.array([190, 3, 55]), SLOTS)
+    assert_codes(asked(slots))
+    slots.clear()
+    assert_codes(slots)
+
+
+def test_short_documents_make_no_codes():
+    slots, S, X = random_slots(N_CLUSTERS, [1, 2])
+    X[:, 20:] = 0.0
+    kernel = slots.kernel(block(X), len(S))
+    kernel.scores(0, len(X), np.zeros(len(S)))
+    kernel.move_one(0, 5, 1.0)
+    assert not any(panel.coded[0] for panel in slots.panels)
 
 
 # -- bounds
@@ -187,7 +203,7 @@ def test_clusters_too_large_for_codes_are_always_weighed():
 def test_all_are_weighed_where_a_bound_is_not_worth_it():
     slots, X = separate_slots()
     few = X.copy()
-    few[:, 15:] = 0.0
+    few[:, 23:] = 0.0
     broken = X.copy()
     broken[:, 0] += 0.5
     for rows, n_slots in [(few, N_CLUSTERS), (broken, N_CLUSTERS), (X, 100)]:

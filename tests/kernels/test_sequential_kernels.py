@@ -233,7 +233,8 @@ def arguments(**changes):
     codes = np.zeros(table.shape, dtype=np.uint8)
     table[...], totals[...] = BETA, BETA * N_WORDS
     given = {"indptr": x.indptr, "indices": x.indices, "counts": x.counts, "panels": [table], "codes": [codes],
-             "totals": totals, "prior": BETA, "n_features": N_WORDS, "n_slots": 3}  # fmt: skip
+             "coded": [np.zeros(1, dtype=np.uint8)], "totals": totals, "prior": BETA, "n_features": N_WORDS,
+             "n_slots": 3}  # fmt: skip
     return {**given, **changes}
 
 
@@ -268,6 +269,8 @@ def unaligned(*shape):
         ({"panels": [np.full((31, SLOTS), BETA)], "codes": codes_of(SLOTS, 31)}, "a row for each word"),
         ({"panels": [_simd.aligned_empty(0, np.float64).reshape(N_WORDS, 0)] * 17}, "at most 16 panels"),
         ({"codes": []}, "there must be codes of every panel"),
+        ({"coded": []}, "there must be codes of every panel"),
+        ({"coded": [np.zeros(2, dtype=np.uint8)]}, "whether they are one number each"),
         ({"codes": codes_of(SLOTS - 1)}, "codes must be of the shapes of the panels"),
         ({"codes": codes_of(SLOTS, N_WORDS + 1)}, "codes must be of the shapes of the panels"),
     ],

@@ -33,26 +33,22 @@ class Panel:
     ----------
     sums : ndarray of shape (V, width)
     codes : ndarray of shape (V, width), uint8
-        Of the sums, always.
+        Of the sums, once a kernel has asked for them.
+    coded : ndarray of shape (1,), uint8
+        Whether one has.
     """
 
     def __init__(self, n_features, width, prior):
         self.prior = prior
         self.sums = aligned_empty(n_features * width, np.float64).reshape(n_features, width)
-        self.codes = np.empty((n_features, width), dtype=np.uint8)
+        self.codes, self.coded = np.empty((n_features, width), dtype=np.uint8), np.zeros(1, dtype=np.uint8)
 
     @classmethod
     def of(cls, sums, prior):
         """A panel with a copy of these sums: memory of a pickle starts anywhere, and that of a map cannot change."""
         panel = cls(*sums.shape, prior)
-        panel.write(slice(None), sums)
+        panel.sums[...] = sums
         return panel
-
-    def copy(self):
-        """The same with arrays of its own."""
-        twin = Panel(*self.sums.shape, self.prior)
-        twin.sums[...], twin.codes[...] = self.sums, self.codes
-        return twin
 
     @property
     def width(self):
@@ -62,19 +58,20 @@ class Panel:
     def clear(self, columns):
         """Some slots as the prior is."""
         self.sums[:, columns] = self.prior
-        self.codes[:, columns] = 0
+        if self.coded[0]:
+            self.codes[:, columns] = 0
 
     def write(self, columns, values):
         """Other sums in some slots."""
-        values = np.ascontiguousarray(values)
-        codes = np.empty(values.shape, dtype=np.uint8)
-        encode(values, self.prior, codes)
-        self.sums[:, columns], self.codes[:, columns] = values, codes
+        self.sums[:, columns] = values
+        if self.coded[0]:
+            codes = np.empty(values.shape, dtype=np.uint8)
+            encode(np.ascontiguousarray(values), self.prior, codes)
+            self.codes[:, columns] = codes
 
     def take(self, words, places, other, columns):
-        """The sums of some words in some columns of another panel, in some places of this one."""
+        """The sums of some words in some columns of another panel, in some places of this one, without codes."""
         self.sums[words, places] = np.take(other.sums[words], columns, axis=1, mode="clip")
-        self.codes[words, places] = np.take(other.codes[words], columns, axis=1, mode="clip")
 
 
 class Probes(NamedTuple):
@@ -199,7 +196,8 @@ class MultinomialSlots:
     def copy(self):
         """The same with arrays of its own."""
         twin = MultinomialSlots(self.n_features, self.prior)
-        twin.panels, twin.totals = [panel.copy() for panel in self.panels], on_cache_lines(self.totals)
+        twin.panels = [Panel.of(panel.sums, self.prior) for panel in self.panels]
+        twin.totals = on_cache_lines(self.totals)
         return twin
 
     def clear(self):
@@ -210,9 +208,9 @@ class MultinomialSlots:
 
     def kernel(self, x, n_slots):
         """Clusters over a block of documents; sweeps change these sums through it."""
-        sums, codes = [panel.sums for panel in self.panels], [panel.codes for panel in self.panels]
+        panels = ([getattr(panel, name) for panel in self.panels] for name in ("sums", "codes", "coded"))
         return MultinomialClusters(
-            x.indptr, x.indices, x.counts, sums, codes, self.totals, self.prior, self.n_features, n_slots
+            x.indptr, x.indices, x.counts, *panels, self.totals, self.prior, self.n_features, n_slots
         )
 
     # -- merges

@@ -50,12 +50,12 @@ cdef extern from "clusters/multinomial.h" nogil:
 
 
 # Where bounds are worth their price: a document of so many words under so many clusters.
-cdef Py_ssize_t LEAST_WORDS = 16
+cdef Py_ssize_t LEAST_WORDS = 24
 cdef Py_ssize_t LEAST_SLOTS = 128
 # What has less than this share of a row's largest weight, all such clusters together, is left out: e^-30.
 cdef double LEFT_OUT = 30.0
 # Where more than this share of the clusters is left, all are weighed: neighbours together are read faster.
-cdef double MANY = 0.4
+cdef double MANY = 0.25
 # Counts whose log Gammas are kept.
 cdef enum:
     KEPT_COUNTS = 17
@@ -65,17 +65,19 @@ cdef class MultinomialClusters(Clusters):
     """Dirichlet-multinomial clusters over a block of documents.
 
     ``panels`` hold prior + S_wk side by side, ``codes`` a byte for each of these numbers, ``totals[k]`` their sum over
-    words in slot k; all change in place.
+    words in slot k; all change in place. Codes of a panel are made for the first document that asks for them, and
+    follow their numbers from then on: a stream of short documents would wait for memory that nobody reads.
     """
 
     cdef const int64_t[::1] indptr
     cdef const int[::1] indices
     cdef const double[::1] counts
-    cdef list panels, codes
+    cdef list panels, codes, coded
     cdef uint8_t* code_tables[SPARSEMIX_PANELS]
+    cdef uint8_t* are_coded[SPARSEMIX_PANELS]
     cdef double* tables[SPARSEMIX_PANELS]
     cdef Py_ssize_t ends[SPARSEMIX_PANELS]
-    cdef Py_ssize_t n_panels
+    cdef Py_ssize_t n_panels, n_features
     cdef double[::1] totals, bounds
     cdef int[::1] eights
     cdef double prior, log_prior, total_prior
@@ -91,6 +93,7 @@ cdef class MultinomialClusters(Clusters):
         const double[::1] counts,      # IN    (nnz,) positive
         list panels,                   # INOUT of (V, width), each starts on a cache line; widths add up to the capacity
         list codes,                    # INOUT of (V, width), codes of the same
+        list coded,                    # INOUT of (1,), uint8, whether they are
         double[::1] totals,            # INOUT (capacity,) likewise
         double prior,                  # IN    beta
         Py_ssize_t n_features,         # IN    V
@@ -98,6 +101,7 @@ cdef class MultinomialClusters(Clusters):
     ):
         cdef double[:, ::1] panel
         cdef uint8_t[:, ::1] code
+        cdef uint8_t[::1] is_coded
         cdef Py_ssize_t end, c
         check_entries(indptr, indices, counts.shape[0], n_features, None)
         self.n_rows = indptr.shape[0] - 1
@@ -105,12 +109,12 @@ cdef class MultinomialClusters(Clusters):
         self.n_slots = n_slots
         if len(panels) > SPARSEMIX_PANELS:
             raise ValueError(f"there are at most {SPARSEMIX_PANELS} panels")
-        self.n_panels, end = 0, 0
-        if len(codes) != len(panels):
-            raise ValueError("there must be codes of every panel")
-        for panel, code in zip(panels, codes):
-            if code.shape[0] != panel.shape[0] or code.shape[1] != panel.shape[1]:
-                raise ValueError("codes must be of the shapes of the panels")
+        self.n_panels, self.n_features, end = 0, n_features, 0
+        if len(codes) != len(panels) or len(coded) != len(panels):
+            raise ValueError("there must be codes of every panel, and whether they are")
+        for panel, code, is_coded in zip(panels, codes, coded):
+            if code.shape[0] != panel.shape[0] or code.shape[1] != panel.shape[1] or is_coded.shape[0] != 1:
+                raise ValueError("codes must be of the shapes of the panels, and whether they are one number each")
             if panel.shape[0] != n_features or not panel.shape[1] or panel.shape[1] % SPARSEMIX_SLOTS:
                 raise ValueError(f"panels must have a row for each word, and a multiple of {SPARSEMIX_SLOTS} slots")
             if n_features and <size_t> &panel[0, 0] % 64:
@@ -118,6 +122,7 @@ cdef class MultinomialClusters(Clusters):
             end += panel.shape[1]
             self.tables[self.n_panels] = &panel[0, 0] if n_features else NULL
             self.code_tables[self.n_panels] = &code[0, 0] if n_features else NULL
+            self.are_coded[self.n_panels] = &is_coded[0]
             self.ends[self.n_panels] = end
             self.n_panels += 1
         if end != self.capacity or (self.capacity and <size_t> &totals[0] % 64):
@@ -125,7 +130,7 @@ cdef class MultinomialClusters(Clusters):
         if not 0 <= n_slots <= self.capacity:
             raise ValueError(f"n_slots must be 0 to {self.capacity}")
         self.indptr, self.indices, self.counts = indptr, indices, counts
-        self.panels, self.codes, self.totals = panels, codes, totals
+        self.panels, self.codes, self.coded, self.totals = panels, codes, coded, totals
         self.prior, self.log_prior, self.total_prior = prior, log(prior), prior * n_features
         self.level = instruction_level()
         self.document.small_totals = self.total_prior < 16.0
@@ -209,12 +214,20 @@ cdef class MultinomialClusters(Clusters):
         for p in range(self.n_panels):
             if start >= self.n_slots:
                 break
+            if not self.are_coded[p][0]:
+                self.encode_panel(p, self.ends[p] - start)
             sparsemix_bounds(
                 self.level, &self.document, &self.copies, self.code_tables[p], self.ends[p] - start,
                 &self.totals[start], log_prior + start, SPARSEMIX_LARGEST_RATIO * self.prior,
                 min(self.n_slots, self.ends[p]) - start, &self.bounds[start], &largest)
             start = self.ends[p]
         return largest
+
+    cdef void encode_panel(self, Py_ssize_t p, Py_ssize_t width) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_features * width):
+            self.code_tables[p][i] = sparsemix_code(self.tables[p][i] / self.prior)
+        self.are_coded[p][0] = True
 
     def bounds_of(self, Py_ssize_t row, const double[::1] log_prior):
         """Upper bounds of log_prior + log density of one row, (n_slots,); for tests."""
@@ -262,8 +275,8 @@ cdef class MultinomialClusters(Clusters):
     cdef void move(self, Py_ssize_t slot, double change) noexcept nogil:
         cdef Py_ssize_t start = 0, p = self.panel_of(slot, &start)
         sparsemix_move(
-            &self.document, self.tables[p], self.code_tables[p], self.ends[p] - start, &self.totals[slot], self.prior,
-            self.total_prior, slot - start, change)
+            &self.document, self.tables[p], self.code_tables[p] if self.are_coded[p][0] else NULL,
+            self.ends[p] - start, &self.totals[slot], self.prior, self.total_prior, slot - start, change)
 
 
 def encode(

@@ -84,7 +84,7 @@ static inline double sparsemix_score_without(const sparsemix_document *d, const 
     return sum + log(product) - sparsemix_log_rising(total > total_prior ? total : total_prior, d->n_tokens);
 }
 
-/* Statistics of one slot and their total, plus ``change`` times those of the document. */
+/* Statistics of one slot and their total, plus ``change`` times those of the document; codes may be NULL. */
 static inline void sparsemix_move(const sparsemix_document *d, double *table, uint8_t *codes, ptrdiff_t stride,
                                   double *total, double prior, double total_prior, ptrdiff_t slot, double change)
 {
@@ -94,7 +94,8 @@ static inline void sparsemix_move(const sparsemix_document *d, double *table, ui
         double x = table[place] + change * d->counts[e];
         x = x > prior ? x : prior;
         table[place] = x;
-        codes[place] = sparsemix_code(x / prior);
+        if (codes)
+            codes[place] = sparsemix_code(x / prior);
     }
     *total += change * d->n_tokens;
     *total = *total > total_prior ? *total : total_prior;
