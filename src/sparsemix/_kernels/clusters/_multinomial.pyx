@@ -18,7 +18,7 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 
 cdef extern from "clusters/codes.h" nogil:
     double SPARSEMIX_LARGEST_RATIO
-    uint8_t sparsemix_code(double)
+    uint8_t sparsemix_code(double, double)
     ctypedef struct sparsemix_copies:
         pass
     void sparsemix_set_copies(sparsemix_copies*, double)
@@ -226,7 +226,7 @@ cdef class MultinomialClusters(Clusters):
     cdef void encode_panel(self, Py_ssize_t p, Py_ssize_t width) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.n_features * width):
-            self.code_tables[p][i] = sparsemix_code(self.tables[p][i] / self.prior)
+            self.code_tables[p][i] = sparsemix_code(self.tables[p][i], self.prior)
         self.are_coded[p][0] = True
 
     def bounds_of(self, Py_ssize_t row, const double[::1] log_prior):
@@ -291,7 +291,7 @@ def encode(
     with nogil:
         for w in range(sums.shape[0]):
             for k in range(sums.shape[1]):
-                codes[w, k] = sparsemix_code(sums[w, k] / prior)
+                codes[w, k] = sparsemix_code(sums[w, k], prior)
 
 
 def look(

@@ -14,14 +14,16 @@
 /* Codes hold up to this many times beta. */
 #define SPARSEMIX_LARGEST_RATIO 1073741824.0
 
-/* The code of x = ratio beta: the exponent, and 8 log2 of the next sixteenth of the mantissa. */
-static inline uint8_t sparsemix_code(double ratio)
+/* The code of x: of x / beta the exponent, and 8 log2 of the next sixteenth of the mantissa. */
+static inline uint8_t sparsemix_code(double x, double prior)
 {
     static const uint8_t of_mantissa[16] = {1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 7, 8, 8, 8};
     uint64_t bits;
+    double ratio;
     int exponent;
-    if (!(ratio > 1.0))
+    if (!(x > prior)) /* as most are */
         return 0;
+    ratio = x / prior;
     memcpy(&bits, &ratio, sizeof bits);
     exponent = (int)(bits >> 52) - 1023;
     return exponent > 30 ? 248 : (uint8_t)(8 * exponent + of_mantissa[bits >> 48 & 15]);

@@ -95,7 +95,7 @@ static inline void sparsemix_move(const sparsemix_document *d, double *table, ui
         x = x > prior ? x : prior;
         table[place] = x;
         if (codes)
-            codes[place] = sparsemix_code(x / prior);
+            codes[place] = sparsemix_code(x, prior);
     }
     *total += change * d->n_tokens;
     *total = *total > total_prior ? *total : total_prior;
