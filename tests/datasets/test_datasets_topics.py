@@ -458,7 +458,7 @@ def test_cells_follow_the_seed_and_refuse_nonsense():
     first, again, other = (datasets.make_cells(50, 300, 3, regions_per_cell=9, random_state=s)[0] for s in (0, 0, 1))
     assert (first != again).nnz == 0
     assert (first != other).nnz > 0
-    for name in ("doc_topic_prior", "regions_per_cell"):
+    for name in ("n_samples", "n_features", "n_components", "doc_topic_prior", "regions_per_cell"):
         with pytest.raises(ValueError, match=f"{name} is 0; it must be positive"):
             datasets.make_cells(**{name: 0})
 

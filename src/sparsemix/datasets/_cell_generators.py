@@ -51,7 +51,7 @@ def make_cells(
     Raises
     ------
     ValueError
-        When the prior or the number of regions is not positive.
+        When the prior or a number is not positive.
 
     Examples
     --------
@@ -60,7 +60,11 @@ def make_cells(
     >>> X.shape, topics.shape, cell_topic.shape, float(X.max())
     ((100, 2000), (4, 2000), (100, 4), 1.0)
     """
-    for name, value in (("doc_topic_prior", doc_topic_prior), ("regions_per_cell", regions_per_cell)):
+    positive = {
+        "n_samples": n_samples, "n_features": n_features, "n_components": n_components,
+        "regions_per_cell": regions_per_cell, "doc_topic_prior": doc_topic_prior,
+    }  # fmt: skip
+    for name, value in positive.items():
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be positive")
     topics, cell_topic, blocks = cells_in_blocks(
