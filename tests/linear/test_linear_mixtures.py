@@ -328,6 +328,16 @@ def test_narrow_cones_keep_their_digits(dtype):
     assert 1e4 < est.concentrations_[0] <= 1e6
 
 
+@pytest.mark.parametrize("length", [1e-60, 1e-42, 1e39, 1e60])
+def test_a_stream_of_float32_takes_directions_that_only_float64_holds(length):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    short, long = (
+        SparseVonMisesFisherMixture(3, random_state=0).partial_fit(X.astype(np.float32)).partial_fit(rows)
+        for rows in (X, length * X)
+    )
+    np.testing.assert_allclose(long.means_, short.means_, rtol=1e-5, atol=1e-6)
+
+
 def test_rows_of_zeros_are_refused_with_their_number():
     x, _ = directions()
     x[7] = 0.0

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from sparsemix._engine.blocks import Rows, spans
+from sparsemix._engine.blocks import Rows, part, spans
 from sparsemix._engine.documents import DocumentBlock, Documents
 from sparsemix._estimator.checks import bad_row, check_rows, check_structure, check_weights
 
@@ -47,7 +47,11 @@ class UnitRows(Standing, Rows):
 
     def load(self, selection, start, stop, buffer):
         """See Rows."""
-        out = super().load(selection, start, stop, buffer)
+        if self.dtype == self.X.dtype:
+            out = super().load(selection, start, stop, buffer)
+        else:  # powers that only the wider one holds
+            out, x = buffer[start:stop], self.X[part(selection, start, stop)]
+            out[...] = x / np.abs(x).max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
             squares = np.einsum("nd,nd->n", out, out)
         extreme = ~((squares > 1e-20) & (squares < 1e20))  # squares of these may be zero, or none
