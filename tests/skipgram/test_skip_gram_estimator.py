@@ -320,6 +320,14 @@ def test_a_window_may_be_wider_than_all_documents_but_no_integer_of_its_own(infe
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_steps_that_forget_nearly_all_keep_large_weights_finite():
+    """What is added is divided by what is left of the table, which single precision has to hold."""
+    est = SkipGramTopicModel(4, learning_decay=1e-6, batch_size=2, max_iter=3, random_state=0)
+    est.fit(X, sample_weight=np.full(X.shape[0], 1e25))
+    assert np.isfinite(est.components_).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])
 def test_there_is_no_bound(inference):
     est = SkipGramTopicModel(3, inference=inference, max_iter=1, random_state=0).fit(X)

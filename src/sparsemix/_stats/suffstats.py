@@ -14,7 +14,7 @@ from sparsemix._stats.word_rows import WordRows
 # Entries of a dense sum that are scaled at once, so that no temporary is as large as the sum.
 PIECE = 1 << 16
 # Pending factors beyond this reach the arrays: what is added is divided by them, and tables by word are float32.
-LARGEST_FACTOR = 1e15
+LARGEST_FACTOR = 1e9
 
 
 class SufficientStatistics:
