@@ -346,7 +346,7 @@ def test_lazy_factors_are_an_eager_update(background, dtype, rtol, monkeypatch):
         np.testing.assert_allclose(1.0 / model.inverse - V * BETA, eager.sum(axis=0), rtol=1e-9)
         if step > 90:
             assert model.offset == 0.0
-    assert min(abs(np.log10(factor)) for factor in folds if factor != 1.0) > 10  # seldom
+    assert min(abs(np.log10(factor)) for factor in folds if factor != 1.0) > 8  # seldom
     assert sum(factor != 1.0 for factor in folds) >= 2
 
 
