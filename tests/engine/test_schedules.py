@@ -333,3 +333,13 @@ def test_schedules_tell_the_selection_that_follows(name):
         assert told[-1] is None
         assert all(following is selection for following, selection in zip(told, given[1:], strict=False))
         assert sorted(np.concatenate(given)) == list(range(40))
+
+
+def test_rows_that_weigh_next_to_nothing_teach_nothing():
+    """Of all rows they are less than round-off, and their sums as of all rows may be no numbers."""
+    rng = np.random.default_rng(15)
+    stats, new = statistics(rng, 40.0), statistics(rng, 1e-16)
+    before = values(stats)
+    assert_close(blend(stats, new, 0.3, 40.0, 40.0), before)
+    new = statistics(rng, 1e-12)
+    assert_close(blend(stats, new, 0.3, 40.0, 40.0), 0.7 * before + 0.3 * 4e13 * values(new))

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from fitted import few_passes
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sparsemix import GibbsNGGPMixture, SparseGaussianMixture, StreamingNGGPMixture
+from sparsemix import (
+    GibbsNGGPMixture,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseMultinomialMixture,
+    SparseSCVB0LDA,
+    SparseVonMisesFisherMixture,
+    StreamingNGGPMixture,
+)
 
 pytestmark = few_passes
 
@@ -17,6 +26,14 @@ CLUSTERS = {
     "mixture": lambda kind: SparseGaussianMixture(4, covariance_type=kind, random_state=0),
     "stream": lambda kind: StreamingNGGPMixture(likelihood=kind, random_state=0),
     "chain": lambda kind: GibbsNGGPMixture(likelihood=kind, random_state=0, max_iter=10),
+}
+COUNTS = sparse.csr_array(np.abs(np.rint(X)))
+STREAMS = {
+    "mixture": (SparseGaussianMixture(4, total_samples=1e16, random_state=0), X),
+    "directions": (SparseVonMisesFisherMixture(4, total_samples=1e16, random_state=0), X),
+    "words": (SparseMultinomialMixture(4, total_samples=1e16, random_state=0), COUNTS),
+    "variational": (SparseLDA(4, total_samples=1e16, random_state=0), COUNTS),
+    "collapsed": (SparseSCVB0LDA(4, total_samples=1e16, random_state=0), COUNTS),
 }
 over_clusters = pytest.mark.parametrize("name", CLUSTERS)
 over_kinds = pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
@@ -95,3 +112,24 @@ def test_weights_too_large_are_named(name):
 def test_weights_that_round_off_would_hide_are_named(weight):
     with pytest.raises(ValueError, match=r"sample_weight of row 0 is .* larger than discount=0.0 and 1e-08"):
         GibbsNGGPMixture(discount=0.0, likelihood="full").fit(X, sample_weight=np.full(len(X), weight))
+
+
+def test_large_rows_of_large_weights_have_a_start():
+    """scikit-learn's k-means would add their squares in single precision."""
+    rows = (1e15 / 4 * X).astype(np.float32)
+    est = SparseGaussianMixture(4, random_state=0, max_iter=2, tol=0)
+    heavy = clone(est).fit(rows, sample_weight=np.full(len(X), 1e8))
+    np.testing.assert_array_equal(heavy.predict(rows), clone(est).fit(rows).predict(rows))
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_is_not_endlessly_longer_than_its_blocks(name):
+    est, rows = STREAMS[name]
+    tiny = np.full(rows.shape[0], 1e-10)
+    with pytest.raises(ValueError, match=r"total_samples=1e\+16 is .* times the weight of all rows of X, .*: lower it"):
+        clone(est).partial_fit(rows, sample_weight=tiny)
+    est = clone(est).set_params(total_samples=1e6).partial_fit(rows)
+    before = est.n_steps_
+    with pytest.raises(ValueError, match=r"total_samples=1e\+06 is .* times the weight of all rows of X, .*: lower it"):
+        est.partial_fit(rows, sample_weight=1e-10 * tiny)
+    assert est.n_steps_ == before

@@ -11,7 +11,7 @@ def draw_arrays(rng, params, defaults, X, n_words):
     names = sorted(set(SHAPES) & set(defaults))
     for name in rng.choice(names, size=min(len(names), rng.integers(1, 3)), replace=False):
         K = (defaults | params).get("n_components")
-        K = K if isinstance(K, int) and 0 < K < 1000 else 3  # which may be drawn to be no number
+        K = int(K) if isinstance(K, int) and 0 < K < 1000 else 3  # which may be drawn to be no number
         value = SHAPES[name](rng, K, np.shape(X)[0], n_words, defaults | params)
         params[str(name)] = spoilt(rng, value)
     return params

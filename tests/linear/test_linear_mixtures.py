@@ -1,5 +1,6 @@
 """Mixtures of directions and of word counts: slow twins, closed forms, sums over all assignments, bounds."""
 
+from copy import copy
 from itertools import product
 
 import numpy as np
@@ -367,6 +368,26 @@ def test_candidates_of_sparse_rows_find_what_all_components_find(kind, learning_
     assert few._fitted.model.search is not None
     np.testing.assert_array_equal(exact.predict(x), few.predict(x))
     assert few.lower_bound_ == pytest.approx(exact.lower_bound_, rel=1e-4)
+
+
+@pytest.mark.parametrize("forms", [(np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)])
+def test_rows_of_the_other_kind_are_seen_by_all_components(forms):
+    """Candidates are sought for dense rows or for sparse ones, whichever came first."""
+    first, other = forms
+    x, _ = directions()
+    est = vmf(candidates=3, random_state=0).partial_fit(first(x))
+    exact = copy(est)
+    exact._fitted = copy(est._fitted)
+    exact._fitted.model = copy(est._fitted.model)
+    exact._fitted.model.search = None
+    expected = exact.expected_stats(other(x))
+    found = est.expected_stats(other(x))
+    np.testing.assert_array_equal(found["count"], expected["count"])
+    np.testing.assert_array_equal(dense(found["first"]), dense(expected["first"]))
+    for rows in (other(x), first(x), other(x)):
+        est.partial_fit(rows)
+    assert np.isfinite(est.score(first(x)))
+    assert est._fitted.model.search is not None
 
 
 @both

@@ -733,6 +733,7 @@ BAD_COUNTS = {
     "negative integer": (spoilt(X, -1).astype(int), r"X has -1 in row 2, column 5"),
     "NaN": (spoilt(X, np.nan), "X has nan in row 2, column 5"),
     "infinity": (sparse.csr_array(spoilt(X, np.inf)), "X has inf in row 2, column 5"),
+    "too large": (spoilt(X, 1e39), r"X has 1e\+39 in row 2, column 5.* at most 1e\+17"),
     "one dimension": (X[0], "Reshape your data"),
     "no rows": (X[:0], "0 sample"),
     "text": (np.full((2, 12), "a"), "numeric"),

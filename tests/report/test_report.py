@@ -153,6 +153,13 @@ def test_the_list_of_words_is_exact_at_every_position_of_the_slider():
         assert set(np.argsort(-score)[:10]) <= set(words.tolist())
 
 
+def test_words_of_a_corpus_without_words():
+    row = np.array([0.1, 0.6, 0.3])
+    words, probabilities = relevance.relevant_words(row, 0.5, np.zeros(3), 2)
+    np.testing.assert_array_equal(words[:2], [1, 2])
+    np.testing.assert_allclose(probabilities, row[words])
+
+
 # -- places
 
 

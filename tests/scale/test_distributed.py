@@ -207,6 +207,20 @@ def test_weights_are_those_of_rows():
     assert over.n_samples_seen_ == whole.n_samples_seen_ == (weight > 0).sum()
 
 
+@few_passes
+@pytest.mark.parametrize("method", ["batch", "memoized", "online"])
+@pytest.mark.parametrize("make", [mixture, lda, directions, words])
+def test_a_block_may_weigh_next_to_nothing(make, method):
+    """As in a fit of all rows at once, where some of them may; together they have to weigh something."""
+    est = make(learning_method=method, random_state=0)
+    X = COUNTS if make in (lda, words) else ROWS[:400]
+    blocks, weight = [X[:300], X[300:]], [np.ones(300), np.full(100, 1e-40)]
+    distributed.fit(est, blocks, sample_weight=weight)
+    assert np.isfinite(est.score(X))
+    with pytest.raises(ValueError, match=r"all weights together are 4e-38; they must be at least 1e-30: multiply"):
+        distributed.fit(clone(est), blocks, sample_weight=[np.full(len(w), 1e-40) for w in weight])
+
+
 @pytest.mark.parametrize(("size", "n_iter"), [(100, 6), (None, 5)])
 def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter):
     """Those that are in memory are not all that there are."""

@@ -132,3 +132,22 @@ def test_the_start_is_left_alone():
     begin = np.ones(3)
     maximize_prior(begin, np.array([-30.0, -12.0, -55.0]), 10.0)
     assert (begin == 1.0).all()
+
+
+@pytest.mark.parametrize("first", [1e-3, 1.0, 4e7, 1e20])
+@pytest.mark.parametrize("size", [2, 4, 1000])
+def test_draws_that_are_all_the_same_have_no_endless_prior(size, first):
+    found = np.full(size, first)
+    for _ in range(3):
+        found = maximize_prior(found, np.full(size, -5.0 * np.log(size)), 5.0)
+        assert found.max() <= max(1e6, first) * (1 + 1e-9)
+        assert found.min() >= 1e6 * (1 - 1e-9)  # larger ones are all the same to round-off
+
+
+@pytest.mark.parametrize("first", [4e7, 1e12, 1e20])
+def test_the_way_back_from_a_prior_that_is_too_large(first):
+    truth = np.array([0.3, 5.0, 0.01])
+    found = maximize_prior(np.full(3, first), 7.0 * (psi(truth) - psi(truth.sum())), 7.0)
+    for _ in range(3):
+        found = maximize_prior(found, 7.0 * (psi(truth) - psi(truth.sum())), 7.0)
+    np.testing.assert_allclose(found, truth, rtol=1e-6)

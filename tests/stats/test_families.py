@@ -210,6 +210,17 @@ def test_component_without_rows_has_the_prior(name):
     np.testing.assert_allclose(case.expected_log_lik(case.posterior(resp), case.x)[:, :1], alone, rtol=1e-12)
 
 
+@pytest.mark.parametrize("structure", ["diag", "tied_diag", "spherical", "tied_spherical"])
+def test_round_off_takes_nothing_from_the_prior(structure):
+    """One row far out makes the squares of the prior's mean so large that its scale is lost in them."""
+    family = GAUSSIANS[structure](3)
+    for far in (1e10, 1e30, 1e52):
+        mean = far * np.array([1.0, 0.3, 0.7])
+        prior = family.prior(None, mean_precision=0.3, mean=mean, dof=5.0, covariance=family.unit_covariances(1)[0])
+        post = family.posterior(prior, family.empty_stats(4))
+        assert (post.scale >= prior.scale).all()
+
+
 def test_gradient_of_the_log_normalizer_is_the_expected_statistics(name):
     """Along the statistics of one row x the derivative of A is E[log F(x)] + D/2 log 2 pi: they span all directions."""
     case = Case(name)

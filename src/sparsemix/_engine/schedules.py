@@ -24,6 +24,9 @@ MOST_RATES = 1 << 20
 MOST_MOVED = 0.2
 # Memoized learning with more batches keeps a copy of the initial statistics for the first lap.
 MOST_BATCHES = 32
+# Rows that stand for more than so many times their own weight are less than round-off of all; single precision could
+# not hold their sums.
+LARGEST_TIMES = 1e15
 
 
 def learning_rate(step, decay, offset):
@@ -57,7 +60,7 @@ def _rates(n, decay, offset):
 def blend(stats, new, rho, mass_before, mass_now):
     """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t makes it the plain sum S + s_b."""
     n_b = new.mass
-    if n_b == 0.0:  # nothing was seen
+    if rho * mass_now >= LARGEST_TIMES * n_b:  # nothing was seen, or rows that are less than round-off of all
         return stats
     if rho < 1.0:
         stats.scale((1.0 - rho) * mass_now / mass_before)

@@ -15,7 +15,7 @@ from sparsemix._compat import FitObserver
 from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._engine.loop import advance, collect, run
-from sparsemix._engine.schedules import learning_rate, stream
+from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, stream
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.base import SparsemixEstimator, seeded
@@ -185,7 +185,7 @@ class AdditiveEstimator(SparsemixEstimator):
         begin = self._begin_stream(rows, seeded(self.random_state), workers)
         model, stats = begin.model, begin.stats
         if self.total_samples is not None:
-            stats.scale(self.total_samples / rows.mass)
+            stats.scale(self._times(rows.mass))
         model.global_step(stats)
         if self.total_samples is None:
             for _ in range(self._stream_first_passes):
@@ -363,6 +363,7 @@ class AdditiveEstimator(SparsemixEstimator):
         if rho is not None:
             total = float((stats if rho < 1.0 else new)["mass"])
         elif total is not None:
+            self._times(float(new[self._rows_statistic]))
             total *= float(stats["mass"]) / float(stats[self._rows_statistic])
             rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
         elif self.half_life is not None and not first:
@@ -383,6 +384,15 @@ class AdditiveEstimator(SparsemixEstimator):
                 undo()
                 raise
             self._set_step(type(self._fitted)(model, stats), n_seen)
+
+    def _times(self, mass):
+        """How often a block of this weight is in a stream of ``total_samples``."""
+        if self.total_samples > LARGEST_TIMES * mass:
+            raise ValueError(
+                f"total_samples={self.total_samples:g} is {self.total_samples / mass:.3g} times the weight of all rows "
+                f"of X, more than {LARGEST_TIMES:g}: lower it, or multiply sample_weight by a number"
+            )
+        return self.total_samples / mass
 
     def _set_step(self, fitted, n_seen):
         for name in OF_FIT:

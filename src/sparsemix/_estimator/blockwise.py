@@ -15,6 +15,7 @@ from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows
 from sparsemix._engine.rounds.tree import Tree
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.checks import SMALLEST_WEIGHT
 from sparsemix._estimator.progress import fingerprint, identity, make_monitor
 
 
@@ -258,6 +259,11 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         survey = executor.over_blocks("survey")
         if not survey.n_rows:
             raise ValueError("data has no row of positive weight; give at least one")
+        if survey.sums["mass"] < SMALLEST_WEIGHT:
+            raise ValueError(
+                f"all weights together are {survey.sums['mass']:g}; they must be at least {SMALLEST_WEIGHT:g}: "
+                "multiply sample_weight by a number"
+            )
         job.first_rows, job.n_kept = np.concatenate([[0], np.cumsum(survey.sizes)]), survey.n_rows
         seeds = check_random_state(estimator.random_state)
         seed = seeds.randint(2**31 - 1)

@@ -130,12 +130,15 @@ def check_counts(estimator, X, reset):
     return X
 
 
-def check_magnitude(X, sample_weight):
-    """Counts whose weighted sums single precision can hold, squared too; the largest one is named."""
+def check_magnitude(X, sample_weight, part=False):
+    """Counts whose weighted sums single precision can hold, squared too; the largest one is named.
+
+    Those of a ``part`` of the rows may be as small as they like.
+    """
     data = X.data if sparse.issparse(X) else X
     largest = float(data.max()) if data.size else 0.0
     heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
-    if largest * heaviest > LARGEST_COUNT or 0 < largest * heaviest < SMALLEST_COUNT:
+    if largest * heaviest > LARGEST_COUNT or (0 < largest * heaviest < SMALLEST_COUNT and not part):
         entry = int(np.argmax(data))
         row = np.searchsorted(X.indptr, entry, side="right") - 1 if sparse.issparse(X) else entry // X.shape[1]
         heaviest_row = 0 if sample_weight is None else np.argmax(sample_weight)
@@ -154,8 +157,8 @@ def bad_row(block):
     return int(np.flatnonzero(~(np.isfinite(block) & (block >= 0)).all(axis=1))[0])
 
 
-def check_weights(sample_weight, n_rows, dtype=np.float64):
-    """Sample weights as a vector; None stays None."""
+def check_weights(sample_weight, n_rows, dtype=np.float64, part=False):
+    """Sample weights as a vector; None stays None. Those of a ``part`` of the rows may be as small as they like."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):
@@ -172,7 +175,8 @@ def check_weights(sample_weight, n_rows, dtype=np.float64):
         )
     if not sample_weight.any():
         raise ValueError("every sample_weight is zero; give at least one row a positive weight")
-    if not SMALLEST_WEIGHT <= sample_weight.sum(dtype=np.float64) <= LARGEST_WEIGHT:
+    total = sample_weight.sum(dtype=np.float64)
+    if total > LARGEST_WEIGHT or (total < SMALLEST_WEIGHT and not part):
         row = int(sample_weight.argmax())
         raise ValueError(
             f"sample_weight of row {row} is {sample_weight[row]:g}; all weights together must be from "

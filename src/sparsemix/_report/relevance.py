@@ -34,7 +34,7 @@ def relevant_words(row, weight, word_counts, n_words):
         Of these words in the topic.
     """
     probabilities = row / row.sum(dtype=np.float64)
-    n_words, n_tokens = min(n_words, len(row)), word_counts.sum()
+    n_words, n_tokens = min(n_words, len(row)), max(word_counts.sum(), LEAST_TOKENS)
     able = np.flatnonzero(probabilities * weight * n_tokens >= LEAST_TOKENS)
     if len(able) == 0:
         able = np.argsort(-probabilities, kind="stable")[:n_words]

@@ -5,6 +5,10 @@ from scipy.special import gammaln, polygamma, psi
 
 # Newton's steps for a prior; they converge quadratically.
 MAX_STEPS = 50
+# A learned prior is at most this on average, or what it was: draws that are all the same have no largest one.
+LARGEST = 1e6
+# Below this the rank-one part of the Hessian leaves nothing of its diagonal but round-off.
+SINGULAR = 1e-12
 
 
 def log_normalizer(a):
@@ -30,16 +34,22 @@ def maximize_prior(prior, expected_log, mass):
     if len(a) == 1:
         return a  # every draw is one: all priors are the same
     target = expected_log / mass
+    largest = max(LARGEST * len(a), a.sum())
     for _ in range(MAX_STEPS):
         slope = a * (psi(a.sum()) - psi(a) + target)
         diagonal = np.minimum(slope, 0.0) - a * a * polygamma(1, a)  # far from the optimum the curve may bend up
         rank_one = polygamma(1, a.sum())
         # (diag + r a a^T)^-1 slope by Sherman and Morrison
-        weight = rank_one * np.sum(a * slope / diagonal) / (1.0 + rank_one * np.sum(a * a / diagonal))
-        step = (slope - weight * a) / diagonal
-        step /= max(1.0, np.abs(step).max())
-        a *= np.exp(-step)
-        if np.abs(step).max() < 1e-10:
+        left = 1.0 + rank_one * np.sum(a * a / diagonal)
+        if left > SINGULAR:
+            step = (slope - rank_one * np.sum(a * slope / diagonal) / left * a) / diagonal
+            step /= max(1.0, np.abs(step).max())
+        else:
+            step = np.full(len(a), -np.sign(slope.sum()))
+        before = a
+        a = a * np.exp(-step)
+        a *= min(1.0, largest / a.sum())
+        if np.abs(a - before).max() <= 1e-10 * a.max():
             break
     return a
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from sparsemix._estimator.checks import check_structure
+from sparsemix._estimator.checks import LARGEST_COUNT, check_structure
 
 # What counts and weights are read as; everything else is cast.
 COUNT_TYPES = (np.int32, np.int64, np.float32, np.float64)
@@ -51,11 +51,11 @@ def read_counts(X, n_words=None):
             "topics were learned on"
         )
     data = X.data if X.dtype in COUNT_TYPES else X.data.astype(np.int64 if X.dtype.kind in "biu" else np.float64)
-    if len(data) and not (data.min() >= 0 and data.max() < np.inf):
-        entry = np.flatnonzero(~((data >= 0) & (data < np.inf)))[0]
+    if len(data) and not (data.min() >= 0 and data.max() <= LARGEST_COUNT):
+        entry = np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0]
         raise ValueError(
-            f"X has {data[entry]} in row {row_of(X, entry)}, column {X.indices[entry]}; counts must be finite and not "
-            "negative: remove such rows or correct them"
+            f"X has {data[entry]} in row {row_of(X, entry)}, column {X.indices[entry]}; counts must be finite, not "
+            f"negative and at most {LARGEST_COUNT:g}: remove such rows or correct them"
         )
     # A new object: flags that the caller's matrix has cached about its order are not trusted.
     X = type(X)((data, X.indices, X.indptr), shape=X.shape)

@@ -47,9 +47,9 @@ FIT_INIT_ITER = 0
 STREAM_INIT_ITER = 3
 
 
-def weighted_rows(X, sample_weight):
+def weighted_rows(X, sample_weight, part=False):
     """Rows of positive weight; ``kept`` says which of the given ones they are (None: all)."""
-    sample_weight = check_weights(sample_weight, len(X))
+    sample_weight = check_weights(sample_weight, len(X), part=part)
     if sample_weight is None or sample_weight.all():
         return Rows(X, sample_weight)
     kept = sample_weight > 0

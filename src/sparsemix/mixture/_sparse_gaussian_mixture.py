@@ -441,10 +441,10 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
 
     # -- inside a fit or a stream
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False):  # noqa: ARG002
+    def _read(self, X, sample_weight, reset, may_be_empty=False):
         first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are read after their survey
         X = check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
-        return X, weighted_rows(X, sample_weight)
+        return X, weighted_rows(X, sample_weight, part=may_be_empty)
 
     def _begin_fit(self, rows, rng, workers, warm):
         self._check_enough(rows, "give more rows or lower n_components")

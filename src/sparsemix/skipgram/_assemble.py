@@ -62,7 +62,7 @@ def annealing(params):
 
 def weighted_sequences(X, n_words, sample_weight, window, may_be_empty=False):
     """Documents of positive weight, of which at least one has a word with a context."""
-    sample_weight = check_weights(sample_weight, X.shape[0])
+    sample_weight = check_weights(sample_weight, X.shape[0], part=may_be_empty)
     if sample_weight is not None and not sample_weight.all():
         kept = sample_weight > 0
         X, sample_weight = X[kept], sample_weight[kept]

@@ -18,11 +18,11 @@ SMALLEST_PRIOR, LARGEST_PRIOR = 1e-37, LARGEST_COUNT
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     """Documents of positive weight, of which at least one has a token."""
-    sample_weight = check_weights(sample_weight, X.shape[0])
+    sample_weight = check_weights(sample_weight, X.shape[0], part=may_be_empty)
     if sample_weight is not None and not sample_weight.all():
         kept = sample_weight > 0
         X, sample_weight = X[kept], sample_weight[kept]
-    check_magnitude(X, sample_weight)
+    check_magnitude(X, sample_weight, part=may_be_empty)
     documents = Documents(X, sample_weight, dtype)
     if not may_be_empty and not documents.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")

@@ -59,7 +59,7 @@ class DiagonalGaussian(GaussianFamily):
         kappa = prior.mean_precision + stats["count"]
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         scale = prior.scale + prior.mean_precision[:, None] * prior.mean**2 + stats["second"] - kappa[:, None] * mean**2
-        return NormalGamma(mean, kappa, prior.dof + stats["count"], scale)
+        return NormalGamma(mean, kappa, prior.dof + stats["count"], np.maximum(scale, prior.scale))  # but for round-off
 
     def prior_scales(self, prior, post, split=serial):  # noqa: ARG002
         """See GaussianFamily."""

@@ -241,6 +241,7 @@ class LowRankGaussian(GaussianFamily):
         coefficients = np.linalg.solve(squares, products)
         explained = np.einsum("kqd,kqd->kd", coefficients, products)
         scale = prior.scale + kappa0[:, None] * prior.mean**2 + stats["second"] - explained
+        scale = np.maximum(scale, prior.scale)  # it is, but for round-off
         count = stats["count"]
         return LoadedNormalGamma(
             coefficients[:, -1], kappa0 + count, prior.dof + count, scale, np.ascontiguousarray(coefficients[:, :-1])

@@ -44,7 +44,8 @@ class SphericalGaussian(GaussianFamily):
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         before = prior.mean_precision * (prior.mean**2).sum(axis=1)
         scale = prior.scale[:, 0] + before + stats["second"][:, 0] - kappa * (mean**2).sum(axis=1)
-        return NormalGamma(mean, kappa, prior.dof + self.n_features * stats["count"], scale[:, None])
+        scale = np.maximum(scale[:, None], prior.scale)  # it is, but for round-off
+        return NormalGamma(mean, kappa, prior.dof + self.n_features * stats["count"], scale)
 
     def blurred(self, post, counts, blur):
         """See GaussianFamily."""

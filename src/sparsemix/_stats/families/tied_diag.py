@@ -67,6 +67,7 @@ class TiedDiagonalGaussian(GaussianFamily):
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         before = stats.n_components * prior.mean_precision[0] * self.fold(prior.mean[0] ** 2)
         scale = prior.scale + before + stats["scatter"][0] - kappa @ self.fold(mean**2)
+        scale = np.maximum(scale, prior.scale)  # it is, but for round-off
         return TiedNormalGamma(mean, kappa, prior.dof + self.n_shared * float(stats["count"].sum()), scale)
 
     def blurred(self, post, counts, blur):

@@ -150,9 +150,9 @@ class LinearEstimator(RowReadings, MixtureEstimator):
 
     # -- inside a fit or a stream
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False):  # noqa: ARG002
+    def _read(self, X, sample_weight, reset, may_be_empty=False):
         X = self._check(X, reset)
-        rows = weighted(X, sample_weight, self._make_rows)
+        rows = weighted(X, sample_weight, self._make_rows, part=may_be_empty)
         self._refuse(rows.X, rows.kept)
         return X, rows
 
@@ -240,4 +240,4 @@ class LinearEstimator(RowReadings, MixtureEstimator):
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows.dtype = model.dtype
-        return model, rows
+        return model.reading(rows), rows

@@ -1,5 +1,7 @@
 """Mixtures of linear likelihoods as the engine sees them: the model of Gaussian mixtures with other parameters."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
@@ -41,6 +43,14 @@ class LinearMixture(MixtureModel):
             return tile, chunk
         tile = max(tile, min(SPARSE_TILE, SPARSE_WEIGHTS // self.n_components // 64 * 64))
         return tile, max(1, chunk // tile) * tile
+
+    def reading(self, rows):
+        """The model that sees these rows: all components where candidates are found for rows of the other kind."""
+        if self.search is None or isinstance(self.search, SparseSearch) == rows.sparse:
+            return self
+        seen = copy(self)
+        seen.search = None
+        return seen
 
     def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
         """See MixtureModel; those of sparse rows have sparse sums."""

@@ -112,9 +112,9 @@ def check_zeros(X, kept, name):
             )
 
 
-def weighted(X, sample_weight, make):
+def weighted(X, sample_weight, make, part=False):
     """Rows of positive weight, as ``make(X, sample_weight)`` has them; ``kept`` says which of the given ones."""
-    sample_weight = check_weights(sample_weight, X.shape[0])
+    sample_weight = check_weights(sample_weight, X.shape[0], part=part)
     if sample_weight is not None and (sample_weight == 1.0).all():
         sample_weight = None
     if sample_weight is None or sample_weight.all():

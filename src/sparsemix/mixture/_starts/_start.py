@@ -313,6 +313,8 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
         numbers = len(x) * n_clusters * width
         max_iter = KMEANS_ITER if numbers <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // numbers)
     seed = int(rng.integers(2**31 - 1))
+    if weight is not None:  # scikit-learn casts them to the dtype of the rows
+        weight = np.ldexp(weight, -np.frexp(weight.max())[1])
     init, n_init = "k-means++", (KMEANS_INIT if few else 1) if n_init is None else n_init
     if not few:
         chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
