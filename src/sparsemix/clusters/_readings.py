@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.checks import check_explained, check_weights
+from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
@@ -76,7 +77,7 @@ class FittedClusters:
             kernel = state.sums.kernel(rows.read(slice(first, last)), state.n_slots)
             for start, stop in spans(last - first, tile):
                 scores, new = kernel.scores(start, stop, None if every else log_prior)
-                weights = scores[:, columns] + log_weights[:-1]
+                weights = np.add(scores[:, columns], log_weights[:-1], order="C")
                 function(first + start, first + stop, weights, new + log_weights[-1])
 
     def log_density(self, rows):
@@ -84,7 +85,9 @@ class FittedClusters:
         out = np.empty(len(rows))
 
         def mix(start, stop, weights, new):
-            out[start:stop] = np.logaddexp(logsumexp(weights, axis=1), new)
+            part = out[start:stop]
+            log_sum_exp(weights, part)
+            np.logaddexp(part, new, out=part)
 
         self.each_tile(rows, mix)
         return out

@@ -3,7 +3,6 @@
 from copy import copy
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +11,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_explained, check_rows, check_weights
+from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import cholesky
 from sparsemix.mixture._model import VariationalMixture
@@ -118,7 +118,7 @@ class RowReadings(DensityMixin):
         out = np.empty(len(rows))
 
         def log_density(start, stop, weights):
-            out[start:stop] = logsumexp(weights, axis=1)
+            log_sum_exp(weights, out[start:stop])
 
         with workers:
             self._fitted.each_tile("density", rows, workers, log_density)

@@ -1,0 +1,29 @@
+"""Logarithms of sums of exponentials, row by row: log densities of mixtures."""
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+cdef extern from "vectors/log_sum.h" nogil:
+    double sparsemix_log_sum_float(int isa, const float* x, Py_ssize_t n)
+    double sparsemix_log_sum_double(int isa, const double* x, Py_ssize_t n)
+
+
+ctypedef fused real:
+    float
+    double
+
+
+def log_sum_exp(
+    const real[:, ::1] weights,  # IN  (n, K), no NaN
+    double[::1] out,             # OUT (n,) log sum_k exp(weights); -inf where all weights are, or K = 0
+):
+    """As scipy's logsumexp over the columns, in one pass for the largest weight and one for the sum."""
+    cdef Py_ssize_t row, n = weights.shape[0], n_components = weights.shape[1]
+    cdef int isa = instruction_level()
+    if out.shape[0] != n:
+        raise ValueError("out must be (n,) for weights (n, K)")
+    with nogil:
+        for row in range(n):
+            if real is float:
+                out[row] = sparsemix_log_sum_float(isa, &weights[row, 0], n_components)
+            else:
+                out[row] = sparsemix_log_sum_double(isa, &weights[row, 0], n_components)

@@ -1,0 +1,29 @@
+/* The logarithm of a sum of exponentials: the loops live in log_sum_loops.h. */
+#ifndef SPARSEMIX_LOG_SUM_H
+#define SPARSEMIX_LOG_SUM_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors/simd.h"
+
+#define LOOPS "vectors/log_sum_loops.h"
+#include "vectors/for_each_simd.h"
+#undef LOOPS
+
+static double sparsemix_log_sum_float(int isa, const float *x, ptrdiff_t n)
+{
+    double out;
+    SPARSEMIX_DISPATCH(isa, log_sum, float, x, n, &out);
+    return out;
+}
+
+static double sparsemix_log_sum_double(int isa, const double *x, ptrdiff_t n)
+{
+    double out;
+    SPARSEMIX_DISPATCH(isa, log_sum, double, x, n, &out);
+    return out;
+}
+
+#endif
