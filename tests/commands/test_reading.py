@@ -190,6 +190,21 @@ def test_packed_files_are_found_by_their_first_bytes(tmp_path, pack):
         corpus_of(tmp_path, pack(np.random.default_rng(0).bytes(10_000).hex().encode())[:-20], "cut.txt")
 
 
+def test_files_that_are_not_read_are_told(tmp_path):
+    for name in ("a.txt", "b.txt.gz", "c.md", "deep/d.md", "deep/e.HTML", "README", ".hidden", ".git/f.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        data = b"one two three"
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    corpus = read_corpus(tmp_path, words=ALL)
+    assert corpus.names == ["a.txt", "b.txt.gz"]
+    told = "other files of the folder are not read (2 .md, 1 .html, 1 README); see --glob"
+    assert corpus.warnings == (told,)
+    for i in range(6):
+        (tmp_path / f"x.{i}").write_text("other")
+    assert ", ...)" in read_corpus(tmp_path, words=ALL).warnings[0]
+    assert read_corpus(tmp_path, glob="*", words=ALL).warnings == ()
+
+
 def test_folders_give_groups(tmp_path):
     for name in ("a/one", "a/two", "b/three"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

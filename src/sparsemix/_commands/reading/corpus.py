@@ -39,6 +39,8 @@ SAMPLE = 200
 LARGE, PACKED = 1 << 30, 4
 # Shares of documents without a word, and of the letters of a mean word, that deserve a warning.
 MANY_EMPTY, LONG_WORD = 0.2, 20
+# Endings of files that are not read, of which people are told.
+MOST_ENDINGS = 5
 
 
 @dataclass(frozen=True)
@@ -336,6 +338,10 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
             f"{tally.bad_characters:,} bytes in {tally.bad_documents:,} places are not {encoding} and part words; name "
             f"the encoding, for example --encoding {other}"
         )
+    if tally.other_files:
+        some = ", ".join(f"{n:,} {ending}" for ending, n in tally.other_files[:MOST_ENDINGS])
+        more = ", ..." if len(tally.other_files) > MOST_ENDINGS else ""
+        yield f"other files of the folder are not read ({some}{more}); see --glob"
     n_texts, n_empty = len(excerpts), int((np.diff(counts.indptr) == 0).sum())
     if n_empty > MANY_EMPTY * n_texts:
         yield (

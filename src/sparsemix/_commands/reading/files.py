@@ -47,6 +47,7 @@ class Tally:
     bad_characters: int = 0
     bad_documents: int = 0
     without_text: int = 0
+    other_files: tuple = ()
 
     def clean(self, text):
         """The text in composed characters; bytes and surrogates that are no characters become marks, and count."""

@@ -3,8 +3,10 @@
 import csv
 import json
 import math
+import os
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +38,9 @@ class Fields:
 
 def read_folder(path, *, glob, encoding, fields, tally):
     """A document a file, called by its path inside the folder; the folder it lies in may be its group."""
-    for file in files_of(path, glob):
+    files = files_of(path, glob)
+    tally.other_files = beside(path, files)
+    for file in files:
         name = file.relative_to(path).as_posix()
         group = Path(name).parent.as_posix() if fields.group == "folder" else ""
         yield Document(read_whole(file, encoding, tally), name, group=group)
@@ -52,6 +56,16 @@ def files_of(path, glob):
     if not files:
         raise ValueError(f"{path} has no file that matches {glob!r}; give another pattern with --glob.")
     return files
+
+
+def beside(path, files):
+    """Endings of the other files of a folder, hidden ones apart, those of most files first, and how many each has."""
+    known, found = set(files), Counter()
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        others = (Path(folder, name) for name in names if not name.startswith("."))
+        found.update(file.suffix.lower() or file.name for file in others if file not in known)
+    return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def read_lines(path, *, encoding, tally, **_):
