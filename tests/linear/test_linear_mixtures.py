@@ -329,11 +329,12 @@ def test_narrow_cones_keep_their_digits(dtype):
     assert 1e4 < est.concentrations_[0] <= 1e6
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("length", [1e-60, 1e-42, 1e39, 1e60])
-def test_a_stream_of_float32_takes_directions_that_only_float64_holds(length):
+def test_a_stream_of_float32_takes_directions_that_only_float64_holds(length, form):
     X = np.random.default_rng(0).normal(size=(60, 5))
     short, long = (
-        SparseVonMisesFisherMixture(3, random_state=0).partial_fit(X.astype(np.float32)).partial_fit(rows)
+        SparseVonMisesFisherMixture(3, random_state=0).partial_fit(form(X.astype(np.float32))).partial_fit(form(rows))
         for rows in (X, length * X)
     )
     np.testing.assert_allclose(long.means_, short.means_, rtol=1e-5, atol=1e-6)

@@ -134,6 +134,11 @@ class Documents:
         return self.X.shape[0]
 
     @property
+    def block_dtype(self):
+        """Of the counts of a block."""
+        return self.dtype
+
+    @property
     def is_canonical(self):
         """Whether X is CSR without duplicates and stored zeros; looked at once, for it takes a pass."""
         if self._canonical is None:
@@ -199,16 +204,16 @@ class Documents:
 
     def _read(self, selection):
         if isinstance(selection, slice) and sparse.issparse(self.X):
-            return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.dtype)
+            return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.block_dtype)
         if self.is_canonical and not isinstance(selection, slice):
             return self._gathered(np.asarray(selection, dtype=np.int64))
-        return DocumentBlock.of(self.X[selection], self.dtype)
+        return DocumentBlock.of(self.X[selection], self.block_dtype)
 
     def _gathered(self, rows):
         """Some documents, copied one after the other."""
         X, indptr = self.X, np.empty(len(rows) + 1, dtype=np.int64)
         _gather.lengths(X.indptr, rows, indptr)
-        indices, counts = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.dtype)
+        indices, counts = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.block_dtype)
         _gather.gather(X.indptr, X.indices, X.data, rows, indptr, indices, counts)
         return DocumentBlock(indptr, indices, counts, X.shape[1])
 

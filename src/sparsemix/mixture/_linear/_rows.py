@@ -74,13 +74,19 @@ class SparseDocuments(Standing, Documents):
 class UnitDocuments(SparseDocuments):
     """Sparse rows, each scaled to length one as it is read; none is made dense."""
 
+    @property
+    def block_dtype(self):
+        """That of the rows until they are scaled: it may hold powers that the model's does not."""
+        return self.X.dtype
+
     def buffer(self, selection):
         """See Documents."""
         block = super().buffer(selection)
         lengths = np.diff(block.indptr)
         values = block.counts / np.repeat(np.maximum.reduceat(np.abs(block.counts), block.indptr[:-1]), lengths)
         norms = np.sqrt(np.add.reduceat(values**2, block.indptr[:-1]))
-        return DocumentBlock(block.indptr, block.indices, values / np.repeat(norms, lengths), block.n_words)
+        values /= np.repeat(norms, lengths)
+        return DocumentBlock(block.indptr, block.indices, values.astype(self.dtype, copy=False), block.n_words)
 
 
 def check_directions(estimator, X, reset):
