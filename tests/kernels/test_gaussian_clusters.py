@@ -12,6 +12,7 @@ from sparsemix._kernels.clusters._gaussian_clusters import MEAN, GaussianCluster
 
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, Gaussians, bhattacharyya, cholesky
+from sparsemix._stats.families._overlap import marginal_bounds
 from sparsemix.clusters._gaussian._slots import GaussianSlots
 
 STRUCTURES = ["full", "zero_mean", "diag", "spherical"]
@@ -472,6 +473,17 @@ def test_similarity_is_an_integral():
     a, b = norm(0.0, 1.0), norm(1.5, np.sqrt(3.0))
     expected, _ = quad(lambda v: np.sqrt(a.pdf(v) * b.pdf(v)), -np.inf, np.inf)
     np.testing.assert_allclose(bhattacharyya(gaussians, gaussians), [[1.0, expected], [expected, 1.0]], rtol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1.0, 1e100])
+def test_marginals_tell_gaussians_apart_in_any_units(unit):
+    """In one dimension the bound is the coefficient."""
+    means, variances = np.array([[0.0], [1.5]]), np.array([1.0, 3.0])
+    expected = bhattacharyya(*2 * [Gaussians("spherical", means, variances)])
+    means, variances = unit * means, unit**2 * variances[:, None]
+    for k in range(2):
+        found = marginal_bounds(means[k], variances[k], means, variances)
+        np.testing.assert_allclose(found, expected[k], rtol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [None, np.array([10.0, 20.0, -5.0])])

@@ -9,7 +9,14 @@ from scipy import sparse
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import check_columns, check_counts, check_magnitude, check_rows, check_weights
+from sparsemix._estimator.checks import (
+    LARGEST_COUNT,
+    check_columns,
+    check_counts,
+    check_magnitude,
+    check_rows,
+    check_weights,
+)
 from sparsemix._estimator.gaussian_prior import check_means, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -42,9 +49,9 @@ SHARED = {
     "tilt": [Interval(numbers.Real, 0.0, None, closed="left")],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "dirichlet_prior": [Interval(numbers.Real, 0.0, None, closed="neither")],
-    "mean_precision_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "mean_precision_prior": [Interval(numbers.Real, 0.0, LARGEST_COUNT, closed="right"), None],
     "mean_prior": ["array-like", None],
-    "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, LARGEST_COUNT, closed="right"), None],
     "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
     "verbose": ["verbose"],
     "random_state": ["random_state"],

@@ -4,7 +4,7 @@ import numbers
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
-from sparsemix._estimator.checks import check_rows
+from sparsemix._estimator.checks import LARGEST_COUNT, check_rows
 from sparsemix._estimator.sklearn_names import ScikitLearnNames
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
@@ -237,9 +237,9 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         "candidates_init": [StrOptions({"random", "all"}), None],
         "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
         "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "mean_precision_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "mean_precision_prior": [Interval(numbers.Real, 0.0, LARGEST_COUNT, closed="right"), None],
         "mean_prior": ["array-like", None],
-        "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+        "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, LARGEST_COUNT, closed="right"), None],
         "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "optimize_priors": ["boolean", None],
         "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left"), None],

@@ -29,7 +29,8 @@ def marginal_bounds(mean, variances, other_means, other_variances):
     A marginal distribution tells two Gaussians apart no better than all of it.
     """
     between = 0.5 * (variances + other_variances)
-    distance = 0.125 * (other_means - mean) ** 2 / between + 0.25 * np.log(between**2 / (variances * other_variances))
+    ratio = between / (np.sqrt(variances) * np.sqrt(other_variances))  # products may be beyond what numbers hold
+    distance = 0.125 * (other_means - mean) ** 2 / between + 0.5 * np.log(ratio)
     return np.exp(-np.maximum(distance.max(axis=-1), 0.0))
 
 
