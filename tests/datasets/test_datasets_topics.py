@@ -352,8 +352,11 @@ def test_dirichlet_draws_have_their_moments_and_survive_small_parameters():
 
 
 def test_priors_are_positive():
-    with pytest.raises(ValueError, match=r"doc_topic_prior must be positive, got 0\.0"):
+    with pytest.raises(ValueError, match=r"doc_topic_prior must be positive and finite, got 0\.0"):
         datasets.make_bars(doc_topic_prior=0.0)
+    for prior in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="topic_word_prior must be positive and finite"):
+            datasets.make_skip_gram(20, topic_word_prior=prior, doc_length=0)
     with pytest.raises(ValueError, match="topic_word_prior must be positive"):
         datasets.make_sparse_lda(topic_word_prior=-1.0)
 

@@ -123,8 +123,8 @@ def draw_dirichlet(name, prior, shape, rng):
     With small parameters gamma variates underflow, in the worst case all of a row. Their logarithms do not: with U
     uniform, G(a + 1) U^(1/a) is distributed as G(a).
     """
-    if prior <= 0:
-        raise ValueError(f"{name} must be positive, got {prior}.")
+    if not 0 < prior < np.inf:
+        raise ValueError(f"{name} must be positive and finite, got {prior}.")
     log_gamma = np.log(rng.standard_gamma(prior + 1.0, shape)) + np.log1p(-rng.uniform(size=shape)) / prior
     gamma = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
     return gamma / gamma.sum(axis=1, keepdims=True)
