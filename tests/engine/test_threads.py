@@ -26,6 +26,15 @@ def test_every_span_is_done_once_and_the_job_beside_them(n_jobs):
     assert len(jobs) == 20
 
 
+def test_no_piece_is_taken_twice():
+    """Nor left out: without a global lock several threads take pieces in the same moment."""
+    done = np.zeros(2000, dtype=np.int64)
+    for _ in range(100):
+        with Workers(4) as workers:
+            workers.map(lambda start, stop: done.__setitem__(start, done[start] + 1), [(i, i + 1) for i in range(2000)])  # noqa: ARG005
+    np.testing.assert_array_equal(done, 100)
+
+
 def test_the_job_is_done_where_nothing_is_shared_out():
     jobs = []
     with Workers(2) as workers, workers.beside(lambda: jobs.append(1)):

@@ -5,6 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from callers import at_once
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
@@ -193,6 +194,38 @@ def test_overlapping_fits_limit_blas_and_give_it_back(several):
     assert set(blas_threads()) == {1}  # b is still inside
     b.__exit__(None, None, None)
     assert blas_threads() == several
+
+
+def openmp_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"]
+
+
+def test_overlapping_fits_limit_openmp_each_for_its_own_thread(several):  # noqa: ARG001
+    """Its number of threads is not the process's: k-means of the one that came second had as many as it liked."""
+    from threadpoolctl import threadpool_limits
+
+    if not openmp_threads():
+        pytest.skip("there is no OpenMP here")
+    steps = threading.Barrier(2)
+
+    def fit(first):
+        with threadpool_limits(limits=3, user_api="openmp"):
+            before, workers = openmp_threads(), Workers(1)
+            if not first:
+                steps.wait(60)
+            workers.__enter__()
+            if first:
+                steps.wait(60)
+            steps.wait(60)
+            inside = openmp_threads()
+            if not first:
+                steps.wait(60)
+            workers.__exit__(None, None, None)
+            if first:
+                steps.wait(60)
+            return set(before), set(inside), set(openmp_threads())
+
+    assert at_once(lambda: fit(True), lambda: fit(False)) == [({3}, {1}, {3})] * 2
 
 
 def test_an_interrupt_while_threads_end_gives_blas_back(several):

@@ -1,7 +1,8 @@
 """Threads over blocks of rows and ranges of components, and the one limit on everybody else's."""
 
 from _thread import allocate_lock, start_new_thread
-from contextlib import contextmanager
+from collections import deque
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import pairwise
 from queue import SimpleQueue
@@ -24,13 +25,13 @@ LISTENING = 5e-4
 
 
 @cache
-def _controller():
+def _controller(user_api=None):
     # The kernels are imported by now, and with them every BLAS they call.
-    return ThreadpoolController()
+    return ThreadpoolController() if user_api is None else _controller().select(user_api=user_api)
 
 
 class OneThreadOfBlas:
-    """BLAS and OpenMP on one thread while anybody is inside; who leaves last gives back what the first one found."""
+    """BLAS on one thread while anybody is inside; who leaves last gives back what the first one found."""
 
     def __init__(self):
         self._lock = Lock()
@@ -40,8 +41,7 @@ class OneThreadOfBlas:
     def __enter__(self):
         with self._lock:
             if self._users == 0:
-                self._limit = _controller().limit(limits=1)
-                self._limit.__enter__()
+                self._limit = _controller("blas").limit(limits=1)
             self._users += 1
 
     def __exit__(self, *exception):
@@ -59,7 +59,8 @@ class Workers:
     """Context of a fit: ``n_jobs`` threads, the caller's among them, and BLAS and OpenMP on one whatever ``n_jobs`` is.
 
     The last bits of a matrix product, and of scikit-learn's k-means, change with the number of their threads, so they
-    always run on one, and what is done in parallel is cut into pieces whose results do not depend on the cut.
+    always run on one, and what is done in parallel is cut into pieces whose results do not depend on the cut. The limit
+    of BLAS is the process's, that of OpenMP each thread's own.
 
     A step of a minibatch takes some milliseconds and is several pieces of work, so what it costs to call threads
     matters: joblib's poll every 10 ms, futures and their conditions cost a tenth of a millisecond. Here a thread waits
@@ -67,7 +68,7 @@ class Workers:
     ``parallel_config`` included; where the system gives fewer threads, those do the same work.
     """
 
-    _limits = False  # whether BLAS is on one thread for it
+    _limits = None
 
     def __init__(self, n_jobs=None):
         self.n_jobs = min(effective_n_jobs(n_jobs), MOST_THREADS)
@@ -76,8 +77,9 @@ class Workers:
     def __enter__(self):
         try:
             with interrupts_wait():
-                _one_thread_of_blas.__enter__()
-                self._limits = True
+                self._limits = ExitStack()
+                self._limits.enter_context(_controller("openmp").limit(limits=1))
+                self._limits.enter_context(_one_thread_of_blas)
             self._begin()
         except BaseException:
             self.__exit__(None, None, None)
@@ -102,11 +104,11 @@ class Workers:
             self._give_back()
 
     def _give_back(self):
-        """End the limit on BLAS, once: Ctrl-C in the middle would leave it for good."""
-        if self._limits:
+        """End the limits, once: Ctrl-C in the middle would leave them for good."""
+        if self._limits is not None:
             with interrupts_wait():
-                self._limits = False
-                _one_thread_of_blas.__exit__(None, None, None)
+                limits, self._limits = self._limits, None
+                limits.close()
 
     __del__ = _give_back  # Ctrl-C may come before the first line of __exit__
 
@@ -168,14 +170,21 @@ class Work:
         pieces = [(function, *span) for span in spans]
         if job is not None:
             pieces.insert(1, (job,))
-        self.pieces = enumerate(pieces)  # the interpreter takes from it one at a time
+        self.pieces = deque(enumerate(pieces))  # from which threads take without a lock; from an iterator they may not
         self.errors = {}
         self.complete = True
         self.ended = Bell()
 
+    def _take(self):
+        """The next piece, or None."""
+        try:
+            return self.pieces.popleft()
+        except IndexError:
+            return None
+
     def run(self):
         """Take pieces until there is none, or one has failed."""
-        while not self.errors and (taken := next(self.pieces, None)) is not None:
+        while not self.errors and (taken := self._take()) is not None:
             number, (function, *span) = taken
             try:
                 function(*span)
