@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import reference_nggp as twin
+from callers import N_CALLERS, at_once
 from test_sequential_kernels import SLOTS, Sweeps, block, random_slots, random_weight
 
 from sparsemix._kernels.clusters import _multinomial, _sequential
@@ -87,6 +88,19 @@ def test_codes_are_those_of_the_sums_whatever_happens_to_these():
     assert_codes(asked(slots))
     slots.clear()
     assert_codes(slots)
+
+
+def test_codes_are_made_once_for_readers_that_ask_at_once():
+    slots, S, X = random_slots(N_CLUSTERS, [1, 2, 9])
+    weights = random_prior(len(S))
+    expected = slots.copy().kernel(block(X), len(S)).scores(0, len(X), weights)
+    for _ in range(20):
+        new = slots.copy()
+        kernels = [new.kernel(block(X), len(S)) for _ in range(N_CALLERS)]
+        for scores in at_once(*[lambda kernel=kernel: kernel.scores(0, len(X), weights) for kernel in kernels]):
+            np.testing.assert_array_equal(scores[0], expected[0])
+            np.testing.assert_array_equal(scores[1], expected[1])
+        assert_codes(new)
 
 
 def test_short_documents_make_no_codes():

@@ -233,7 +233,7 @@ def arguments(**changes):
     codes = np.zeros(table.shape, dtype=np.uint8)
     table[...], totals[...] = BETA, BETA * N_WORDS
     given = {"indptr": x.indptr, "indices": x.indices, "counts": x.counts, "panels": [table], "codes": [codes],
-             "coded": [np.zeros(1, dtype=np.uint8)], "totals": totals, "prior": BETA, "n_features": N_WORDS,
+             "coded": [np.zeros(1, dtype=np.int64)], "totals": totals, "prior": BETA, "n_features": N_WORDS,
              "n_slots": 3}  # fmt: skip
     return {**given, **changes}
 
@@ -270,7 +270,7 @@ def unaligned(*shape):
         ({"panels": [_simd.aligned_empty(0, np.float64).reshape(N_WORDS, 0)] * 17}, "at most 16 panels"),
         ({"codes": []}, "there must be codes of every panel"),
         ({"coded": []}, "there must be codes of every panel"),
-        ({"coded": [np.zeros(2, dtype=np.uint8)]}, "whether they are one number each"),
+        ({"coded": [np.zeros(2, dtype=np.int64)]}, "whether they are one number each"),
         ({"codes": codes_of(SLOTS - 1)}, "codes must be of the shapes of the panels"),
         ({"codes": codes_of(SLOTS, N_WORDS + 1)}, "codes must be of the shapes of the panels"),
     ],

@@ -64,7 +64,7 @@ class SufficientStatistics:
         if name in self._by_word:
             self._fold_words()
         else:
-            self._fold()
+            self.fold()
         return self._find(name)
 
     def __setitem__(self, name, value):
@@ -84,18 +84,18 @@ class SufficientStatistics:
 
     def put_sums(self, name, value):
         """Sums of the same shape in the place of those by component; they may be sparse where those were dense."""
-        self._fold()
+        self.fold()
         self._by_component[name] = value
 
     def defer(self, name, value):
         """Deferred sums in the place of those by word, which were empty."""
         self.settle()
-        self._fold()
+        self.fold()
         self._by_word[name] = value
 
     def add_shared(self, **sums):
         """Add to sums that components share; deferred ones stay deferred."""
-        self._fold()
+        self.fold()
         for name, value in sums.items():
             self._shared[name] += value
 
@@ -150,8 +150,8 @@ class SufficientStatistics:
         yield from self._by_word.items()
         yield from self._shared.items()
 
-    def _fold(self):
-        """Let the pending factor reach the arrays, but for those by word."""
+    def fold(self):
+        """Let the pending factor reach the arrays, but for those by word; after that reading these changes nothing."""
         if self._factor != 1.0:
             for arrays in (self._by_component, self._shared):
                 for name, value in arrays.items():
@@ -248,7 +248,7 @@ class SufficientStatistics:
         self._factor *= factor
         self._word_factor *= factor
         if not 1.0 / LARGEST_FACTOR < self._factor < LARGEST_FACTOR:
-            self._fold()
+            self.fold()
         if not 1.0 / LARGEST_FACTOR < self._word_factor < LARGEST_FACTOR:
             self._fold_words()
         return self
@@ -286,7 +286,7 @@ class SufficientStatistics:
 
     def undoing(self, other):
         """A function that undoes a ``scale`` and an ``add`` of ``other`` to the bit; it keeps what they change."""
-        for fold, factor in ((self._fold, self._factor), (self._fold_words, self._word_factor)):
+        for fold, factor in ((self.fold, self._factor), (self._fold_words, self._word_factor)):
             if not LARGEST_FACTOR**-0.5 < factor < LARGEST_FACTOR**0.5:
                 fold()  # now, not in between
         factors = self._factor, self._word_factor
@@ -351,7 +351,7 @@ class SufficientStatistics:
 
     def put(self, components, other, factors, kept=0.0):
         """``kept`` times the given components plus those of ``other``, each times its factor, in their place."""
-        self._fold()
+        self.fold()
         for name, value in self._by_component.items():
             theirs = other[name]
             value[components] = kept * value[components] + theirs * factors.reshape(-1, *[1] * (theirs.ndim - 1))
@@ -362,7 +362,7 @@ class SufficientStatistics:
         self._check_shift(other)
         other = other.copy()
         for stats in (self, other):
-            stats._fold()
+            stats.fold()
             stats._fold_words()
         joined = {
             name: np.concatenate([value, other._by_component[name]]) for name, value in self._by_component.items()

@@ -34,14 +34,14 @@ class Panel:
     sums : ndarray of shape (V, width)
     codes : ndarray of shape (V, width), uint8
         Of the sums, once a kernel has asked for them.
-    coded : ndarray of shape (1,), uint8
-        Whether one has.
+    coded : ndarray of shape (1,), int64
+        Not zero where one has.
     """
 
     def __init__(self, n_features, width, prior):
         self.prior = prior
         self.sums = aligned_empty(n_features * width, np.float64).reshape(n_features, width)
-        self.codes, self.coded = np.empty((n_features, width), dtype=np.uint8), np.zeros(1, dtype=np.uint8)
+        self.codes, self.coded = np.empty((n_features, width), dtype=np.uint8), np.zeros(1, dtype=np.int64)
 
     @classmethod
     def of(cls, sums, prior):

@@ -16,6 +16,7 @@ class FittedMixture:
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may go on learning
         self.stats = stats
+        stats.fold()  # now, and not by several threads that read
         self._tables = {}
 
     def keep(self, stats):

@@ -29,6 +29,7 @@ class FittedTopics:
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may go on learning
         self.stats = stats
+        stats.fold()  # now, and not by several threads that read
 
     def keep(self, stats):
         """Hold a copy of the statistics from now on: the ones of before are about to change."""

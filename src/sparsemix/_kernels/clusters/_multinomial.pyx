@@ -16,6 +16,15 @@ from sparsemix._kernels.collapsed._cvb import check_entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 
+cdef extern from "vectors/portable.h" nogil:
+    int64_t sparsemix_fetch_add(int64_t*, int64_t)
+    int64_t sparsemix_load(const int64_t*)
+
+
+cdef extern from "threads/bell.h" nogil:
+    int64_t sparsemix_watch(const int64_t*, int64_t, double)
+
+
 cdef extern from "clusters/codes.h" nogil:
     double SPARSEMIX_LARGEST_RATIO
     uint8_t sparsemix_code(double, double)
@@ -59,6 +68,8 @@ cdef double MANY = 0.25
 # Counts whose log Gammas are kept.
 cdef enum:
     KEPT_COUNTS = 17
+# Of a panel whose codes are made: whoever asked for them before has added one.
+cdef int64_t CODED = 1 << 40
 
 
 cdef class MultinomialClusters(Clusters):
@@ -66,7 +77,8 @@ cdef class MultinomialClusters(Clusters):
 
     ``panels`` hold prior + S_wk side by side, ``codes`` a byte for each of these numbers, ``totals[k]`` their sum over
     words in slot k; all change in place. Codes of a panel are made for the first document that asks for them, and
-    follow their numbers from then on: a stream of short documents would wait for memory that nobody reads.
+    follow their numbers from then on: a stream of short documents would wait for memory that nobody reads. Predictions
+    may ask for them from several threads at once.
     """
 
     cdef const int64_t[::1] indptr
@@ -74,7 +86,7 @@ cdef class MultinomialClusters(Clusters):
     cdef const double[::1] counts
     cdef list panels, codes, coded
     cdef uint8_t* code_tables[SPARSEMIX_PANELS]
-    cdef uint8_t* are_coded[SPARSEMIX_PANELS]
+    cdef int64_t* are_coded[SPARSEMIX_PANELS]
     cdef double* tables[SPARSEMIX_PANELS]
     cdef Py_ssize_t ends[SPARSEMIX_PANELS]
     cdef Py_ssize_t n_panels, n_features
@@ -93,7 +105,7 @@ cdef class MultinomialClusters(Clusters):
         const double[::1] counts,      # IN    (nnz,) positive
         list panels,                   # INOUT of (V, width), each starts on a cache line; widths add up to the capacity
         list codes,                    # INOUT of (V, width), codes of the same
-        list coded,                    # INOUT of (1,), uint8, whether they are
+        list coded,                    # INOUT of (1,), int64, zero where they are not
         double[::1] totals,            # INOUT (capacity,) likewise
         double prior,                  # IN    beta
         Py_ssize_t n_features,         # IN    V
@@ -101,7 +113,7 @@ cdef class MultinomialClusters(Clusters):
     ):
         cdef double[:, ::1] panel
         cdef uint8_t[:, ::1] code
-        cdef uint8_t[::1] is_coded
+        cdef int64_t[::1] is_coded
         cdef Py_ssize_t end, c
         check_entries(indptr, indices, counts.shape[0], n_features, None)
         self.n_rows = indptr.shape[0] - 1
@@ -214,7 +226,7 @@ cdef class MultinomialClusters(Clusters):
         for p in range(self.n_panels):
             if start >= self.n_slots:
                 break
-            if not self.are_coded[p][0]:
+            if sparsemix_load(self.are_coded[p]) < CODED:
                 self.encode_panel(p, self.ends[p] - start)
             sparsemix_bounds(
                 self.level, &self.document, &self.copies, self.code_tables[p], self.ends[p] - start,
@@ -224,10 +236,14 @@ cdef class MultinomialClusters(Clusters):
         return largest
 
     cdef void encode_panel(self, Py_ssize_t p, Py_ssize_t width) noexcept nogil:
+        """Once: others that ask for the same wait."""
         cdef Py_ssize_t i
-        for i in range(self.n_features * width):
-            self.code_tables[p][i] = sparsemix_code(self.tables[p][i], self.prior)
-        self.are_coded[p][0] = True
+        if sparsemix_fetch_add(self.are_coded[p], 1) == 0:
+            for i in range(self.n_features * width):
+                self.code_tables[p][i] = sparsemix_code(self.tables[p][i], self.prior)
+            sparsemix_fetch_add(self.are_coded[p], CODED)
+        while sparsemix_watch(self.are_coded[p], CODED, 1.0) < CODED:
+            pass
 
     def bounds_of(self, Py_ssize_t row, const double[::1] log_prior):
         """Upper bounds of log_prior + log density of one row, (n_slots,); for tests."""

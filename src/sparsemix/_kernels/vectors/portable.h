@@ -61,15 +61,15 @@ SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
 #endif
 
 /* What threads share out: the number that was there, an int64_t, before n was added; what it is now; a rest between two
- * looks at it. */
+ * looks at it. Who sees a number sees what was written before it was added to. */
 #if defined(_MSC_VER)
 #include <intrin.h>
 #define sparsemix_fetch_add(next, n) _InterlockedExchangeAdd64((volatile __int64 *)(next), n)
 #define sparsemix_load(number) (*(const volatile __int64 *)(number))
 #define sparsemix_pause() YieldProcessor()
 #else
-#define sparsemix_fetch_add(next, n) __atomic_fetch_add(next, n, __ATOMIC_RELAXED)
-#define sparsemix_load(number) __atomic_load_n(number, __ATOMIC_RELAXED)
+#define sparsemix_fetch_add(next, n) __atomic_fetch_add(next, n, __ATOMIC_ACQ_REL)
+#define sparsemix_load(number) __atomic_load_n(number, __ATOMIC_ACQUIRE)
 #if SPARSEMIX_EXTENSIONS && (defined(__x86_64__) || defined(__i386__))
 #define sparsemix_pause() __builtin_ia32_pause()
 #elif SPARSEMIX_EXTENSIONS && defined(__aarch64__)

@@ -218,7 +218,7 @@ class StochasticCollapsedModel:
         out = copy(self)
         out.n_visited = n_samples_seen
         out._tokens = {}
-        out.later_sampler = copy(self.later_sampler)
+        out.later_sampler, out.first_sampler = copy(self.later_sampler), copy(self.first_sampler)  # without their rooms
         out.later_sampler.forget()
         out._choose_sampler()
         return out

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import count
+from threading import Lock
 
 import numpy as np
 from scipy import sparse
@@ -134,12 +135,13 @@ class TopicModel:
 
     def _make_room(self):
         self._table = self._packed = self._lists = self._versions = self._version = None
+        self._making = Lock()  # rows of the table, which several threads may ask a fitted model for
 
     def __getstate__(self):
-        return {**vars(self), "_table": None, "_packed": None, "_lists": None, "_versions": None}
+        return {**vars(self), "_table": None, "_packed": None, "_lists": None, "_versions": None, "_making": None}
 
     def __setstate__(self, state):
-        vars(self).update(state)
+        vars(self).update(state, _making=Lock())
         if self._version is not None:  # another process counts from one, and would meet a number that rows have here
             self._version = next(_versions)
 
@@ -191,6 +193,10 @@ class TopicModel:
 
     def prepare(self, x, workers):
         """Make the rows of exp E[log phi] that a chunk needs, where the last global step has made them stale."""
+        with self._making:
+            self._make_rows(x, workers)
+
+    def _make_rows(self, x, workers):
         if self._versions is None:
             self._make_table()
         if self._packed is not None and self._packed.version != self._version:
