@@ -15,9 +15,10 @@ from callers import N_CALLERS, at_once, several
 from estimator_cases import CASES, COUNTS, FIRST, ROWS, over, with_methods
 from fitted import assert_same, attributes, few_passes, said
 from scipy import sparse
+from sklearn.base import clone
 from topic_cases import K
 
-from sparsemix import SparseGaussianMixture, SparseLDA, blocks, distributed, report
+from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, distributed, report
 from sparsemix.datasets import load_bag_of_words, make_sparse_lda
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
@@ -68,17 +69,25 @@ def test_readings_change_nothing(case):
     assert pickle.dumps(est) == before
 
 
-@pytest.mark.parametrize("n_components", [20, 450])  # whole rows of topics, and packed ones
-def test_statistics_under_one_model(n_components):
-    """Threads that ask for statistics share the table that documents are inferred with, which is made row by row."""
+# Whose threads share the table that documents are inferred with, which is made row by row, whole or packed; or the room
+# of documents that the dense start looks at.
+WITH_ROOMS = {
+    "whole rows": SparseLDA(20, n_nonzero=4, random_state=0),
+    "packed rows": SparseLDA(450, n_nonzero=4, random_state=0),
+    "dense start": SparseSCVB0LDA(20, sampler="gibbs", n_start_samples=100_000, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", WITH_ROOMS)
+def test_statistics_under_one_model(name):
     X, _, _ = make_sparse_lda(400, n_features=300, n_components=20, doc_length=40, random_state=0)
-    est = SparseLDA(n_components, n_nonzero=4, max_iter=1, random_state=0, n_jobs=2).fit(X)
+    est = clone(WITH_ROOMS[name]).set_params(n_jobs=2).partial_fit(X)
     parts = [X[i::N_CALLERS] for i in range(N_CALLERS)]
     expected = [dict(copy.deepcopy(est).expected_stats(part)._arrays()) for part in parts]
     there = at_once(*[lambda part=part: est.expected_stats(part) for part in parts])
     for stats, each in zip(expected, there, strict=True):
         for name, value in each._arrays():
-            dense = [v.toarray() if sparse.issparse(v) else v for v in (stats[name], value)]
+            dense = [v.toarray() if hasattr(v, "toarray") else v for v in (stats[name], value)]
             np.testing.assert_array_equal(*dense, err_msg=name)
 
 
