@@ -110,6 +110,7 @@ def main():
             "wraparound": False,
             "cdivision": True,
             "initializedcheck": BOUNDSCHECK,
+            "freethreading_compatible": True,
         },
     )
     setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels})
