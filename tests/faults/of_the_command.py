@@ -69,9 +69,11 @@ def learn(folder, arguments, kill_after=None, largest_file=None):
 
             traceback.print_exc()
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
+            try:
+                sys.stdout.flush()
+                sys.stderr.flush()
+            finally:  # a disk may be full here too
+                os._exit(code)
     if kill_after is not None:
         time.sleep(kill_after)
         os.kill(child, signal.SIGKILL)

@@ -205,7 +205,7 @@ def test_few_topics_and_equal_ones_have_places(n):
         (20240229, (2024, 2, 29)), (0, (1970, 1, 1)), ("1700000000", (2023, 11, 14)),
         ("Mon, 20 Nov 1995 19:12:08 -0500", (1995, 11, 20)), (np.datetime64("2020-05-06T10"), (2020, 5, 6)),
         (datetime(2020, 5, 6, 7), (2020, 5, 6)), (date(2020, 5, 6), (2020, 5, 6)), ("soon", None), ("", None),
-        (None, None), (float("nan"), None), (np.datetime64("NaT"), None), (float("inf"), None), (1e300, None),
+        (None, None), (float("nan"), None), (np.datetime64("NaT", "s"), None), (float("inf"), None), (1e300, None),
         (20249999, None),
     ],
 )  # fmt: skip
