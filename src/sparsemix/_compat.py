@@ -1,7 +1,7 @@
 """The one doorway to what is private in scikit-learn or depends on its version."""
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, Options, StrOptions
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -20,6 +20,7 @@ __all__ = [
     "FitObserver",
     "Interval",
     "InvalidParameterError",
+    "Options",
     "StrOptions",
     "_fit_context",
     "with_callbacks",

@@ -8,6 +8,7 @@ from scipy.special import entr, gammaln
 from sparsemix._kernels.clusters._rule import Responsibilities
 from sparsemix._kernels.clusters._sequential import add_up
 
+from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -443,3 +444,17 @@ def test_slots_of_dead_clusters_are_given_up(likelihood):
     moves.after_rows(PRIORS[0], few)  # a tenth is dead: not worth the move
     assert few.n_slots == 100
     assert len(few.live(0.0)) == 90
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12, 1e20])
+def test_looks_leave_clusters_alone_whose_union_has_no_covariance(far):
+    """In the sums of both nothing is left of how they spread."""
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(20, 3))
+    beyond = 1e-3 * rng.normal(size=(20, 3)) + far * np.array([1.0, 1.1, 0.9])
+    est = StreamingNGGPMixture(likelihood="full", merge_every=1, covariance_prior=1e-6, random_state=0)
+    est.partial_fit(near)
+    est.partial_fit(beyond)
+    labels = est.predict(np.vstack([near, beyond]))
+    assert est.n_clusters_ == len(set(labels))
+    assert not set(labels[:20]) & set(labels[20:])

@@ -10,7 +10,7 @@ def draw_arrays(rng, params, defaults, X, n_words):
     """One or two parameters given as arrays, which fit the rows more often than not."""
     names = sorted(set(SHAPES) & set(defaults))
     for name in rng.choice(names, size=min(len(names), rng.integers(1, 3)), replace=False):
-        K = (defaults | params).get("n_components")
+        n_words, K = max(1, n_words), (defaults | params).get("n_components")
         K = int(K) if isinstance(K, int) and 0 < K < 1000 else 3  # which may be drawn to be no number
         value = SHAPES[name](rng, K, np.shape(X)[0], n_words, defaults | params)
         params[str(name)] = spoilt(rng, value)

@@ -280,3 +280,18 @@ def test_other_types_have_no_loadings():
     est = SparseGaussianMixture(2, covariance_type="diag", random_state=0).fit(rows(100)[0])
     with pytest.raises(AttributeError, match="'diag' has no attribute 'loadings_'"):
         est.loadings_  # noqa: B018
+
+
+def test_precisions_of_little_noise():
+    """Of covariances whose noise is lost in their sum: the inverse by the formula of Woodbury, in long numbers."""
+    rng = np.random.default_rng(0)
+    for noise, rtol in ((1.0, 1e-10), (1e-6, 1e-8), (1e-17, 1e-5)):
+        loadings, variances = rng.normal(size=(2, 1, 4)), noise * rng.uniform(1.0, 2.0, size=(2, 4))
+        factors = FactorAnalysers(means=np.zeros((2, 4)), covariances=variances, loadings=loadings).precision_factors()
+        assert (np.tril(factors, -1) == 0.0).all()
+        assert (np.diagonal(factors, axis1=1, axis2=2) > 0.0).all()
+        w, v = loadings[:, 0].astype(np.longdouble), variances.astype(np.longdouble)
+        scaled = w / v
+        inner = (1.0 + (w * scaled).sum(axis=1))[:, None, None]
+        expected = np.eye(4) / v[:, None] - scaled[:, :, None] * scaled[:, None] / inner
+        np.testing.assert_allclose(factors @ np.swapaxes(factors, 1, 2), expected.astype(float), rtol=rtol)

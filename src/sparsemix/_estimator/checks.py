@@ -6,7 +6,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from sparsemix._compat import Interval
 from sparsemix._engine.blocks import spans
+
+# Parameters that are to be positive: what is divided by still smaller ones, which have few digits, is infinite.
+SMALLEST_NUMBER = 1e-300
+POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")
 
 # What all weights together may be: their products with other sums are numbers.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e28

@@ -6,11 +6,13 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from sparsemix._compat import Interval, StrOptions
+from sparsemix._compat import Interval, Options, StrOptions
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.checks import (
     LARGEST_COUNT,
+    POSITIVE,
+    SMALLEST_NUMBER,
     check_columns,
     check_counts,
     check_magnitude,
@@ -44,15 +46,15 @@ FULL_FEATURES = 100
 
 SHARED = {
     "likelihood": [StrOptions(LIKELIHOODS)],
-    "concentration": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-    "discount": [Interval(numbers.Real, 0.0, 1.0, closed="left")],
+    "concentration": [POSITIVE, None],
+    "discount": [Interval(numbers.Real, SMALLEST_NUMBER, 1.0, closed="left"), Options(numbers.Real, {0.0})],
     "tilt": [Interval(numbers.Real, 0.0, None, closed="left")],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "dirichlet_prior": [Interval(numbers.Real, 0.0, None, closed="neither")],
-    "mean_precision_prior": [Interval(numbers.Real, 0.0, LARGEST_COUNT, closed="right"), None],
+    "dirichlet_prior": [POSITIVE],
+    "mean_precision_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
     "mean_prior": ["array-like", None],
-    "degrees_of_freedom_prior": [Interval(numbers.Real, 0.0, LARGEST_COUNT, closed="right"), None],
-    "covariance_prior": ["array-like", Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "degrees_of_freedom_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
+    "covariance_prior": ["array-like", POSITIVE, None],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

@@ -281,9 +281,7 @@ class MixtureReadings(RowReadings):
         predictions go on with: 1e-6 of its mean variance is added to its diagonal, and a warning says so.
         """
         fitted = self._attribute("precisions_")
-        if fitted.model.family.has_loadings:
-            return np.linalg.inv(fitted.covariances)
-        if fitted.model.family.shape != "full":
+        if fitted.model.family.shape != "full" and not fitted.model.family.has_loadings:
             return 1.0 / fitted.covariances
         factors = self.precisions_cholesky_
         return factors @ np.swapaxes(factors, -1, -2)
@@ -294,7 +292,7 @@ class MixtureReadings(RowReadings):
         fitted = self._attribute("precisions_cholesky_")
         family = fitted.model.family
         if family.has_loadings:
-            return np.swapaxes(np.linalg.inv(np.linalg.cholesky(fitted.covariances)), -1, -2)
+            return fitted.gaussians.precision_factors()
         if family.shape != "full":
             return 1.0 / np.sqrt(fitted.covariances)
         factors = np.swapaxes(symmetric.unpack_triangle(fitted.gaussians.whitened()[0]), -1, -2)

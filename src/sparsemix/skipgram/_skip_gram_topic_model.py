@@ -11,6 +11,7 @@ from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, w
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, Beginning
+from sparsemix._estimator.checks import POSITIVE
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
@@ -183,12 +184,12 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
         "window": [Interval(numbers.Integral, 1, 1 << 20, closed="both")],
         "inference": [StrOptions({"scvb0", "gibbs", "mhw"})],
         "sampler": [StrOptions({"auto", "dense", "mhw"})],
-        "input_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
+        "input_topic_prior": [POSITIVE, "array-like", None],
         "n_words": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "start_temperature": [Interval(numbers.Real, 0.0, None, closed="left"), None],
-        "final_temperature": [Interval(numbers.Real, 0.0, None, closed="neither")],
+        "final_temperature": [POSITIVE],
         "cooling": [Interval(numbers.Real, 0.0, 1.0, closed="both")],
         "init_params": [StrOptions({"random"}), "array-like"],
         "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],

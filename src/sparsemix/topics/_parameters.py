@@ -3,14 +3,15 @@
 import numbers
 
 from sparsemix._compat import Interval
+from sparsemix._estimator.checks import POSITIVE
 
 # Updates and visits of one document are counted by a C int, sums of two such numbers too.
 MOST_VISITS = 1 << 30
 # All of them.
 OF_TOPICS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-    "doc_topic_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), "array-like", None],
-    "topic_word_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "doc_topic_prior": [POSITIVE, "array-like", None],
+    "topic_word_prior": [POSITIVE, None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "max_doc_update_iter": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
     "warm_start": ["boolean"],

@@ -90,18 +90,22 @@ def whiten(covariances, means, dtype, split=serial):
 
     A matrix that is not positive definite gets 1e-6 of its mean diagonal added, once and with a warning.
     """
-    n_components = len(means)
-    factors = np.empty(covariances.shape, dtype=dtype)
-    offsets = np.empty(means.shape, dtype=dtype)
-    log_dets = np.empty(n_components)
     means = np.ascontiguousarray(means, dtype=np.float64)
-    split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), n_components)
+    factors, offsets, log_dets = factors_of(covariances, means, dtype, split)
     bad = np.flatnonzero(np.isnan(log_dets))
     if len(bad):
         mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
         _factor.whiten(mended(covariances, bad), means[bad], mended_log_dets, mended_factors, mended_offsets)
         refuse(bad[np.isnan(mended_log_dets)])
         factors[bad], offsets[bad], log_dets[bad] = mended_factors, mended_offsets, mended_log_dets
+    return factors, offsets, log_dets
+
+
+def factors_of(covariances, means, dtype, split=serial):
+    """As ``whiten``, but nothing is mended: a log determinant of NaN is that of no covariance."""
+    factors, offsets = np.empty(covariances.shape, dtype=dtype), np.empty(means.shape, dtype=dtype)
+    log_dets = np.empty(len(means))
+    split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), len(means))
     return factors, offsets, log_dets
 
 
@@ -146,6 +150,7 @@ class KernelTable:
         self.dtype = dtype
         self.factors = np.ascontiguousarray(factors, dtype=dtype).reshape(-1)
         self.offsets = np.ascontiguousarray(offsets, dtype=dtype)
+        constants = np.maximum(constants, np.finfo(dtype).min)  # of a component that has no row
         self.constants = np.ascontiguousarray(constants, dtype=dtype)
 
     @property
@@ -170,7 +175,8 @@ def full_table(gaussians, constants, dtype, split):
     constants = constants - 0.5 * (log_dets + n_features * LOG_2PI)
     if gaussians.floor is not None:
         columns = np.concatenate([np.arange(i + 1) for i in range(n_features)])
-        constants = constants - 0.5 * np.einsum("kt,kt,t->k", factors, factors, gaussians.floor[columns].astype(dtype))
+        floor = np.minimum(gaussians.floor[columns], np.finfo(dtype).max).astype(dtype)
+        constants = constants - 0.5 * np.einsum("kt,kt,t->k", factors, factors, floor)
     return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
 
 

@@ -1,6 +1,6 @@
 """Wishart and Normal-Wishart distributions, components first; matrices are packed lower triangles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 
 from sparsemix._stats import symmetric
 from sparsemix._stats.families._base import ConjugateParameters
-from sparsemix._stats.families._tables import LOG_2PI, whiten
+from sparsemix._stats.families._tables import LOG_2PI, factors_of, whiten
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,16 @@ class NormalWishart(ConjugateParameters):
     def log_det(self):
         """Log determinants of the scales, (K,)."""
         return whiten(self.scale, np.zeros((len(self.scale), self.mean.shape[1])), np.float64)[2]
+
+    def unmended(self):
+        """See ConjugateParameters."""
+        return self.knowing(factors_of(self.scale, np.zeros(self.mean.shape), np.float64)[2])
+
+    def knowing(self, log_det):
+        """The same, whose log determinants are known."""
+        out = replace(self)
+        vars(out)["log_det"] = log_det
+        return out
 
 
 def multi_gammaln(a, d):

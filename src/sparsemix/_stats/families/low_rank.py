@@ -61,6 +61,17 @@ class FactorAnalysers(Gaussians):
         scaled, precisions = self.scaled_loadings()
         return 1.0 / self.covariances - (scaled * np.linalg.solve(precisions, scaled)).sum(axis=1)
 
+    def precision_factors(self):
+        """Upper triangular U of the inverse covariances U U^T, (K, D, D).
+
+        By an orthogonal factorisation of loadings over the noise's roots: a sum may leave nothing of little noise.
+        """
+        roots = np.sqrt(self.covariances)
+        eye = np.broadcast_to(np.eye(roots.shape[1]), (*roots.shape, roots.shape[1]))
+        upper = np.linalg.qr(np.concatenate([self.loadings / roots[:, None], eye], axis=1), mode="r")
+        upper *= np.sign(np.diagonal(upper, axis1=1, axis2=2))[:, :, None]
+        return np.linalg.inv(upper) / roots[:, :, None]
+
     def diagonals(self):
         """Diagonals of the covariances, (K, D)."""
         return self.covariances + (self.loadings**2).sum(axis=1)

@@ -124,13 +124,17 @@ class GaussianSlots:
         rows = self.table[np.asarray(slots, dtype=np.intp)]
         count, scale = rows[:, COUNT], rows[:, MEAN + self.n_features :]
         kappa = self.prior.mean_precision
-        return replace(
+        post = replace(
             self.prior,
             mean=np.ascontiguousarray(rows[:, MEAN : MEAN + self.n_features]),
             mean_precision=None if kappa is None else kappa + count,
             dof=self.prior.dof + count * (self.n_features if self.structure == "spherical" else 1.0),
             scale=symmetric.pack_product(scale) if self._has_matrices else np.ascontiguousarray(scale),
         )
+        if not self._has_matrices:
+            return post
+        roots = scale[:, symmetric.diagonal_positions(self.n_features)]
+        return post.knowing(2.0 * np.log(roots).sum(axis=1))  # of far rows nothing else may be left in the product
 
     def stats(self, slots):
         """Statistics of the rows in these slots: posterior - prior."""
@@ -198,15 +202,19 @@ class GaussianSlots:
         return self._evidence(self.posterior(slots))
 
     def merged_evidence(self, slot, others):
-        """The same for the union of one slot with each of ``others``, (len(others),)."""
+        """The same for the union of one slot with each of ``others``, (len(others),).
+
+        NaN where round-off leaves no covariance: of two that are very far apart.
+        """
         stats, mine = self.stats(others), self.stats([slot])
         for name in ("count", "second", *(["first"] if self.family.has_means else [])):
             stats[name] += mine[name]
-        return self._evidence(self.family.posterior(self.prior, stats))
+        return self._evidence(self.family.posterior(self.prior, stats).unmended())
 
     def union_gains(self, slot, others):
         """What the evidence gains when one slot is joined with each of ``others``, (len(others),)."""
-        return self.merged_evidence(slot, others) - self.evidence([slot]) - self.evidence(others)
+        gains = self.merged_evidence(slot, others) - self.evidence([slot]) - self.evidence(others)
+        return np.where(np.isnan(gains), -np.inf, gains)
 
     def _evidence(self, post):
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)

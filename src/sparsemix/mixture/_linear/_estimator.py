@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.additive import Beginning
+from sparsemix._estimator.checks import POSITIVE
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
 from sparsemix.mixture._candidates import CandidateLists
@@ -23,7 +24,7 @@ CONSTRAINTS = {
     "inference": [StrOptions({"vb", "em"})],
     "learning_method": [StrOptions({"batch", "memoized", "online"})],
     "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
-    "weight_concentration_prior": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
+    "weight_concentration_prior": [POSITIVE, None],
     "init_params": [StrOptions(set(SEEDINGS)), "array-like", "sparse matrix"],
     "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
