@@ -11,6 +11,8 @@ from sparsemix._engine.blocks import spans
 
 # Parameters that are to be positive: what is divided by still smaller ones, which have few digits, is infinite.
 SMALLEST_NUMBER = 1e-300
+# And counts that stand for words which nobody has seen, whose logarithms are multiplied by counts.
+SMALLEST_PRIOR = 1e-37
 POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")
 
 # What all weights together may be: their products with other sums are numbers.

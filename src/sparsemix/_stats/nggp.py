@@ -9,6 +9,8 @@ from sparsemix._kernels.clusters import _nggp
 
 # Expected numbers of clusters: numbers that are less likely than this are left out.
 NEGLIGIBLE = 1e-18
+# Of log U; one in six is refused where its density is close to a parabola.
+MOST_PROPOSALS = 1000
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,14 @@ class NGGP:
         """A draw of log U for n rows in k clusters, one at least, exactly and whatever was drawn before.
 
         Rejection under the tangents of the log density on both sides of the mode, and its value there: five of six
-        proposals are taken where it is close to a parabola.
+        proposals are taken where it is close to a parabola. Where round-off leaves no such tangents, of a density that
+        is narrower or flatter than numbers tell, the draw is the mode.
         """
         mode = float(self.log_mode(n, k))
+        with np.errstate(all="ignore"):
+            return self._drawn(mode, n, k, rng)
+
+    def _drawn(self, mode, n, k, rng):
         gap = float(self._log_gap(mode))
         s = np.exp(-gap)
         width = 1.0 / np.sqrt(n * -np.expm1(-gap) * (1 + self.discount * s) + k * (self.discount * s) ** 2)
@@ -92,7 +99,9 @@ class NGGP:
         left, right = touch + (peak - self.log_density_of_log_u(touch, n, k)) / slopes  # where tangents reach the peak
         tails = 1.0 / np.abs(slopes)
         pieces = np.cumsum([tails[0], right - left, tails[1]])
-        while True:
+        if not (slopes[0] > 0.0 > slopes[1] and left < right and np.isfinite(pieces).all()):
+            return mode
+        for _ in range(MOST_PROPOSALS):
             place, tail = rng.uniform(0.0, pieces[-1]), rng.exponential()
             if place < pieces[0]:
                 v, envelope = left - tail * tails[0], -tail
@@ -102,6 +111,7 @@ class NGGP:
                 v, envelope = right + tail * tails[1], -tail
             if -rng.exponential() <= self.log_density_of_log_u(v, n, k) - peak - envelope:
                 return float(v)
+        return mode
 
     # -- partitions
 

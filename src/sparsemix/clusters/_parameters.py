@@ -13,6 +13,7 @@ from sparsemix._estimator.checks import (
     LARGEST_COUNT,
     POSITIVE,
     SMALLEST_NUMBER,
+    SMALLEST_PRIOR,
     check_columns,
     check_counts,
     check_magnitude,
@@ -44,13 +45,16 @@ CONCENTRATION = 1000.0
 # "auto" asks for full covariances up to so many features: a cluster then takes half their square.
 FULL_FEATURES = 100
 
+# Of the measure: under a discount that is next to none, and no more, its total has no size that numbers hold.
+LARGEST_MEASURE, SMALLEST_DISCOUNT = 1e100, 1e-10
+
 SHARED = {
     "likelihood": [StrOptions(LIKELIHOODS)],
-    "concentration": [POSITIVE, None],
-    "discount": [Interval(numbers.Real, SMALLEST_NUMBER, 1.0, closed="left"), Options(numbers.Real, {0.0})],
-    "tilt": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "concentration": [Interval(numbers.Real, 1.0 / LARGEST_MEASURE, LARGEST_MEASURE, closed="both"), None],
+    "discount": [Interval(numbers.Real, SMALLEST_DISCOUNT, 1.0, closed="left"), Options(numbers.Real, {0.0})],
+    "tilt": [Interval(numbers.Real, 0.0, LARGEST_MEASURE, closed="both")],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "dirichlet_prior": [POSITIVE],
+    "dirichlet_prior": [Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")],
     "mean_precision_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
     "mean_prior": ["array-like", None],
     "degrees_of_freedom_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],

@@ -14,7 +14,6 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts, sweep_part
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
-from sparsemix._estimator.checks import POSITIVE
 from sparsemix.clusters._gaussian._steps import SteppedRows
 from sparsemix.clusters._model import RowResponsibilities, StreamingModel
 from sparsemix.clusters._moves import MERGE_THRESHOLDS, joined
@@ -227,7 +226,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         "merge_threshold": [numbers.Real, None],
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
-        "half_life": [POSITIVE, None],
+        "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
         "n_epochs": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_shards": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],

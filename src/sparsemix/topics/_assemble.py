@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import LARGEST_COUNT, check_magnitude, check_weights
+from sparsemix._estimator.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, check_weights
 from sparsemix.topics import _start
 
 # Of a document's tokens; smaller entries are not remembered from visit to visit.
@@ -12,8 +12,7 @@ REMEMBERED_SHARE = 1e-3
 # Prior mass of a document over all topics by default, where that is less than the largest prior for each: more of it
 # makes the topics of short documents alike. One number for all estimators, so that scores compare.
 PRIOR_MASS = 5.0
-# The smallest number that single precision holds in full; and as much as a count may be.
-SMALLEST_PRIOR, LARGEST_PRIOR = 1e-37, LARGEST_COUNT
+LARGEST_PRIOR = LARGEST_COUNT
 
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
