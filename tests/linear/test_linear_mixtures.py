@@ -448,3 +448,12 @@ def test_sample_draws_from_all_components():
     assert est.score(rows) == pytest.approx(est.score(x), abs=0.3)
     with pytest.raises(ValueError, match="at least one row"):
         est.sample(0)
+
+
+@both
+def test_components_may_be_less_likely_than_single_precision_tells(kind):
+    make, rows = MAKERS[kind]
+    x = rows()[0].astype(np.float32)
+    est = make(inference="vb", weight_concentration_prior=1e-300).set_params(n_components=8).fit(x)
+    assert np.isfinite(est.score(x))
+    assert np.isfinite(est.lower_bound_)

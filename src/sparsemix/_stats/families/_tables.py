@@ -142,6 +142,11 @@ def refuse(bad):
         )
 
 
+def as_constants(values, dtype):
+    """Log weights of components in a dtype that may not hold how unlikely one without rows is."""
+    return np.ascontiguousarray(np.maximum(values, np.finfo(dtype).min), dtype=dtype)
+
+
 class KernelTable:
     """Factors, offsets and constants of one shape of covariance, evaluated by the kernel."""
 
@@ -150,8 +155,7 @@ class KernelTable:
         self.dtype = dtype
         self.factors = np.ascontiguousarray(factors, dtype=dtype).reshape(-1)
         self.offsets = np.ascontiguousarray(offsets, dtype=dtype)
-        constants = np.maximum(constants, np.finfo(dtype).min)  # of a component that has no row
-        self.constants = np.ascontiguousarray(constants, dtype=dtype)
+        self.constants = as_constants(constants, dtype)
 
     @property
     def kernel(self):

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.gaussians import _accumulate
+from sparsemix._stats.families._tables import as_constants
 from sparsemix._stats.suffstats import SufficientStatistics, added_by_component
 
 
@@ -15,7 +16,7 @@ class LinearTable:
 
     def __init__(self, natural, constants):
         self.natural = natural
-        self.constants = np.ascontiguousarray(constants, dtype=natural.dtype)
+        self.constants = as_constants(constants, natural.dtype)
 
     @property
     def linear(self):
