@@ -53,7 +53,8 @@ def assert_valid_covariances(est, d):
     if est.covariance_type == "low_rank":
         assert (est.noise_variance_ > 0).all()
         assert np.isfinite(est.loadings_).all()
-        np.testing.assert_allclose(np.linalg.inv(covariances), est.precisions_, rtol=1e-6)
+        round_off = 1e-12 * np.abs(est.precisions_).max()
+        np.testing.assert_allclose(np.linalg.inv(covariances), est.precisions_, rtol=1e-6, atol=round_off)
     elif reference.shape_of(est.covariance_type) != "full":
         assert np.all(covariances > 0)
     else:

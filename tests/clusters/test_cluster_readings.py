@@ -193,7 +193,7 @@ def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
 def test_one_cluster_is_conjugate_updating():
     """O63: where no cluster but one can be, the prequential sum is the log evidence of its documents."""
     rows = TEXTS[np.asarray(TEXTS.sum(axis=1)) > 0].toarray()
-    est = streaming(concentration=1e-300, new_cluster_threshold=1.0, dirichlet_prior=0.3).fit(rows)
+    est = streaming(concentration=1e-100, new_cluster_threshold=1.0, dirichlet_prior=0.3).fit(rows)
     assert est.n_clusters_ == 1
     evidence = float(dirichlet_multinomial(rows.sum(axis=0)[None], np.zeros((1, 25)), 0.3)[0, 0])
     assert est.history_[0]["log_predictive"] == pytest.approx(evidence, rel=1e-9)

@@ -143,8 +143,9 @@ def refuse(bad):
 
 
 def as_constants(values, dtype):
-    """Log weights of components in a dtype that may not hold how unlikely one without rows is."""
-    return np.ascontiguousarray(np.maximum(values, np.finfo(dtype).min), dtype=dtype)
+    """Log weights of components in a dtype; it may not hold how unlikely one without rows is, which is then -inf."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, dtype=dtype)
 
 
 class KernelTable:
