@@ -1,5 +1,7 @@
 """Logarithms of sums of exponentials, row by row: log densities of mixtures."""
 
+from libc.math cimport INFINITY
+
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 cdef extern from "vectors/log_sum.h" nogil:
@@ -21,6 +23,9 @@ def log_sum_exp(
     cdef int isa = instruction_level()
     if out.shape[0] != n:
         raise ValueError("out must be (n,) for weights (n, K)")
+    if n_components == 0:  # no first weight to point at
+        out[:] = -INFINITY
+        return
     with nogil:
         for row in range(n):
             if real is float:
