@@ -126,7 +126,7 @@ def test_a_row_without_finite_density_is_named_and_ends_the_stream_before_it(lik
         ("full", {"mean_prior": [1.0, -1e300]}, r"mean_prior holds -1e\+300; it must be within -1e\+70 and 1e\+70"),
         ("full", {"degrees_of_freedom_prior": 1.0}, "degrees_of_freedom_prior is 1.0; it must be greater than 1"),
         ("full", {"covariance_prior": -np.eye(2)}, "covariance_prior must be symmetric and positive definite"),
-        ("diag", {"covariance_prior": [1.0, 0.0]}, "covariance_prior holds 0.0; all its entries must be positive"),
+        ("diag", {"covariance_prior": [1.0, 0.0]}, "covariance_prior holds 0; all its entries must be positive"),
         ("diag", {"covariance_prior": np.ones(3)}, r"covariance_prior has shape \(3,\)"),
     ],
 )

@@ -270,6 +270,14 @@ def test_divergence_stays_sharp_far_from_the_prior_mean(name):
         np.testing.assert_allclose(from_row(n), expected, rtol=1e-6, atol=1e-6)
 
 
+def test_divergence_in_single_precision_far_from_the_prior_mean(name):
+    family, prior, _, _ = random_prior(name, np.random.default_rng(11), D)
+    x = 1e16 * np.random.default_rng(12).normal(size=(10, D))
+    single, double = family.item_divergences(prior, x.astype(np.float32)), family.item_divergences(prior, x)
+    for n in range(10):
+        np.testing.assert_allclose(single(n), double(n), rtol=1e-2, atol=1e-6 * double(n).max())
+
+
 @pytest.mark.slow
 def test_second_centre_is_drawn_in_proportion_to_divergence(name):
     rng = np.random.default_rng(12)

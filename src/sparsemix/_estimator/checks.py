@@ -19,6 +19,10 @@ POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e28
 # Counts times weights: ten thousand squares of them still have a sum in single precision.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e17
+COUNT = Interval(numbers.Real, SMALLEST_COUNT, LARGEST_COUNT, closed="both")
+# Variances and precisions that are given: their products with counts, and with squares of rows, are numbers.
+SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-140, 1e140
+VARIANCE = Interval(numbers.Real, SMALLEST_VARIANCE, LARGEST_VARIANCE, closed="both")
 
 
 def check_rows(estimator, X, reset, dtype=None):

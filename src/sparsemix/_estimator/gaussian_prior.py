@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_array
 
-from sparsemix._estimator.checks import largest_value
+from sparsemix._estimator.checks import LARGEST_VARIANCE, SMALLEST_VARIANCE, largest_value
 
 
 def prior_arguments(params, family, shift, kind):
@@ -55,14 +55,24 @@ def check_covariances(name, value, family, n_components):
     single = {"diag": (d,), "spherical": ()}.get(family.shape, (d, d))
     shape = single if n_components is None or family.tied else (n_components, *single)
     if shape == ():
-        value = np.float64(value)
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} is {value}; it must be positive")
-        return value
+        return check_variances(name, np.float64(value))
     value = check_shape(name, value, shape)
     if family.shape != "full":
-        if not (value > 0).all():
-            raise ValueError(f"{name} holds {value.min()}; all its entries must be positive")
-    elif not np.allclose(value, np.swapaxes(value, -1, -2)) or not (np.linalg.eigvalsh(value) > 0).all():
+        return check_variances(name, value)
+    diagonal, transposed = np.diagonal(value, axis1=-2, axis2=-1), np.swapaxes(value, -1, -2)
+    alike = np.allclose(value, transposed, atol=1e-8 * np.abs(diagonal).max(initial=0.0))
+    if not alike or not (np.linalg.eigvalsh(value) > 0).all():
         raise ValueError(f"{name} must be symmetric and positive definite; add a multiple of the identity")
+    check_variances(f"the diagonal of {name}", diagonal)
+    return value
+
+
+def check_variances(name, value):
+    """Positive numbers of a size that can be computed with."""
+    bad = value[~((value >= SMALLEST_VARIANCE) & (value <= LARGEST_VARIANCE))]
+    if bad.size:
+        raise ValueError(
+            f"{name} holds {bad.flat[0]:g}; all its entries must be positive, from {SMALLEST_VARIANCE:g} to "
+            f"{LARGEST_VARIANCE:g}"
+        )
     return value

@@ -10,10 +10,9 @@ from sparsemix._compat import Interval, Options, StrOptions
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.checks import (
-    LARGEST_COUNT,
-    POSITIVE,
-    SMALLEST_NUMBER,
+    COUNT,
     SMALLEST_PRIOR,
+    VARIANCE,
     check_columns,
     check_counts,
     check_magnitude,
@@ -55,10 +54,10 @@ SHARED = {
     "tilt": [Interval(numbers.Real, 0.0, LARGEST_MEASURE, closed="both")],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "dirichlet_prior": [Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")],
-    "mean_precision_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
+    "mean_precision_prior": [COUNT, None],
     "mean_prior": ["array-like", None],
-    "degrees_of_freedom_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
-    "covariance_prior": ["array-like", POSITIVE, None],
+    "degrees_of_freedom_prior": [COUNT, None],
+    "covariance_prior": ["array-like", VARIANCE, None],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

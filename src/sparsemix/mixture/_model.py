@@ -12,6 +12,8 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 from sparsemix.mixture._candidates import TILE, TILE_ONCE
 
+LARGEST_SCALE = 1e150  # what a prior is multiplied by at most: sums with it are numbers
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -175,7 +177,7 @@ class VariationalMixture(MixtureModel):
             post = self.family.blurred(post, stats["count"], self.floor)
         if not self.learn_scales:
             return post, np.ones(stats.n_components)
-        scales = self.family.prior_scales(self.prior, post, split)
+        scales = np.minimum(self.family.prior_scales(self.prior, post, split), LARGEST_SCALE)
         return self.family.rescaled(self.prior, post, scales), scales
 
     def log_evidences(self, stats):
@@ -220,6 +222,7 @@ class MaximumLikelihoodMixture(MixtureModel):
 
     def take(self, gaussians, stats, split=serial):
         """These Gaussians from now on, with the weights that follow from the statistics."""
+        gaussians.check()
         self._make_table(gaussians, stats, split)
         self.gaussians = gaussians
 

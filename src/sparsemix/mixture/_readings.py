@@ -115,13 +115,20 @@ class RowReadings(DensityMixin):
         B / (nu - n_features - 1); in EM they are the estimates.
         """
         rows, workers = self._ready(X)
+        with workers:
+            out = self._log_density(rows, workers)
+            lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
+            if len(lost):  # beyond single precision
+                out[lost] = self._log_density(Rows(rows.X[lost], shift=rows.shift, dtype=np.float64), workers)
+        return out
+
+    def _log_density(self, rows, workers):
         out = np.empty(len(rows))
 
         def log_density(start, stop, weights):
             log_sum_exp(weights, out[start:stop])
 
-        with workers:
-            self._fitted.each_tile("density", rows, workers, log_density)
+        self._fitted.each_tile("density", rows, workers, log_density)
         return out
 
     def score(self, X, y=None, sample_weight=None):  # noqa: ARG002

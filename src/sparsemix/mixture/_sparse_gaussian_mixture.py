@@ -4,7 +4,7 @@ import numbers
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
-from sparsemix._estimator.checks import LARGEST_COUNT, POSITIVE, SMALLEST_NUMBER, check_rows
+from sparsemix._estimator.checks import COUNT, POSITIVE, VARIANCE, check_rows
 from sparsemix._estimator.sklearn_names import ScikitLearnNames
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
@@ -237,12 +237,12 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         "candidates_init": [StrOptions({"random", "all"}), None],
         "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
         "weight_concentration_prior": [POSITIVE, None],
-        "mean_precision_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
+        "mean_precision_prior": [COUNT, None],
         "mean_prior": ["array-like", None],
-        "degrees_of_freedom_prior": [Interval(numbers.Real, SMALLEST_NUMBER, LARGEST_COUNT, closed="both"), None],
-        "covariance_prior": ["array-like", POSITIVE, None],
+        "degrees_of_freedom_prior": [COUNT, None],
+        "covariance_prior": ["array-like", VARIANCE, None],
         "optimize_priors": ["boolean", None],
-        "reg_covar": [Interval(numbers.Real, 0.0, None, closed="left"), None],
+        "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [
             StrOptions(set(SEEDINGS)),
             "array-like",
@@ -253,11 +253,11 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
-        "precisions_init": ["array-like", POSITIVE, None],
+        "precisions_init": ["array-like", VARIANCE, None],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "total_samples": [Interval(numbers.Real, 0.0, 1e17, closed="right"), None],
+        "total_samples": [COUNT, None],
         "half_life": [POSITIVE, None],
         "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],

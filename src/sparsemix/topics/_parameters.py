@@ -3,7 +3,7 @@
 import numbers
 
 from sparsemix._compat import Interval
-from sparsemix._estimator.checks import POSITIVE
+from sparsemix._estimator.checks import COUNT, POSITIVE
 
 # Updates and visits of one document are counted by a C int, sums of two such numbers too.
 MOST_VISITS = 1 << 30
@@ -25,7 +25,7 @@ OF_STEPS = {
     "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "total_samples": [Interval(numbers.Real, 0.0, 1e17, closed="right"), None],
+    "total_samples": [COUNT, None],
     "stream_init_size": [Interval(numbers.Integral, 0, None, closed="left"), None],
     "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
     "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],

@@ -58,6 +58,12 @@ class Gaussians(Structured):
         """
         return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype), split)
 
+    def check(self):
+        """Raise for a variance of zero; matrices are looked at where they are factorised."""
+        if self.shape != "full":
+            variances = self.covariances.reshape(1 if self.tied else len(self.means), -1)
+            refuse(np.flatnonzero(~(variances > 0.0).all(axis=1)))
+
     def take(self, components):
         """The given components, in that order."""
         covariances = self.covariances if self.tied else self.covariances[components]
@@ -148,14 +154,26 @@ def as_constants(values, dtype):
         return np.ascontiguousarray(values, dtype=dtype)
 
 
+def as_factors(values, dtype):
+    """What rows are multiplied by, (K, ...), or (D, ...) if tied, in a dtype, which must hold it."""
+    with np.errstate(over="ignore"):
+        out = values.astype(dtype, copy=False)
+    if dtype != np.float64 and not np.isfinite(out).all():
+        raise ValueError(
+            f"a component is so narrow that the inverse of its spread is beyond {dtype}; raise reg_covar or "
+            "covariance_prior, or give rows of float64"
+        )
+    return out
+
+
 class KernelTable:
     """Factors, offsets and constants of one shape of covariance, evaluated by the kernel."""
 
     def __init__(self, shape, factors, offsets, constants, dtype):
         self.shape = shape
         self.dtype = dtype
-        self.factors = np.ascontiguousarray(factors, dtype=dtype).reshape(-1)
-        self.offsets = np.ascontiguousarray(offsets, dtype=dtype)
+        self.factors = np.ascontiguousarray(as_factors(factors, dtype)).reshape(-1)
+        self.offsets = np.ascontiguousarray(as_factors(offsets, dtype))
         self.constants = as_constants(constants, dtype)
 
     @property
@@ -196,6 +214,7 @@ def diagonal_table(gaussians, constants, dtype, split):  # noqa: ARG001
 
 def spherical_table(gaussians, constants, dtype, split):  # noqa: ARG001
     """Table for spherical covariances."""
+    as_factors(1.0 / gaussians.covariances, dtype)  # the kernel squares them
     factors = 1.0 / np.sqrt(gaussians.covariances)
     constants = constants - 0.5 * (gaussians.log_dets() + gaussians.means.shape[1] * LOG_2PI)
     if gaussians.floor is not None:
@@ -215,7 +234,7 @@ class TiedTable:
         self.kernel = KernelTable(
             _quadratic.SPHERICAL, np.ones(len(constants)), gaussians.means @ self.whitening, constants, dtype
         )
-        self.whitening = self.whitening.astype(dtype)
+        self.whitening = as_factors(self.whitening, dtype)
 
     def rows(self, x):
         """Rows in the coordinates in which the covariance is the identity."""
@@ -237,7 +256,7 @@ class ScaledTable:
         self.kernel = KernelTable(
             _quadratic.SPHERICAL, np.ones(len(constants)), gaussians.means * scale, constants, dtype
         )
-        self.scale = scale.astype(dtype)
+        self.scale = as_factors(scale, dtype)
 
     def rows(self, x):
         """Rows in the units in which every variance is one."""

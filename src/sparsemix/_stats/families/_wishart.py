@@ -78,11 +78,12 @@ def rank_one_divergences(y, spread, location):
 
     def from_row(n, rows=slice(None)):
         products = y[rows] @ y[n]
-        trace = spread * norms[rows] - spread * norms[n] / ones[n] - spread * spread * products**2 / ones[n]
+        trace = spread * norms[rows] - spread * norms[n] / ones[n] - spread * products * (spread * products / ones[n])
         out = log_ones[n] - log_ones[rows] + trace
         if location:
             apart = norms[rows] - 2.0 * products + norms[n]
-            out += location * (apart - spread * (products - norms[n]) ** 2 / ones[n])
+            along = products - norms[n]
+            out += location * (apart - spread * along * (along / ones[n]))  # squares may be beyond the dtype
         return 0.5 * np.maximum(out, 0.0)
 
     return from_row

@@ -17,7 +17,7 @@ from scipy.special import digamma
 
 from sparsemix._kernels.gaussians import _accumulate, _quadratic
 from sparsemix._stats.families._base import EMPTY, GaussianFamily, add_first
-from sparsemix._stats.families._tables import LOG_2PI, TABLES, Gaussians, KernelTable, serial
+from sparsemix._stats.families._tables import LOG_2PI, TABLES, Gaussians, KernelTable, as_factors, serial
 from sparsemix._stats.families.diag import DiagonalGaussian, NormalGamma
 
 # Penalty of a squared loading in units of the variance of its feature's noise: half of this.
@@ -133,8 +133,8 @@ class LowRankTable:
         factors = 1.0 / np.sqrt(gaussians.covariances)
         self.kernel = KernelTable(_quadratic.DIAGONAL, factors, factors * gaussians.means, constants, inner)
         projections = np.linalg.solve(roots, scaled)
-        self.projections = np.ascontiguousarray(projections, dtype=inner)
-        self.projected_means = np.ascontiguousarray(np.einsum("kqd,kd->kq", projections, gaussians.means), dtype=inner)
+        self.projections = np.ascontiguousarray(as_factors(projections, inner))
+        self.projected_means = as_factors(np.einsum("kqd,kd->kq", projections, gaussians.means), inner)
 
     def rows(self, x):
         """Rows in the precision of the table."""
@@ -147,7 +147,8 @@ class LowRankTable:
         self.kernel.weights(x, inner)
         _quadratic.add_projections(x, self.projections, self.projected_means, inner)
         if inner is not out:
-            out[...] = inner
+            with np.errstate(over="ignore"):  # -inf, as all weights beyond the dtype
+                out[...] = inner
         return out
 
     def complete_pairs(self, x, starts, rows, out):

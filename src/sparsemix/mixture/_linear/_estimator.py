@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.additive import Beginning
-from sparsemix._estimator.checks import POSITIVE
+from sparsemix._estimator.checks import COUNT, POSITIVE
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
 from sparsemix.mixture._candidates import CandidateLists
@@ -30,7 +30,7 @@ CONSTRAINTS = {
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "total_samples": [Interval(numbers.Real, 0.0, 1e17, closed="right"), None],
+    "total_samples": [COUNT, None],
     "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
     "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
     "warm_start": ["boolean"],

@@ -203,7 +203,7 @@ def cut_gains(model, first, second):
         return evidences(model, first) + evidences(model, second) - evidences(model, first + second)
     counts = np.array([first["count"], second["count"]])
     means = [half["first"] / np.maximum(half["count"], 1e-30)[:, None] for half in (first, second)]
-    apart = model.table.rows((means[1] - means[0]).astype(model.dtype))
+    apart = model.table.rows((means[1] - means[0]).astype(model.dtype)).astype(np.float64)
     both = counts.sum(axis=0)
     gain = 0.5 * counts.prod(axis=0) / np.maximum(both, 1e-30) * (apart**2).sum(axis=1)
     precision = model.prior.mean_precision[0]
