@@ -41,13 +41,15 @@ def test_a_parameter_at_the_ends_of_what_numbers_hold(case):
 
 
 def ends_of(constraints):
-    """The least and the largest number that are taken; what has no largest one takes 1e300."""
+    """The least and the largest number that are taken, 1e300 for none, and two large and small ones between them."""
     for one in constraints:
         if isinstance(one, Interval) and one.type is numbers.Real:
             least = one.left if one.closed in ("left", "both") else max(one.left, 1e-300)
             most = 1e300 if one.right is None else one.right
-            return least, most if one.closed in ("right", "both") or one.right is None else np.nextafter(most, 0.0)
-    return ()
+            if one.closed in ("left", "neither"):
+                most = np.nextafter(most, 0.0)
+            return [least, most, *(value for value in (1e-30, 1e15) if least < value < most)]
+    return []
 
 
 def rows_at_the_ends(case):
