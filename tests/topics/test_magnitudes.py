@@ -6,6 +6,7 @@ from scipy import sparse
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseMultinomialMixture, SparseSCVB0LDA
 from sparsemix.metrics import document_completion, split_by_token
+from sparsemix.topics._collapsed import gibbs_sampler
 from sparsemix.topics._collapsed.gibbs_sampler import DENSE_SUMS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the fit did not converge")
@@ -101,6 +102,28 @@ def test_huge_counts_are_sampled_in_little_time(sampler, n_components, count):
     est = SparseSCVB0LDA(n_components, max_iter=2, random_state=0, **params).fit(data)
     assert np.isfinite(est.components_).all()
     np.testing.assert_allclose(est._fitted.stats["count"].sum(), data.sum(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("n_components", [4, DENSE_SUMS + 1])
+def test_documents_that_weigh_nothing_beside_their_prior(n_components):
+    est = SparseSCVB0LDA(n_components, doc_topic_prior=1e15, topic_word_prior=1e-30, sampler="gibbs", random_state=0)
+    est.partial_fit(X, sample_weight=np.full(40, 1e-29))
+    np.testing.assert_allclose(est.transform(X), 1.0 / n_components, rtol=1e-6)
+    assert np.isfinite(est.components_).all()
+
+
+def test_units_of_the_fixed_part_do_not_matter(monkeypatch):
+    params = {"sampler": "gibbs", "max_iter": 3, "random_state": 0}
+    expected = SparseSCVB0LDA(4, **params).fit(X).components_
+    monkeypatch.setattr(gibbs_sampler, "LARGEST_FIXED", 2.0**-40)
+    np.testing.assert_allclose(SparseSCVB0LDA(4, **params).fit(X).components_, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [SparseLDA, SparseSCVB0LDA, SparseMultinomialMixture])
+def test_a_stream_may_weigh_far_more_than_the_fit_before(estimator):
+    est = estimator(3, max_iter=2, total_samples=1e17, random_state=0).fit(X, sample_weight=np.full(40, 1e-29))
+    est.partial_fit(X, sample_weight=np.full(40, 1e9))
+    assert np.isfinite(est.score(X))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

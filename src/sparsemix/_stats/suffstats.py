@@ -397,7 +397,9 @@ def scaled(value, factor):
     else:
         numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
         value = value if numbers.flags.writeable else copied(value)
-    value *= factor
+    steps = [factor] if 1e-37 < factor < 1e38 else [factor**0.5] * 2  # which single precision holds
+    for step in steps:
+        value *= step
     return value
 
 

@@ -21,6 +21,8 @@ TILE_ENTRIES = 1 << 13
 # what the fixed part of a word holds goes to a few topics that are drawn, so many for each token of it.
 DENSE_SUMS = 2000
 N_EVEN = 8
+# Fixed parts of words and topics are at most so large: single precision holds their sums, times counts.
+LARGEST_FIXED = 1e20
 # Tokens: smaller packed counts become that or zero by chance, else online learning would never leave a topic.
 LEAST_COUNT = 0.05
 
@@ -110,6 +112,9 @@ class GibbsSampler:
     def begin(self, model):
         """The fixed parts of words are those of the last counts no longer."""
         inverse = model.factor * model.inverse
+        # Weights of topics are relative: documents that weigh next to nothing need not be beyond single precision.
+        largest = inverse.max() * max(1.0, float(np.max(model.doc_topic_prior)))
+        inverse = inverse * min(1.0, LARGEST_FIXED / largest)
         self._base = (model.offset + model.topic_word_prior) / model.factor
         self._inverse = _split.padded(inverse, model.dtype)
         self._fixed = _split.padded(inverse * model.doc_topic_prior, model.dtype)
