@@ -78,7 +78,8 @@ def described(value):
         return "RandomState"
     if isinstance(value, numbers.Number) or value is None or isinstance(value, str):
         return repr(value.item() if isinstance(value, np.generic) else value)
-    return repr(fingerprint(value if sparse.issparse(value) else np.asarray(value)))
+    array = value if sparse.issparse(value) else np.asarray(value)
+    return repr(value) if array.dtype.hasobject else repr(fingerprint(array))
 
 
 def fingerprint(X, sample_weight=None):

@@ -116,11 +116,7 @@ class RowReadings(DensityMixin):
         """
         rows, workers = self._ready(X)
         with workers:
-            out = self._log_density(rows, workers)
-            lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
-            if len(lost):  # beyond single precision
-                out[lost] = self._log_density(Rows(rows.X[lost], shift=rows.shift, dtype=np.float64), workers)
-        return out
+            return self._log_density(rows, workers)
 
     def _log_density(self, rows, workers):
         out = np.empty(len(rows))
@@ -207,6 +203,15 @@ class MixtureReadings(RowReadings):
     """What a fitted mixture of Gaussians tells besides."""
 
     weights_ = parameter(RowReadings.weights_.fget)
+
+    def _log_density(self, rows, workers):
+        """In double precision where single does not tell."""
+        out = super()._log_density(rows, workers)
+        lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
+        if len(lost):
+            again = Rows(rows.X[lost], shift=rows.shift, dtype=np.float64)
+            out[lost] = super()._log_density(again, workers)
+        return out
 
     def sample(self, n_samples=1):
         """Draw rows from the mixture.
