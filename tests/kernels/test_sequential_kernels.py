@@ -599,6 +599,18 @@ def test_a_row_alone_in_its_cluster_may_keep_it_when_no_more_may_open():
     assert (np.eye(6) == run.Q).all()
 
 
+def test_shares_that_left_nothing_in_the_counts_are_no_clusters():
+    """Of a row that weighs next to nothing: its clusters are not taken from the number of those that have rows."""
+    X = np.kron(np.eye(6), np.full(5, 4.0))
+    run = Sweeps(concentration=0.5, discount=1e-6, tilt=1.0, recursion=False).stream(X)
+    run.state.counts[:5] = 0.0
+    run.Q = np.array([[0.2, 0.2, 0.2, 0.2, 0.2, 0.0]])
+    run.sums[...] = 0.0
+    run.revisit(X[:1], np.array([1e-10]))
+    assert np.isfinite(run.sums).all()
+    assert np.isfinite(run.state.totals).all()
+
+
 def test_rows_that_are_in_no_cluster_yet_are_added():
     """Half of the rows have no responsibilities: their mass is not taken from the clusters."""
     X = random_documents(80, seed=14)

@@ -101,6 +101,9 @@ def test_archives(tmp_path):
     np.savez(tmp_path / "2.npz", a=X, b=X)
     with pytest.raises(ValueError, match="holds the arrays a, b; save one array"):
         blocks.from_npz(tmp_path / "2.npz")[0]
+    np.savez(tmp_path / "2.npz", a=X[0])
+    with pytest.raises(ValueError, match=r"2\.npz holds an array of shape \(\d+,\); save a matrix, \(rows, features\)"):
+        blocks.from_npz(tmp_path / "2.npz")[0]
     with pytest.raises(FileNotFoundError, match=r"3\.npz does not exist"):
         blocks.from_npz(tmp_path / "3.npz")
 

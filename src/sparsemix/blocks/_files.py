@@ -108,6 +108,8 @@ class ArchiveBlocks(Blocks):
             raise ValueError(f"{path} is not as NumPy or SciPy wrote it ({error}); write it again") from error
         if isinstance(found, list):
             raise ValueError(f"{path} holds the arrays {', '.join(found)}; save one array, or scipy.sparse.save_npz")
+        if found.ndim != 2:
+            raise ValueError(f"{path} holds an array of shape {found.shape}; save a matrix, (rows, features)")
         return found
 
 

@@ -154,7 +154,7 @@ def revisit(
                 rest = rule.counts[k] - w * q
                 if rest <= NOTHING:
                     rest = 0.0
-                    n_live -= 1
+                    n_live -= rule.counts[k] > NOTHING  # one with less was none
                     own = k if own < 0 else own
                 rule.log_prior[k] = rule.log_weight(rest)
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
