@@ -13,6 +13,7 @@ from sparsemix._engine.blocks import spans
 SMALLEST_NUMBER = 1e-300
 # And counts that stand for words which nobody has seen, whose logarithms are multiplied by counts.
 SMALLEST_PRIOR = 1e-37
+PRIOR = Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")
 POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")
 
 # What all weights together may be: their products with other sums are numbers.

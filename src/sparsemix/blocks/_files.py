@@ -70,7 +70,7 @@ def from_npz(paths):
     FileNotFoundError
         For a path that is missing.
     ValueError
-        When a block is read whose file holds several arrays.
+        When a block is read whose file holds several arrays, one that is no matrix, or is damaged.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.checks import (
     COUNT,
-    SMALLEST_PRIOR,
+    PRIOR,
     VARIANCE,
     check_columns,
     check_counts,
@@ -53,7 +53,7 @@ SHARED = {
     "discount": [Interval(numbers.Real, SMALLEST_DISCOUNT, 1.0, closed="left"), Options(numbers.Real, {0.0})],
     "tilt": [Interval(numbers.Real, 0.0, LARGEST_MEASURE, closed="both")],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "dirichlet_prior": [Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")],
+    "dirichlet_prior": [PRIOR],
     "mean_precision_prior": [COUNT, None],
     "mean_prior": ["array-like", None],
     "degrees_of_freedom_prior": [COUNT, None],

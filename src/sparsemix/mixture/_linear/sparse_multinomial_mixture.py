@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from sparsemix._compat import Interval
-from sparsemix._estimator.checks import SMALLEST_PRIOR, check_counts
+from sparsemix._estimator.checks import PRIOR, check_counts
 from sparsemix._stats.linear import Multinomial
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import SparseDocuments
@@ -132,7 +132,7 @@ class SparseMultinomialMixture(LinearEstimator):
 
     _parameter_constraints: dict = CONSTRAINTS | {
         "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "word_prior": [Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")],
+        "word_prior": [PRIOR],
     }
 
     # Of the table that documents are weighed by; the oracles of the tests set float64.
