@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/pytest -n auto --dist worksteal
-KERNELS = setup.py $(shell find src/sparsemix/_kernels -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+KERNELS = setup.py $(shell find sparsemix/_kernels -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
@@ -29,8 +29,8 @@ test-quick: $(VENV)/.test
 define build
 	rm -rf $(1)
 	mkdir -p $(1)
-	cp -r pyproject.toml setup.py README.md LICENSE src $(1)
-	find $(1)/src -name '*.so' -delete
+	cp -r pyproject.toml setup.py README.md LICENSE sparsemix $(1)
+	find $(1)/sparsemix -name '*.so' -delete
 	cd $(1) && $(2) $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 endef
 
@@ -38,13 +38,13 @@ endef
 BOUNDS = $(VENV)-bounds
 bounds: $(VENV)/.test
 	$(call build,$(BOUNDS),SPARSEMIX_BOUNDSCHECK=1)
-	PYTHONPATH=$(BOUNDS)/src SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels tests/stats/test_nggp.py
+	PYTHONPATH=$(abspath $(BOUNDS)) SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels tests/stats/test_nggp.py
 
 # Against kernels without extensions of gcc and clang, as other compilers make them.
 PLAIN = $(VENV)-plain
 plain: $(VENV)/.test
 	$(call build,$(PLAIN),CFLAGS=-DSPARSEMIX_PLAIN_C)
-	PYTHONPATH=$(PLAIN)/src $(PYTEST) tests/kernels
+	PYTHONPATH=$(abspath $(PLAIN)) $(PYTEST) tests/kernels
 
 # Kernels that watch their addresses and for undefined behaviour, by gcc: kernel tests, and every setting at every
 # instruction set of this machine. A report ends the process, so pytest must not catch it. Then kernels that watch for
@@ -58,11 +58,11 @@ WATCHED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-nam
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 sanitize: $(VENV)/.test
 	$(call build,$(SANITIZED),CC=gcc SPARSEMIX_COMPILE_ARGS="$(SANITIZE)" LDFLAGS="$(LINKED)")
-	PYTHONPATH=$(SANITIZED)/src:tests $(WATCHED) $(BIN)/python tests/sanitize/every_setting.py
-	PYTHONPATH=$(SANITIZED)/src $(WATCHED) $(BIN)/pytest -q --capture=sys tests/kernels --deselect tests/kernels/test_portable.py
+	PYTHONPATH=$(abspath $(SANITIZED)):tests $(WATCHED) $(BIN)/python tests/sanitize/every_setting.py
+	PYTHONPATH=$(abspath $(SANITIZED)) $(WATCHED) $(BIN)/pytest -q --capture=sys tests/kernels --deselect tests/kernels/test_portable.py
 	$(call build,$(RACES),CC=gcc SPARSEMIX_COMPILE_ARGS="-O1 -g1 -w -fno-omit-frame-pointer -fsanitize=thread" \
 	    LDFLAGS="-fsanitize=thread")
-	PYTHONPATH=$(RACES)/src:tests LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" PYTHONMALLOC=malloc \
+	PYTHONPATH=$(abspath $(RACES)):tests LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" PYTHONMALLOC=malloc \
 	    OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/sanitize/threads.py
 
 # Memory that is refused, signals at random moments, full disks, every setting: make faults POINTS=50
@@ -104,7 +104,7 @@ large: $(VENV)/.test
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
-	. $(BIN)/activate && cython-lint src  # it looks for pycodestyle on the path
+	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
 
 dist: $(VENV)/.test
@@ -136,5 +136,5 @@ $(VENV)/.tools:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) $(RACES) build dist src/*.egg-info doc/_build doc/auto_examples doc/generated
-	find src -name '*.so' -delete
+	rm -rf $(VENV) $(BOUNDS) $(PLAIN) $(SANITIZED) $(RACES) build dist *.egg-info doc/_build doc/auto_examples doc/generated
+	find sparsemix -name '*.so' -delete

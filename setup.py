@@ -1,6 +1,6 @@
 """Build of the Cython kernels; everything else stands in pyproject.toml.
 
-Every .pyx file below ``src/sparsemix/_kernels`` is an extension. It depends on the headers and declarations that it
+Every .pyx file below ``sparsemix/_kernels`` is an extension. It depends on the headers and declarations that it
 names, directly or through others, and is compiled again when one of them has changed.
 
 ``SPARSEMIX_BOUNDSCHECK=1`` builds with bounds checks on, for the tests; generated C files go to ``build/cython``.
@@ -20,7 +20,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
-KERNELS = Path("src/sparsemix/_kernels")
+KERNELS = Path("sparsemix/_kernels")
 NAMES = re.compile(r'(?:#include|#define LOOPS|cdef extern from) "(\S+\.h)"|from sparsemix\._kernels\.(\S+) cimport')
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"
 # -g0: what Python was built with may ask for debug symbols, which cost a quarter of the time and most of the wheel.
@@ -53,7 +53,7 @@ class BuildKernels(build_ext):
         """Compile one kernel, unless there is one that is newer than all it depends on."""
         built = Path(self.get_ext_fullpath(ext.name))
         if self.editable_mode:  # which builds in a new folder each time and copies the result back
-            here = Path("src", *ext.name.split(".")[:-1], built.name)
+            here = Path(*ext.name.split(".")[:-1], built.name)
             built = here if here.exists() else built
         newest = max(Path(name).stat().st_mtime for name in [*ext.sources, *ext.depends])
         if self.force or not built.exists() or built.stat().st_mtime < newest:

@@ -46,7 +46,7 @@ FIELDS = {
     "memory": NUMBER + NONE,  # peak bytes beyond the data
     "machine": (dict,),  # cpu, cores
     "versions": (dict,),  # of Python and of packages
-    "commit": TEXT,  # the code measured: git's name of its tree src; "+" behind it: with changes not committed
+    "commit": TEXT,  # the code measured: git's name of its tree sparsemix; "+" behind it: with changes not committed
     "date": TEXT,
 }
 OPTIONAL = {
@@ -240,9 +240,10 @@ def commit():
     """The tree of sources, which keeps its name when commits are rebased; "unknown" outside a repository."""
     here = Path(__file__).parent
     try:
-        name = subprocess.run(["git", "rev-parse", "--short=9", "HEAD:src"], cwd=here, capture_output=True, text=True,
-                              check=True).stdout.strip()  # fmt: skip
-        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "../src"], cwd=here, check=False).returncode
+        naming = ["git", "rev-parse", "--short=9", "HEAD:sparsemix"]
+        name = subprocess.run(naming, cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+        comparing = ["git", "diff", "--quiet", "HEAD", "--", "../sparsemix"]
+        changed = subprocess.run(comparing, cwd=here, check=False).returncode
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return name + "+" * bool(changed)

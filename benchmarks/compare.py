@@ -66,19 +66,19 @@ def build(revision, folder):
     archive = subprocess.run(["git", "archive", revision], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
     if same_kernels(folder):  # then they need not be compiled anew
-        for built in (ROOT / "src").rglob("*.so"):
+        for built in (ROOT / "sparsemix").rglob("*.so"):
             target = folder / built.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(built, target)
-        return folder / "src"
+        return folder
     compiling = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     subprocess.run(compiling, cwd=folder, check=True, stdout=sys.stderr)
-    return folder / "src" if (folder / "src").is_dir() else folder  # where the first revisions had them
+    return folder / "src" if (folder / "src").is_dir() else folder  # where older revisions have them
 
 
 def same_kernels(folder):
     """Whether all kernels of a revision are those of this folder."""
-    kernels = Path("src/sparsemix/_kernels")
+    kernels = Path("sparsemix/_kernels")
     sources = [[p.relative_to(top) for ending in ("pyx", "pxd", "h") for p in (top / kernels).rglob(f"*.{ending}")]
                for top in (ROOT, folder)]  # fmt: skip
     return sorted(sources[0]) == sorted(sources[1]) and all(
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--only", default="", help="estimators whose name holds this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        sources = build(options.base, Path(folder)), ROOT / "src"
+        sources = build(options.base, Path(folder)), ROOT
         print(f"{'':32s} {'base':>10s} {'head':>10s} {'ratio':>7s} and noise  memory beyond data   held-out score")
         for task in TASKS:
             if options.only not in task:

@@ -27,8 +27,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[2]
-COPIED = "src", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"
-KERNELS = Path("src/sparsemix/_kernels")
+COPIED = "sparsemix", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"
+KERNELS = Path("sparsemix/_kernels")
 LIMIT = 120  # seconds of the processor: a loop that a mutant has made endless is a mutant that was found
 PATIENCE = 5 * LIMIT  # by the clock, for threads that wait for each other
 FORKS = multiprocessing.get_context("forkserver")
@@ -58,7 +58,7 @@ def run_tests(folder, tests, log, is_edited):
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
     os.chdir(folder)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    sys.path[:0] = [str(Path(folder, "src")), folder]
+    sys.path[:0] = [folder]
     sys.dont_write_bytecode = is_edited
     with open(log, "w") as out:
         os.dup2(out.fileno(), 1)
@@ -139,7 +139,7 @@ def kernels_of(mutant):
 
 def room(mutant):
     """Where the edit is."""
-    return str(Path(mutant["file"]).parent.relative_to("src/sparsemix"))
+    return str(Path(mutant["file"]).parent.relative_to("sparsemix"))
 
 
 def key(mutant):

@@ -3,7 +3,7 @@
 ``make sanitize`` runs it, at every instruction set that the machine has; a report of the sanitizers ends the process.
 The settings are those of the contract tests (``tests/estimator_cases.py``).
 
-    PYTHONPATH=src:tests python tests/sanitize/every_setting.py [--only TEXT]
+    PYTHONPATH=.:tests python tests/sanitize/every_setting.py [--only TEXT]
 """
 
 import argparse

@@ -4,7 +4,7 @@
 printed, and makes the exit status 66. Python's own lock, joblib's pool and NumPy are seen through the locks of the
 system, and nothing of them had to be suppressed.
 
-    PYTHONPATH=src:tests python tests/sanitize/threads.py [--only TEXT]
+    PYTHONPATH=.:tests python tests/sanitize/threads.py [--only TEXT]
 """
 
 import argparse

@@ -55,6 +55,6 @@ from importlib.util import find_spec
 
 if find_spec("sparsemix._kernels.vectors._simd") is None:
     raise ImportError(
-        f"the kernels in {__path__[0]} are not compiled; install the package with 'make demo' or 'pip install .', "
-        "which need a C compiler"
+        f"{__path__[0]} holds sources without compiled kernels, and Python finds them before any installed sparsemix: "
+        "run Python in another folder, or compile them with 'make demo' or 'pip install -e .', which need a C compiler"
     )
