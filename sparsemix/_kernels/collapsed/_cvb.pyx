@@ -26,12 +26,9 @@ cdef extern from "collapsed/collapsed.h" nogil:
         double word_prior, total_prior
     double sparsemix_log_gamma(double x)
     double sparsemix_expected_log_gamma(double mean, double variance, double prior, double log_gamma_prior)
-    void sparsemix_cvb_float(
-        int, const sparsemix_collapsed_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const double*,
-        const float*, const double*, float*, float*, float*, float*, double*, double*, float*, double*)
-    void sparsemix_cvb_double(
-        int, const sparsemix_collapsed_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
-        const double*, const double*, double*, double*, double*, double*, double*, double*, double*, double*)
+    void sparsemix_cvb(
+        int, const sparsemix_collapsed_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const double*,
+        const void*, const double*, void*, void*, void*, void*, double*, double*, void*, double*)
 
 
 def check_entries(const int64_t[::1] indptr, const int[::1] indices, Py_ssize_t n_counts, Py_ssize_t n_words, weight):
@@ -92,16 +89,10 @@ def sweep(
     cdef double* total_variance_start = NULL if word_variance is None else &total_variance[0]
     cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
     with nogil:
-        if real is float:
-            sparsemix_cvb_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0],
-                &room[0], &gamma[0, 0], &word_topic[0, 0], variance_start, &totals[0], total_variance_start,
-                doc_topic_start, &sums[0])
-        else:
-            sparsemix_cvb_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0],
-                &room[0], &gamma[0, 0], &word_topic[0, 0], variance_start, &totals[0], total_variance_start,
-                doc_topic_start, &sums[0])
+        sparsemix_cvb(
+            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &room[0],
+            &gamma[0, 0], &word_topic[0, 0], variance_start, &totals[0], total_variance_start, doc_topic_start,
+            &sums[0])
 
 
 def add_up(

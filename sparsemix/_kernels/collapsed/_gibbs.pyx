@@ -26,18 +26,12 @@ cdef extern from "collapsed/gibbs.h" nogil:
         double word_prior, total_prior
         uint64_t seed, first_row, sweep
     double sparsemix_log_gamma(double x)
-    void sparsemix_gibbs_float(
-        int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const double*,
-        const float*, const double*, float*, int*, float*, double*, float*, double*)
-    void sparsemix_gibbs_double(
-        int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
-        const double*, const double*, double*, int*, double*, double*, double*, double*)
-    void sparsemix_conditional_float(
-        int, const sparsemix_gibbs_settings*, const float*, const float*, const float*, const double*, Py_ssize_t,
-        float, float*)
-    void sparsemix_conditional_double(
-        int, const sparsemix_gibbs_settings*, const double*, const double*, const double*, const double*, Py_ssize_t,
-        double, double*)
+    void sparsemix_gibbs(
+        int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const double*,
+        const void*, const double*, void*, int*, void*, double*, void*, double*)
+    void sparsemix_conditional(
+        int, const sparsemix_gibbs_settings*, const void*, const void*, const void*, const double*, Py_ssize_t, double,
+        void*)
 
 
 cdef sparsemix_gibbs_settings settings_of(Py_ssize_t n_components, Py_ssize_t n_words, double topic_word_prior):
@@ -93,14 +87,9 @@ def sweep(
     cdef const double* weight_start = NULL if weight is None else <double*> &weight[0]
     cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
     with nogil:
-        if real is float:
-            sparsemix_gibbs_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0],
-                &room[0], &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
-        else:
-            sparsemix_gibbs_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0],
-                &room[0], &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
+        sparsemix_gibbs(
+            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &room[0],
+            &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
 
 
 def conditional(
@@ -123,12 +112,7 @@ def conditional(
         raise ValueError("word and old must be a row and a column of word_topic")
     dtype = np.float32 if real is float else np.float64
     cdef real[::1] room = aligned_empty(SPARSEMIX_GIBBS_ROOM * s.padded + SPARSEMIX_COLUMNS, dtype)
-    if real is float:
-        sparsemix_conditional_float(
-            level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &room[0])
-    else:
-        sparsemix_conditional_double(
-            level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &room[0])
+    sparsemix_conditional(level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &room[0])
     weights = np.asarray(room)[3 * s.padded:3 * s.padded + n_components].astype(np.float64)
     return weights / weights.sum()
 

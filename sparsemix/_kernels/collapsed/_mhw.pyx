@@ -15,12 +15,8 @@ ctypedef fused real:
 
 
 cdef extern from "collapsed/word_tables.h" nogil:
-    int sparsemix_word_table_float(
-        const float*, int, double, float, const double*, double*, int*, float*, float*, int*, uint64_t*, int*,
-        double*)
-    int sparsemix_word_table_double(
-        const double*, int, double, double, const double*, double*, int*, double*, double*, int*, uint64_t*, int*,
-        double*)
+    int sparsemix_word_table(
+        const void*, int, double, double, const double*, double*, int*, void*, void*, int*, uint64_t*, int*, double*)
 
 
 cdef extern from "collapsed/chain.h" nogil:
@@ -49,14 +45,10 @@ cdef extern from "collapsed/chain.h" nogil:
     double frozen_double(const sparsemix_word_tables*, int, int)
     int draw_word_float(const sparsemix_word_tables*, int, double)
     int draw_word_double(const sparsemix_word_tables*, int, double)
-    int64_t sparsemix_sample_documents_float(
-        sparsemix_counts*, const sparsemix_chain_settings*, const sparsemix_word_tables*, const float*,
-        Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*, const int64_t*, const int*, const float*,
-        int*, int*, float*, int*, int64_t, int64_t*, int*, float*, int64_t*)
-    int64_t sparsemix_sample_documents_double(
-        sparsemix_counts*, const sparsemix_chain_settings*, const sparsemix_word_tables*, const double*,
-        Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*, const int64_t*, const int*,
-        const double*, int*, int*, double*, int*, int64_t, int64_t*, int*, double*, int64_t*)
+    int64_t sparsemix_sample_documents(
+        sparsemix_counts*, const sparsemix_chain_settings*, const sparsemix_word_tables*, const void*, Py_ssize_t,
+        const int64_t*, const int*, const void*, const int64_t*, const int64_t*, const int*, const void*, int*, int*,
+        void*, int*, int64_t, int64_t*, int*, void*, int64_t*)
 
 
 # What of a word's own last responsibilities its target leaves out.
@@ -239,14 +231,9 @@ def word_tables(
     with nogil:
         while done < words.shape[0] and used + n_components <= topics.shape[0]:
             v = words[done]
-            if real is float:
-                lengths[done] = sparsemix_word_table_float(
-                    &table[v, 0], n_components, scale, <real> smallest, &weight[0], &totals[done], &topics[used],
-                    &density[used], &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
-            else:
-                lengths[done] = sparsemix_word_table_double(
-                    &table[v, 0], n_components, scale, <real> smallest, &weight[0], &totals[done], &topics[used],
-                    &density[used], &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
+            lengths[done] = sparsemix_word_table(
+                &table[v, 0], n_components, scale, <real> smallest, &weight[0], &totals[done], &topics[used],
+                &density[used], &prob[used], &alias[used], &masks[0], &stack[0], &excess[0])
             used += lengths[done]
             done += 1
     return done, used
@@ -439,16 +426,10 @@ def sample_documents(
     cdef real* out_value = NULL if capacity == 0 else &out_values[0]
     cdef _Views views = _Views(tables)
     with nogil:
-        if real is float:
-            used = sparsemix_sample_documents_float(
-                &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts,
-                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity,
-                &out_indptr[0], out_topic, out_value, &tally[0, 0])
-        else:
-            used = sparsemix_sample_documents_double(
-                &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts,
-                first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity,
-                &out_indptr[0], out_topic, out_value, &tally[0, 0])
+        used = sparsemix_sample_documents(
+            &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts, first_topic,
+            first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity, &out_indptr[0], out_topic,
+            out_value, &tally[0, 0])
     if used < 0:
         raise ValueError(f"word {indices[-1 - used]} has no table; build the tables of all words of the documents")
     if used > capacity:

@@ -23,12 +23,9 @@ cdef extern from "collapsed/scvb.h" nogil:
         double base, prior, own, floor
         Py_ssize_t n_rates
         const double* rates
-    void sparsemix_scvb_documents_float(
-        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
-        const float*, const float*, float*, float*, float*, float*)
-    void sparsemix_scvb_documents_double(
-        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
-        const double*, const double*, double*, double*, double*, double*)
+    void sparsemix_scvb_documents(
+        int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const void*,
+        const void*, const void*, void*, void*, void*, void*)
 
 
 EXCLUDE = {"none": 0, "document": 1, "both": 2}
@@ -83,11 +80,6 @@ def local_step(
         s.n_rates, s.rates = rates.shape[0], <const double*> &rates[0]
     cdef real[::1] room = scratch.of(6 * s.width, 0)[0]
     with nogil:
-        if real is float:
-            sparsemix_scvb_documents_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0],
-                &room[0], &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
-        else:
-            sparsemix_scvb_documents_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0],
-                &room[0], &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
+        sparsemix_scvb_documents(
+            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0], &room[0],
+            &doc_topic[0, 0], &resp[0, 0], &total[0, 0])

@@ -212,4 +212,7 @@ static inline void sparsemix_own(sparsemix_counts *c, const sparsemix_chain_sett
 #include "collapsed/chain_loops.h"
 #undef REAL
 
+#define sparsemix_sample_documents(a0, a1, a2, pointer, ...)                                                           \
+    SPARSEMIX_BY_REAL(sparsemix_sample_documents, pointer)(a0, a1, a2, pointer, __VA_ARGS__)
+
 #endif

@@ -60,4 +60,7 @@ static inline double sparsemix_expected_log_gamma(double mean, double variance, 
 SPARSEMIX_CVB(float)
 SPARSEMIX_CVB(double)
 
+#define sparsemix_cvb(a0, a1, a2, a3, a4, pointer, ...)                                                                \
+    SPARSEMIX_BY_REAL(sparsemix_cvb, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
 #endif

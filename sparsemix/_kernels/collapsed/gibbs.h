@@ -47,4 +47,10 @@ typedef struct {
 SPARSEMIX_GIBBS(float)
 SPARSEMIX_GIBBS(double)
 
+#define sparsemix_conditional(a0, a1, pointer, ...)                                                                    \
+    SPARSEMIX_BY_REAL(sparsemix_conditional, pointer)(a0, a1, pointer, __VA_ARGS__)
+
+#define sparsemix_gibbs(a0, a1, a2, a3, a4, pointer, ...)                                                              \
+    SPARSEMIX_BY_REAL(sparsemix_gibbs, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
 #endif

@@ -59,4 +59,7 @@ SPARSEMIX_SCVB_STRUCT(double)
 SPARSEMIX_SCVB_DOCUMENTS(float)
 SPARSEMIX_SCVB_DOCUMENTS(double)
 
+#define sparsemix_scvb_documents(a0, a1, a2, a3, a4, pointer, ...)                                                     \
+    SPARSEMIX_BY_REAL(sparsemix_scvb_documents, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
 #endif

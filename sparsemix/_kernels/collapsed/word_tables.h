@@ -89,4 +89,6 @@ SPARSEMIX_MASKS(double)
 SPARSEMIX_WORD_TABLE(float)
 SPARSEMIX_WORD_TABLE(double)
 
+#define sparsemix_word_table(pointer, ...) SPARSEMIX_BY_REAL(sparsemix_word_table, pointer)(pointer, __VA_ARGS__)
+
 #endif

@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from sparsemix._kernels.documents._packed cimport point_to, sparsemix_packed_double, sparsemix_packed_float
+from sparsemix._kernels.documents._packed cimport any_packed, point_to
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 from sparsemix._kernels.vectors._simd import aligned_empty
@@ -27,14 +27,9 @@ cdef extern from "documents/document.h" nogil:
         double tol, active, enter
     Py_ssize_t sparsemix_room(const sparsemix_settings* s)
     Py_ssize_t sparsemix_int_room(const sparsemix_settings* s)
-    void sparsemix_documents_float(
-        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
-        const sparsemix_packed_float*, const int*, const float*, const float*, float*, int*, int*, float*, float*,
-        float*, double*, double*, int64_t*)
-    void sparsemix_documents_double(
-        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const double*,
-        const sparsemix_packed_double*, const int*, const double*, const double*, double*, int*, int*, double*,
-        double*, double*, double*, double*, int64_t*)
+    void sparsemix_documents(
+        int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const void*, const void*,
+        const int*, const void*, const void*, void*, int*, int*, void*, void*, void*, double*, double*, int64_t*)
 
 
 MAX_SELECT = SPARSEMIX_MAX_SELECT
@@ -127,34 +122,25 @@ def local_step(
     reals, ints = scratch.of(sparsemix_room(&s), sparsemix_int_room(&s))
     cdef real[::1] room = reals
     cdef int[::1] int_room = ints
-    cdef const real* table_start = NULL if table is None else &table[0, 0]
+    cdef const real* table_start = NULL
+    if table is not None:
+        table_start = &table[0, 0]
     cdef const real* best_start = NULL
     cdef const real[:, ::1] best
-    cdef sparsemix_packed_float packed_float
-    cdef sparsemix_packed_double packed_double
+    cdef any_packed packed_table
+    cdef const void* packed_start = NULL
     if packed is not None:
         if lists is None or table is not None:
             raise ValueError("a packed table stands in the place of a table, with lists")
-        if real is float:
-            point_to(packed, &packed_float)
-        else:
-            point_to(packed, &packed_double)
+        packed_start = point_to(packed, &packed_table, &counts[0])
         best = packed.best
         best_start = &best[0, 0]
     cdef int* list_start = NULL if lists is None else <int*> &lists[0, 0]
     cdef real* p_start = NULL if p is None else &p[0, 0]
     cdef int* topics_start = NULL if lists is None or values is None else &topics[0, 0]
     cdef real* values_start = NULL if values is None else &values[0, 0]
-    cdef const sparsemix_packed_float* float_start = NULL if packed is None else &packed_float
-    cdef const sparsemix_packed_double* double_start = NULL if packed is None else &packed_double
     with nogil:
-        if real is float:
-            sparsemix_documents_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, float_start, list_start, best_start,
-                &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
-                &energy[0], &tally[0, 0])
-        else:
-            sparsemix_documents_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, double_start, list_start, best_start,
-                &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
-                &energy[0], &tally[0, 0])
+        sparsemix_documents(
+            level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, packed_start, list_start, best_start,
+            &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
+            &energy[0], &tally[0, 0])

@@ -16,20 +16,13 @@ ctypedef fused real:
 
 
 cdef extern from "documents/linear.h" nogil:
-    void sparsemix_word_logs_float(int, const double*, Py_ssize_t, double, int, double, float*)
-    void sparsemix_word_logs_double(int, const double*, Py_ssize_t, double, int, double, double*)
+    void sparsemix_word_logs(int, const double*, Py_ssize_t, double, int, double, void*)
     enum:
         SPARSEMIX_PANEL
-    void sparsemix_fill_panel_float(int, const float*, Py_ssize_t, Py_ssize_t, const int*, Py_ssize_t, float*)
-    void sparsemix_fill_panel_double(int, const double*, Py_ssize_t, Py_ssize_t, const int*, Py_ssize_t, double*)
-    void sparsemix_panel_products_float(
-        int, const float*, const int64_t*, const int*, const float*, Py_ssize_t, const float*, Py_ssize_t, Py_ssize_t,
-        float*
-    )
-    void sparsemix_panel_products_double(
-        int, const double*, const int64_t*, const int*, const double*, Py_ssize_t, const double*, Py_ssize_t,
-        Py_ssize_t, double*
-    )
+    void sparsemix_fill_panel(int, const void*, Py_ssize_t, Py_ssize_t, const int*, Py_ssize_t, void*)
+    void sparsemix_panel_products(
+        int, const void*, const int64_t*, const int*, const void*, Py_ssize_t, const void*, Py_ssize_t, Py_ssize_t,
+        void*)
 
 
 def word_logs(
@@ -50,10 +43,7 @@ def word_logs(
         raise ValueError(f"there are no components {first} to {last}")
     with nogil:
         for k in range(first if n_words else last, last):
-            if real is float:
-                sparsemix_word_logs_float(level, &sums[k, 0], n_words, prior, digamma, totals[k], &out[k, 0])
-            else:
-                sparsemix_word_logs_double(level, &sums[k, 0], n_words, prior, digamma, totals[k], &out[k, 0])
+            sparsemix_word_logs(level, &sums[k, 0], n_words, prior, digamma, totals[k], &out[k, 0])
 
 
 cdef inline real product(const real* natural, const int* words, const real* counts, Py_ssize_t n) noexcept nogil:
@@ -99,18 +89,9 @@ def weights(
         for b in range(n_panels):
             k = b * SPARSEMIX_PANEL
             width = min(<Py_ssize_t> SPARSEMIX_PANEL, n_components - k)
-            if real is float:
-                sparsemix_fill_panel_float(level, &natural[k, 0], d, width, &word[0], word.shape[0], &panel[0])
-                sparsemix_panel_products_float(
-                    level, &panel[0], &indptr[0], &place[0], &counts[0], n, &constants[k], width, n_components,
-                    &out[0, k],
-                )  # fmt: skip
-            else:
-                sparsemix_fill_panel_double(level, &natural[k, 0], d, width, &word[0], word.shape[0], &panel[0])
-                sparsemix_panel_products_double(
-                    level, &panel[0], &indptr[0], &place[0], &counts[0], n, &constants[k], width, n_components,
-                    &out[0, k],
-                )  # fmt: skip
+            sparsemix_fill_panel(level, &natural[k, 0], d, width, &word[0], word.shape[0], &panel[0])
+            sparsemix_panel_products(
+                level, &panel[0], &indptr[0], &place[0], &counts[0], n, &constants[k], width, n_components, &out[0, k])
 
 
 cdef tuple distinct(const int[::1] indices, Py_ssize_t n_features):

@@ -20,25 +20,31 @@ cdef extern from "documents/packed.h" nogil:
         const void* rest
         const void* scale
         const void* inverse
-    float sparsemix_entry_float(const sparsemix_packed_float*, Py_ssize_t, Py_ssize_t)
-    double sparsemix_entry_double(const sparsemix_packed_double*, Py_ssize_t, Py_ssize_t)
+    double sparsemix_entry(const void*, const void*, Py_ssize_t, Py_ssize_t)
 
 
-ctypedef fused packed_table:
-    sparsemix_packed_float
-    sparsemix_packed_double
+ctypedef fused tabled:
+    float
+    double
+
+
+cdef union any_packed:
+    sparsemix_packed_float of_float
+    sparsemix_packed_double of_double
 
 
 cdef inline const void* start_of(array) except NULL:
     return <const void*> <size_t> array.ctypes.data
 
 
-cdef inline int point_to(table, packed_table* out) except -1:
-    """Let ``out`` point into the arrays of a PackedTable, which has to outlive it."""
-    dtype = "f4" if packed_table is sparsemix_packed_float else "f8"
+cdef inline const void* point_to(table, any_packed* out, const tabled* like) except NULL:
+    """Let ``out`` point into the arrays of a PackedTable, which has to outlive it; ``like`` gives their type."""
+    dtype = "f4" if tabled is float else "f8"
     if table.values.dtype != dtype:
         raise ValueError(f"the packed table is of {table.values.dtype}, not of the dtype of the counts")
-    out.n_heads, out.heads = table.heads.shape[1], <const uint64_t*> start_of(table.heads)
-    out.starts, out.values = <const int64_t*> start_of(table.starts), start_of(table.values)
-    out.rest, out.scale, out.inverse = start_of(table.rest), start_of(table.scale), start_of(table.inverse)
-    return 0
+    # Both members have the same fields at the same places: pointers to either type.
+    out.of_float.n_heads, out.of_float.heads = table.heads.shape[1], <const uint64_t*> start_of(table.heads)
+    out.of_float.starts, out.of_float.values = <const int64_t*> start_of(table.starts), start_of(table.values)
+    out.of_float.rest, out.of_float.scale = start_of(table.rest), start_of(table.scale)
+    out.of_float.inverse = start_of(table.inverse)
+    return out

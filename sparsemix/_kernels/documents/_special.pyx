@@ -17,14 +17,10 @@ ctypedef fused real:
 cdef extern from "documents/tables.h" nogil:
     enum:
         SPARSEMIX_PADDING
-    double sparsemix_word_row_float(int, const float*, Py_ssize_t, double, float, int, const float*, float*,
-                                    float*)
-    double sparsemix_word_row_double(int, const double*, Py_ssize_t, double, double, int, const double*, double*,
-                                     double*)
-    double sparsemix_packed_row_float(int, const float*, Py_ssize_t, double, float, const float*, float, float*, int*,
-                                      uint64_t*, float*, float*, float*, Py_ssize_t*)
-    double sparsemix_packed_row_double(int, const double*, Py_ssize_t, double, double, const double*, double, double*,
-                                       int*, uint64_t*, double*, double*, double*, Py_ssize_t*)
+    double sparsemix_word_row(int, const void*, Py_ssize_t, double, double, int, const void*, void*, void*)
+    double sparsemix_packed_row(
+        int, const void*, Py_ssize_t, double, double, const void*, double, void*, int*, uint64_t*, void*, void*, void*,
+        Py_ssize_t*)
     enum:
         SPARSEMIX_HEAD_TOPICS
     float SPARSEMIX_LOWEST_float
@@ -60,12 +56,8 @@ def exp_log_word(
             weight[k] = inverse[k] if k < n_components else 0
         for i in range(first, last):
             v = words[i]
-            if real is float:
-                total = sparsemix_word_row_float(level, &counts[v, 0], n_components, factor, prior, linear,
-                                                 &weight[0], &x[0], &table[v, 0])
-            else:
-                total = sparsemix_word_row_double(level, &counts[v, 0], n_components, factor, prior, linear,
-                                                  &weight[0], &x[0], &table[v, 0])
+            total = sparsemix_word_row(
+                level, &counts[v, 0], n_components, factor, prior, linear, &weight[0], &x[0], &table[v, 0])
             if not total < INFINITY:
                 status = ROW_NOT_FINITE
                 break
@@ -203,14 +195,9 @@ def packed_rows(
             else:
                 row = &counts[v, 0]
             starts[v] = at
-            if real is float:
-                total = sparsemix_packed_row_float(
-                    level, row, n_components, factor, prior, &inverse[0], largest, &x[0], &topics[0], &heads[v, 0],
-                    &values[at], &rest[v], &scale[v], &n_kept)
-            else:
-                total = sparsemix_packed_row_double(
-                    level, row, n_components, factor, prior, &inverse[0], largest, &x[0], &topics[0], &heads[v, 0],
-                    &values[at], &rest[v], &scale[v], &n_kept)
+            total = sparsemix_packed_row(
+                level, row, n_components, factor, prior, &inverse[0], largest, &x[0], &topics[0], &heads[v, 0],
+                &values[at], &rest[v], &scale[v], &n_kept)
             if counts is None:
                 for j in range(indptr[v], indptr[v + 1]):
                     whole[indices[j]] = 0

@@ -9,13 +9,7 @@ import numpy as np
 from libc.math cimport log
 from libc.stdint cimport int64_t, uint64_t
 
-from sparsemix._kernels.documents._packed cimport (
-    point_to,
-    sparsemix_entry_double,
-    sparsemix_entry_float,
-    sparsemix_packed_double,
-    sparsemix_packed_float,
-)
+from sparsemix._kernels.documents._packed cimport any_packed, point_to, sparsemix_entry
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 ctypedef fused real:
@@ -36,14 +30,10 @@ cdef extern from "random/random.h" nogil:
 cdef extern from "documents/rows.h" nogil:
     enum:
         SPARSEMIX_PADDING
-    void sparsemix_sum_rows_float(
-        int, const int64_t*, const int*, const float*, const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
-        Py_ssize_t, float*)
-    void sparsemix_sum_rows_double(
-        int, const int64_t*, const int*, const double*, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
-        Py_ssize_t, double*)
-    void sparsemix_add_whole_rows_float(int, const int*, Py_ssize_t, const float*, float, Py_ssize_t, float*)
-    void sparsemix_add_whole_rows_double(int, const int*, Py_ssize_t, const double*, double, Py_ssize_t, double*)
+    void sparsemix_sum_rows(
+        int, const int64_t*, const int*, const void*, const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
+        Py_ssize_t, void*)
+    void sparsemix_add_whole_rows(int, const int*, Py_ssize_t, const void*, double, Py_ssize_t, void*)
 
 
 def group_by_word(
@@ -96,13 +86,10 @@ def sum_sparse(
     cdef uint64_t bits
     cdef bint is_packed = packed is not None
     cdef double entry
-    cdef sparsemix_packed_float packed_float
-    cdef sparsemix_packed_double packed_double
+    cdef any_packed packed_table
+    cdef const void* packed_start = NULL
     if is_packed:
-        if real is float:
-            point_to(packed, &packed_float)
-        else:
-            point_to(packed, &packed_double)
+        packed_start = point_to(packed, &packed_table, &values[0, 0])
     if out_topics.shape[0] < out_values.shape[0]:
         raise ValueError("out_topics and out_values must be of one length")
     with nogil:
@@ -124,10 +111,7 @@ def sum_sparse(
                     total += row[k]
                     largest = max(largest, row[k])
                     if is_packed:
-                        if real is float:
-                            entry = sparsemix_entry_float(&packed_float, v, k)
-                        else:
-                            entry = sparsemix_entry_double(&packed_double, v, k)
+                        entry = sparsemix_entry(&values[0, 0], packed_start, v, k)
                         energies[v] += row[k] * log(entry)
                     elif with_energies:
                         energies[v] += row[k] * log(table[v, k])
@@ -216,12 +200,9 @@ def sum_rows(
     if first >= last or counts.shape[0] == 0 or n_components == 0:
         return
     with nogil:
-        if real is float:
-            sparsemix_sum_rows_float(level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first,
-                                     last, n_components, &out[0, 0])
-        else:
-            sparsemix_sum_rows_double(level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first,
-                                      last, n_components, &out[0, 0])
+        sparsemix_sum_rows(
+            level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first, last, n_components,
+            &out[0, 0])
 
 
 def add_whole_rows(
@@ -241,12 +222,7 @@ def add_whole_rows(
     if words.shape[0] == 0 or out.shape[1] == 0:
         return
     with nogil:
-        if real is float:
-            sparsemix_add_whole_rows_float(level, &words[0], words.shape[0], &rows[0, 0], <float> factor, out.shape[1],
-                                           &out[0, 0])
-        else:
-            sparsemix_add_whole_rows_double(level, &words[0], words.shape[0], &rows[0, 0], factor, out.shape[1],
-                                            &out[0, 0])
+        sparsemix_add_whole_rows(level, &words[0], words.shape[0], &rows[0, 0], factor, out.shape[1], &out[0, 0])
 
 
 def compress_rows(

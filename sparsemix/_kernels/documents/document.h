@@ -93,4 +93,7 @@ static inline ptrdiff_t sparsemix_int_room(const sparsemix_settings *s)
     return s->max_topics + s->n_components + s->width;
 }
 
+#define sparsemix_documents(a0, a1, a2, a3, a4, pointer, ...)                                                          \
+    SPARSEMIX_BY_REAL(sparsemix_documents, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
 #endif

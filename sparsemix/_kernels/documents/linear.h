@@ -42,4 +42,13 @@ SPARSEMIX_WORD_LOGS(double)
 SPARSEMIX_PANELS(float)
 SPARSEMIX_PANELS(double)
 
+#define sparsemix_fill_panel(a0, pointer, ...)                                                                         \
+    SPARSEMIX_BY_REAL(sparsemix_fill_panel, pointer)(a0, pointer, __VA_ARGS__)
+
+#define sparsemix_panel_products(a0, pointer, ...)                                                                     \
+    SPARSEMIX_BY_REAL(sparsemix_panel_products, pointer)(a0, pointer, __VA_ARGS__)
+
+#define sparsemix_word_logs(a0, a1, a2, a3, a4, a5, pointer)                                                           \
+    SPARSEMIX_BY_REAL(sparsemix_word_logs, pointer)(a0, a1, a2, a3, a4, a5, pointer)
+
 #endif

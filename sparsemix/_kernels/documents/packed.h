@@ -56,4 +56,7 @@ static inline ptrdiff_t sparsemix_place(uint64_t head, uint64_t bit)
 SPARSEMIX_PACKED(float)
 SPARSEMIX_PACKED(double)
 
+/* An entry of a table, which has the type of what pointer points to. */
+#define sparsemix_entry(pointer, table, v, k) SPARSEMIX_BY_REAL(sparsemix_entry, pointer)(table, v, k)
+
 #endif

@@ -28,4 +28,10 @@
 SPARSEMIX_SUM_ROWS(float)
 SPARSEMIX_SUM_ROWS(double)
 
+#define sparsemix_add_whole_rows(a0, a1, a2, pointer, ...)                                                             \
+    SPARSEMIX_BY_REAL(sparsemix_add_whole_rows, pointer)(a0, a1, a2, pointer, __VA_ARGS__)
+
+#define sparsemix_sum_rows(a0, a1, a2, pointer, ...)                                                                   \
+    SPARSEMIX_BY_REAL(sparsemix_sum_rows, pointer)(a0, a1, a2, pointer, __VA_ARGS__)
+
 #endif

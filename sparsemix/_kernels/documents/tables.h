@@ -52,4 +52,9 @@
 SPARSEMIX_WORD_ROW(float)
 SPARSEMIX_WORD_ROW(double)
 
+#define sparsemix_word_row(a0, pointer, ...) SPARSEMIX_BY_REAL(sparsemix_word_row, pointer)(a0, pointer, __VA_ARGS__)
+
+#define sparsemix_packed_row(a0, pointer, ...)                                                                         \
+    SPARSEMIX_BY_REAL(sparsemix_packed_row, pointer)(a0, pointer, __VA_ARGS__)
+
 #endif

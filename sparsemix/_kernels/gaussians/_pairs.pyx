@@ -30,10 +30,8 @@ cdef extern from "gaussians/pairs.h" nogil:
         const Py_ssize_t* starts
         const int* rows
     Py_ssize_t sparsemix_column_size(Py_ssize_t)
-    void sparsemix_pairs_float(int, const sparsemix_pairs*, const float*, const float*, const float*, const float*,
-                               float*)
-    void sparsemix_pairs_double(int, const sparsemix_pairs*, const double*, const double*, const double*,
-                                const double*, double*)
+    void sparsemix_log_density_pairs(
+        int, const sparsemix_pairs*, const void*, const void*, const void*, const void*, void*)
 
 
 cdef extern from "random/random.h" nogil:
@@ -110,10 +108,7 @@ def log_density(
     s.starts, s.rows = &starts[0], &rows[0]
     cdef int level = instruction_level()
     with nogil:
-        if real is float:
-            sparsemix_pairs_float(level, &s, &x[0, 0], &factors[0], &offsets[0, 0], &constants[0], &out[0])
-        else:
-            sparsemix_pairs_double(level, &s, &x[0, 0], &factors[0], &offsets[0, 0], &constants[0], &out[0])
+        sparsemix_log_density_pairs(level, &s, &x[0, 0], &factors[0], &offsets[0, 0], &constants[0], &out[0])
 
 
 def expand(

@@ -21,14 +21,11 @@ cdef extern from "gaussians/quadratic.h" nogil:
         SPARSEMIX_TRIANGULAR
         SPARSEMIX_DIAGONAL
         SPARSEMIX_SPHERICAL
-    void sparsemix_log_density_float(int, int, const float*, Py_ssize_t, Py_ssize_t, const float*, const float*,
-                                     const float*, Py_ssize_t, float*, float*)
-    void sparsemix_log_density_double(int, int, const double*, Py_ssize_t, Py_ssize_t, const double*, const double*,
-                                      const double*, Py_ssize_t, double*, double*)
-    void sparsemix_projections_float(int, const float*, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const float*,
-                                     Py_ssize_t, const Py_ssize_t*, const int*, float*, float*)
-    void sparsemix_projections_double(int, const double*, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t,
-                                      const double*, Py_ssize_t, const Py_ssize_t*, const int*, double*, double*)
+    void sparsemix_log_density(
+        int, int, const void*, Py_ssize_t, Py_ssize_t, const void*, const void*, const void*, Py_ssize_t, void*, void*)
+    void sparsemix_projections(
+        int, const void*, Py_ssize_t, Py_ssize_t, const void*, Py_ssize_t, const void*, Py_ssize_t, const Py_ssize_t*,
+        const int*, void*, void*)
 
 
 TRIANGULAR = SPARSEMIX_TRIANGULAR
@@ -60,12 +57,8 @@ def log_density(
         return
     cdef real[::1] pack = aligned_empty((n + SPARSEMIX_MAX_ROWS) * d, np.float32 if real is float else np.float64)
     with nogil:
-        if real is float:
-            sparsemix_log_density_float(level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
-                                        &pack[0], &out[0, 0])
-        else:
-            sparsemix_log_density_double(level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k,
-                                         &pack[0], &out[0, 0])
+        sparsemix_log_density(
+            level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k, &pack[0], &out[0, 0])
 
 
 def add_projections(
@@ -85,12 +78,8 @@ def add_projections(
         return
     cdef real[::1] pack = aligned_empty((n + SPARSEMIX_MAX_ROWS) * d, np.float32 if real is float else np.float64)
     with nogil:
-        if real is float:
-            sparsemix_projections_float(level, &x[0, 0], n, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, NULL, NULL,
-                                        &pack[0], &out[0, 0])
-        else:
-            sparsemix_projections_double(level, &x[0, 0], n, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, NULL,
-                                         NULL, &pack[0], &out[0, 0])
+        sparsemix_projections(
+            level, &x[0, 0], n, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, NULL, NULL, &pack[0], &out[0, 0])
 
 
 def add_pair_projections(
@@ -114,9 +103,5 @@ def add_pair_projections(
         return
     cdef real[::1] pack = aligned_empty(SPARSEMIX_MAX_ROWS * d, np.float32 if real is float else np.float64)
     with nogil:
-        if real is float:
-            sparsemix_projections_float(level, &x[0, 0], 0, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, &starts[0],
-                                        &rows[0], &pack[0], &out[0])
-        else:
-            sparsemix_projections_double(level, &x[0, 0], 0, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k,
-                                         &starts[0], &rows[0], &pack[0], &out[0])
+        sparsemix_projections(
+            level, &x[0, 0], 0, d, &loadings[0, 0, 0], rank, &offsets[0, 0], k, &starts[0], &rows[0], &pack[0], &out[0])

@@ -40,13 +40,17 @@ static inline ptrdiff_t sparsemix_column_size(ptrdiff_t d)
 #undef LOOPS
 
 #define SPARSEMIX_PAIRS(REAL)                                                                                          \
-    static void sparsemix_pairs_##REAL(int isa, const sparsemix_pairs *s, const REAL *x, const REAL *factors,          \
-                                       const REAL *offsets, const REAL *constants, REAL *out)                          \
+    static void sparsemix_log_density_pairs_##REAL(int isa, const sparsemix_pairs *s, const REAL *x,                   \
+                                                   const REAL *factors, const REAL *offsets, const REAL *constants,    \
+                                                   REAL *out)                                                          \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, pairs, REAL, s, x, factors, offsets, constants, out);                                  \
     }
 
 SPARSEMIX_PAIRS(float)
 SPARSEMIX_PAIRS(double)
+
+#define sparsemix_log_density_pairs(a0, a1, pointer, ...)                                                              \
+    SPARSEMIX_BY_REAL(sparsemix_log_density_pairs, pointer)(a0, a1, pointer, __VA_ARGS__)
 
 #endif

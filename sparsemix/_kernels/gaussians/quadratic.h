@@ -45,4 +45,10 @@ SPARSEMIX_ENTRY(double)
 SPARSEMIX_PROJECTIONS(float)
 SPARSEMIX_PROJECTIONS(double)
 
+#define sparsemix_projections(a0, pointer, ...)                                                                        \
+    SPARSEMIX_BY_REAL(sparsemix_projections, pointer)(a0, pointer, __VA_ARGS__)
+
+#define sparsemix_log_density(a0, a1, pointer, ...)                                                                    \
+    SPARSEMIX_BY_REAL(sparsemix_log_density, pointer)(a0, a1, pointer, __VA_ARGS__)
+
 #endif

@@ -21,12 +21,9 @@ cdef extern from "proportions/proportions.h" nogil:
     Py_ssize_t sparsemix_whole(Py_ssize_t n, Py_ssize_t group)
     Py_ssize_t sparsemix_proportion_room(const sparsemix_proportion_settings* s)
     Py_ssize_t sparsemix_proportion_int_room(const sparsemix_proportion_settings* s)
-    void sparsemix_proportions_float(
-        int, const sparsemix_proportion_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const float*,
-        const double*, float*, int*, double*, int64_t*)
-    void sparsemix_proportions_double(
-        int, const sparsemix_proportion_settings*, Py_ssize_t, const int64_t*, const int*, const double*,
-        const double*, const double*, double*, int*, double*, int64_t*)
+    void sparsemix_proportions(
+        int, const sparsemix_proportion_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const void*,
+        const double*, void*, int*, double*, int64_t*)
 
 
 def infer(
@@ -66,11 +63,6 @@ def infer(
     cdef real[::1] room = reals
     cdef int[::1] int_room = ints
     with nogil:
-        if real is float:
-            sparsemix_proportions_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &room[0], &int_room[0],
-                &theta[0, 0], &n_iter[0])
-        else:
-            sparsemix_proportions_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &room[0], &int_room[0],
-                &theta[0, 0], &n_iter[0])
+        sparsemix_proportions(
+            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &room[0], &int_room[0],
+            &theta[0, 0], &n_iter[0])

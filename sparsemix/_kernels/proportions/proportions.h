@@ -62,4 +62,7 @@ static inline ptrdiff_t sparsemix_proportion_int_room(const sparsemix_proportion
 SPARSEMIX_PROPORTIONS(float)
 SPARSEMIX_PROPORTIONS(double)
 
+#define sparsemix_proportions(a0, a1, a2, a3, a4, pointer, ...)                                                        \
+    SPARSEMIX_BY_REAL(sparsemix_proportions, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
 #endif

@@ -10,10 +10,8 @@ ctypedef fused real:
 
 
 cdef extern from "random/alias.h" nogil:
-    int sparsemix_alias_draw_float(const float* prob, const int* alias, int n, double u)
-    int sparsemix_alias_draw_double(const double* prob, const int* alias, int n, double u)
-    void sparsemix_alias_build_float(const float*, int, double, float*, int*, int*, double*)
-    void sparsemix_alias_build_double(const double*, int, double, double*, int*, int*, double*)
+    int sparsemix_alias_draw(const void* prob, const int* alias, int n, double u)
+    void sparsemix_alias_build(const void*, int, double, void*, int*, int*, double*)
 
 
 def build(
@@ -35,10 +33,7 @@ def build(
     cdef int[::1] stack = np.empty(n, dtype=np.intc)
     cdef double[::1] excess = np.empty(n)
     with nogil:
-        if real is float:
-            sparsemix_alias_build_float(&weights[0], n, total, &prob[0], &alias[0], &stack[0], &excess[0])
-        else:
-            sparsemix_alias_build_double(&weights[0], n, total, &prob[0], &alias[0], &stack[0], &excess[0])
+        sparsemix_alias_build(&weights[0], n, total, &prob[0], &alias[0], &stack[0], &excess[0])
 
 
 def draw(
@@ -54,7 +49,4 @@ def draw(
         raise ValueError("prob and alias must be of one length, not empty, and so must u and out")
     with nogil:
         for i in range(u.shape[0]):
-            if real is float:
-                out[i] = sparsemix_alias_draw_float(&prob[0], &alias[0], n, u[i])
-            else:
-                out[i] = sparsemix_alias_draw_double(&prob[0], &alias[0], n, u[i])
+            out[i] = sparsemix_alias_draw(&prob[0], &alias[0], n, u[i])

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "vectors/portable.h"
+
 /* The column and the coin come from one uniform number u in [0, 1): the fraction that is left of n u within its column
  * is uniform too, and independent of the column. */
 #define SPARSEMIX_ALIAS_DRAW(REAL)                                                                                     \
@@ -52,5 +54,9 @@ SPARSEMIX_ALIAS_DRAW(float)
 SPARSEMIX_ALIAS_DRAW(double)
 SPARSEMIX_ALIAS_BUILD(float)
 SPARSEMIX_ALIAS_BUILD(double)
+
+#define sparsemix_alias_draw(pointer, ...) SPARSEMIX_BY_REAL(sparsemix_alias_draw, pointer)(pointer, __VA_ARGS__)
+
+#define sparsemix_alias_build(pointer, ...) SPARSEMIX_BY_REAL(sparsemix_alias_build, pointer)(pointer, __VA_ARGS__)
 
 #endif

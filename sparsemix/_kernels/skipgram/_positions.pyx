@@ -36,25 +36,15 @@ cdef extern from "skipgram/positions.h" nogil:
         const double* alpha
         double* totals
         const int* slots
-    void sparsemix_log_rows_float(
-        int, const float*, const int*, const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double, const double*, float*)
-    void sparsemix_log_rows_double(
-        int, const double*, const int*, const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double, const double*,
-        double*)
-    void sparsemix_positions_float(
+    void sparsemix_log_rows(
+        int, const void*, const int*, const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double, const double*, void*)
+    void sparsemix_positions(
         int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, const int64_t*,
-        const float*, const float*, const float*, const float*, sparsemix_context*, float*, float*, int, int*, double*,
-        float*, int*)
-    void sparsemix_positions_double(
-        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, const int64_t*,
-        const double*, const double*, const double*, const double*, sparsemix_context*, double*, double*, int, int*,
-        double*, double*, int*)
-    void sparsemix_sweep_float(
-        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, float*, float*,
-        float*, float*, float*, sparsemix_context*, float*, float*, int*, int64_t*, double*)
-    void sparsemix_sweep_double(
-        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, double*, double*,
-        double*, double*, double*, sparsemix_context*, double*, double*, int*, int64_t*, double*)
+        const void*, const void*, const void*, const void*, sparsemix_context*, void*, void*, int, int*, double*, void*,
+        int*)
+    void sparsemix_sweep(
+        int, const sparsemix_position_settings*, Py_ssize_t, const int64_t*, const int*, const int*, void*, void*,
+        void*, void*, void*, sparsemix_context*, void*, void*, int*, int64_t*, double*)
 
 
 def padded(n_components):
@@ -80,16 +70,14 @@ def log_rows(
     cdef int level = instruction_level()
     if base.shape[0] != n or out.shape[1] != padded(n) or out.shape[0] < words.shape[0]:
         raise ValueError(f"base must be ({n},) and out ({words.shape[0]}, {padded(n)})")
-    cdef const double* first = NULL if factors is None else &factors[0]
+    cdef const double* first = NULL
+    if factors is not None:
+        first = &factors[0]
     if words.shape[0] == 0:
         return
     with nogil:
-        if real is float:
-            sparsemix_log_rows_float(
-                level, &table[0, 0], &words[0], first, words.shape[0], n, out.shape[1], scale, &base[0], &out[0, 0])
-        else:
-            sparsemix_log_rows_double(
-                level, &table[0, 0], &words[0], first, words.shape[0], n, out.shape[1], scale, &base[0], &out[0, 0])
+        sparsemix_log_rows(
+            level, &table[0, 0], &words[0], first, words.shape[0], n, out.shape[1], scale, &base[0], &out[0, 0])
 
 
 def total_rows(totals, total_prior, window, dtype):
@@ -181,24 +169,24 @@ def positions(
     s.alpha, s.totals, s.slots = NULL, NULL, &slots[0]
     cdef _Room room = _Room(window, n_components, np.float32 if real is float else np.float64)
     cdef real[::1] weights = room.arrays[1], parts = room.arrays[2]
-    cdef const real* total_start = NULL if total_logs is None else &total_logs[0, 0]
-    cdef const real* table_start = NULL if table is None else &table[0, 0]
-    cdef const int64_t* number_start = NULL if numbers is None else &numbers[0]
+    cdef const real* total_start = NULL
+    if total_logs is not None:
+        total_start = &total_logs[0, 0]
+    cdef const real* table_start = NULL
+    if table is not None:
+        table_start = &table[0, 0]
+    cdef const int64_t* number_start = NULL
+    if numbers is not None:
+        number_start = &numbers[0]
     cdef int* topic_start = NULL if topics is None else &topics[0, 0]
     cdef double* sum_start = NULL if log_sums is None else &log_sums[0]
     cdef real* resp_start = NULL if resp is None else &resp[0, 0]
     cdef int* size_start = NULL if sizes is None else &sizes[0]
     with nogil:
-        if real is float:
-            sparsemix_positions_float(
-                level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
-                total_start, table_start, &room.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
-                size_start)
-        else:
-            sparsemix_positions_double(
-                level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
-                total_start, table_start, &room.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
-                size_start)
+        sparsemix_positions(
+            level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
+            total_start, table_start, &room.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
+            size_start)
 
 
 def sweep(
@@ -249,16 +237,9 @@ def sweep(
     cdef real[::1] weights = room.arrays[1], parts = room.arrays[2]
     cdef double* first = NULL if conditional is None else &conditional[0]
     with nogil:
-        if real is float:
-            sparsemix_sweep_float(
-                level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0],
-                &total_logs[0, 0], &input_table[0, 0], &table[0, 0], &room.c, &weights[0], &parts[0], &topics[0],
-                &moved, first)
-        else:
-            sparsemix_sweep_double(
-                level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0],
-                &total_logs[0, 0], &input_table[0, 0], &table[0, 0], &room.c, &weights[0], &parts[0], &topics[0],
-                &moved, first)
+        sparsemix_sweep(
+            level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0], &total_logs[0, 0],
+            &input_table[0, 0], &table[0, 0], &room.c, &weights[0], &parts[0], &topics[0], &moved, first)
     return moved
 
 

@@ -31,12 +31,9 @@ cdef extern from "skipgram/walk.h" nogil:
         const double* alpha
         double* totals
     double sparsemix_log_acceptance(double, double, double, double, double)
-    int64_t sparsemix_walk_float(
+    int64_t sparsemix_walk(
         const sparsemix_walk_settings*, const sparsemix_word_tables*, Py_ssize_t, const int64_t*, const int*,
-        const int*, const int64_t*, float*, float*, sparsemix_context*, int, int*, int*, int64_t*, int*)
-    int64_t sparsemix_walk_double(
-        const sparsemix_walk_settings*, const sparsemix_word_tables*, Py_ssize_t, const int64_t*, const int*,
-        const int*, const int64_t*, double*, double*, sparsemix_context*, int, int*, int*, int64_t*, int*)
+        const int*, const int64_t*, void*, void*, sparsemix_context*, int, int*, int*, int64_t*, int*)
 
 
 def acceptance(log_target_new, log_target_old, density_new, density_old, temperature=1.0):
@@ -73,7 +70,9 @@ def walk(
     cdef sparsemix_walk_settings s
     if factors is not None and factors.shape[0] != table.shape[0]:
         raise ValueError(f"factors must be ({table.shape[0]},)")
-    s.factors = NULL if factors is None else &factors[0]
+    s.factors = NULL
+    if factors is not None:
+        s.factors = &factors[0]
     s.scale, s.base, s.seed, s.visit, s.n_samples, s.total_prior = scale, base, seed, visit, n_samples, total_prior
     run[real](indptr, places, words, window, numbers, tables, alpha, temperature, s, input_table, table, totals, False,
               topics, states, tally, sizes)
@@ -146,13 +145,8 @@ cdef run(
     cdef int* size_start = NULL if sizes is None else &sizes[0]
     cdef _Views views = _Views(tables)
     with nogil:
-        if real is float:
-            status = sparsemix_walk_float(
-                &s, &views.c, n, &indptr[0], &places[0], &words[0], &numbers[0], <float*> &input_table[0, 0],
-                <float*> &table[0, 0], &c, follow, &topics[0], state_start, &tally[0], size_start)
-        else:
-            status = sparsemix_walk_double(
-                &s, &views.c, n, &indptr[0], &places[0], &words[0], &numbers[0], <double*> &input_table[0, 0],
-                <double*> &table[0, 0], &c, follow, &topics[0], state_start, &tally[0], size_start)
+        status = sparsemix_walk(
+            &s, &views.c, n, &indptr[0], &places[0], &words[0], &numbers[0], <real*> &input_table[0, 0],
+            <real*> &table[0, 0], &c, follow, &topics[0], state_start, &tally[0], size_start)
     if status < 0:
         raise ValueError("a word has no table; build the tables of all words of the documents")

@@ -58,4 +58,12 @@ typedef struct {
 SPARSEMIX_POSITIONS(float)
 SPARSEMIX_POSITIONS(double)
 
+#define sparsemix_log_rows(a0, pointer, ...) SPARSEMIX_BY_REAL(sparsemix_log_rows, pointer)(a0, pointer, __VA_ARGS__)
+
+#define sparsemix_sweep(a0, a1, a2, a3, a4, a5, pointer, ...)                                                          \
+    SPARSEMIX_BY_REAL(sparsemix_sweep, pointer)(a0, a1, a2, a3, a4, a5, pointer, __VA_ARGS__)
+
+#define sparsemix_positions(a0, a1, a2, a3, a4, a5, a6, pointer, ...)                                                  \
+    SPARSEMIX_BY_REAL(sparsemix_positions, pointer)(a0, a1, a2, a3, a4, a5, a6, pointer, __VA_ARGS__)
+
 #endif

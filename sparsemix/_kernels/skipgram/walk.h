@@ -36,4 +36,7 @@ static inline double sparsemix_log_acceptance(double log_target_new, double log_
 #include "skipgram/walk_loops.h"
 #undef REAL
 
+#define sparsemix_walk(a0, a1, a2, a3, a4, a5, a6, pointer, ...)                                                       \
+    SPARSEMIX_BY_REAL(sparsemix_walk, pointer)(a0, a1, a2, a3, a4, a5, a6, pointer, __VA_ARGS__)
+
 #endif

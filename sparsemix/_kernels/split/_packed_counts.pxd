@@ -22,25 +22,31 @@ cdef extern from "split/counts.h" nogil:
         int64_t* end
 
 
-ctypedef fused packed_counts:
-    sparsemix_counts_float
-    sparsemix_counts_double
+ctypedef fused counted:
+    float
+    double
+
+
+cdef union any_counts:
+    sparsemix_counts_float of_float
+    sparsemix_counts_double of_double
 
 
 cdef inline void* start_of(array) except NULL:
     return <void*> <size_t> array.ctypes.data
 
 
-cdef inline int point_to(counts, packed_counts* out) except -1:
-    """Let ``out`` point into the arrays of PackedCounts, which have to outlive it."""
-    dtype = "f4" if packed_counts is sparsemix_counts_float else "f8"
+cdef inline const void* point_to(counts, any_counts* out, const counted* like) except NULL:
+    """Let ``out`` point into the arrays of PackedCounts, which have to outlive it; ``like`` gives their type."""
+    dtype = "f4" if counted is float else "f8"
     if counts.values.dtype != dtype:
         raise ValueError(f"the packed counts are of {counts.values.dtype}, not of the dtype of the rest")
-    out.n_heads = counts.heads.shape[1]
-    out.heads, out.starts = <uint64_t*> start_of(counts.heads), <int64_t*> start_of(counts.starts)
-    out.room, out.end = <int*> start_of(counts.room), <int64_t*> start_of(counts.end)
-    if packed_counts is sparsemix_counts_float:
-        out.values = <float*> start_of(counts.values)
+    # Both members have the same fields; those that do not depend on the type are at the same place.
+    out.of_float.n_heads = counts.heads.shape[1]
+    out.of_float.heads, out.of_float.starts = <uint64_t*> start_of(counts.heads), <int64_t*> start_of(counts.starts)
+    out.of_float.room, out.of_float.end = <int*> start_of(counts.room), <int64_t*> start_of(counts.end)
+    if counted is float:
+        out.of_float.values = <float*> start_of(counts.values)
     else:
-        out.values = <double*> start_of(counts.values)
-    return 0
+        out.of_double.values = <double*> start_of(counts.values)
+    return out

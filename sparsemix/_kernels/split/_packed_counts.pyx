@@ -6,12 +6,7 @@ The layout is in counts.h.
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from sparsemix._kernels.split._packed_counts cimport (
-    SPARSEMIX_GROUP,
-    point_to,
-    sparsemix_counts_double,
-    sparsemix_counts_float,
-)
+from sparsemix._kernels.split._packed_counts cimport SPARSEMIX_GROUP, any_counts, point_to
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 ctypedef fused real:
@@ -22,12 +17,8 @@ ctypedef fused real:
 cdef extern from "split/packed_rows.h" nogil:
     int sparsemix_lowest_bit(uint64_t)
     int64_t sparsemix_counts_length(const uint64_t*, Py_ssize_t)
-    void sparsemix_add_packed_rows_float(
-        int, const sparsemix_counts_float*, const int*, Py_ssize_t, const int64_t*, int*, float*, float, float,
-        uint64_t, double*)
-    void sparsemix_add_packed_rows_double(
-        int, const sparsemix_counts_double*, const int*, Py_ssize_t, const int64_t*, int*, double*, double, double,
-        uint64_t, double*)
+    void sparsemix_add_packed_rows(
+        int, const void*, const int*, Py_ssize_t, const int64_t*, int*, void*, double, double, uint64_t, double*)
 
 
 GROUP = SPARSEMIX_GROUP
@@ -135,20 +126,12 @@ def add(
 ):
     """Add factor times sums to the rows of some words."""
     cdef int level = instruction_level()
-    cdef sparsemix_counts_float t_float
-    cdef sparsemix_counts_double t_double
+    cdef any_counts counts
     if indptr.shape[0] != words.shape[0] + 1 or min(topics.shape[0], sums.shape[0]) < indptr[words.shape[0]]:
         raise ValueError("indptr must tell the sums of each word")
     if words.shape[0] == 0 or indptr[words.shape[0]] == 0:
         return
-    if real is float:
-        point_to(packed, &t_float)
-    else:
-        point_to(packed, &t_double)
+    cdef const void* rows = point_to(packed, &counts, &sums[0])
     with nogil:
-        if real is float:
-            sparsemix_add_packed_rows_float(level, &t_float, &words[0], words.shape[0], &indptr[0], &topics[0],
-                                            &sums[0], <float> factor, <float> smallest, key, &gains[0])
-        else:
-            sparsemix_add_packed_rows_double(level, &t_double, &words[0], words.shape[0], &indptr[0], &topics[0],
-                                             &sums[0], factor, smallest, key, &gains[0])
+        sparsemix_add_packed_rows(
+            level, rows, &words[0], words.shape[0], &indptr[0], &topics[0], &sums[0], factor, smallest, key, &gains[0])

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
-from sparsemix._kernels.split._packed_counts cimport point_to, sparsemix_counts_double, sparsemix_counts_float
+from sparsemix._kernels.split._packed_counts cimport any_counts, point_to
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 from sparsemix._kernels.vectors._simd import aligned_empty
@@ -48,50 +48,24 @@ cdef extern from "split/split.h" nogil:
         int wide
     int sparsemix_split_samples(double)
     void sparsemix_split_free(sparsemix_split_room*)
-    int sparsemix_split_documents_float(
-        int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const float*, const int64_t*,
-        const float*, const sparsemix_counts_float*, const float*, const float*, const float*, const int64_t*,
-        const int*,
-        const float*,
-        sparsemix_split_room*, const int64_t*, sparsemix_states, sparsemix_split_record*, float*, const int*, int64_t*)
-    int sparsemix_split_documents_double(
-        int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const double*, const int64_t*,
-        const double*, const sparsemix_counts_double*, const double*, const double*, const double*, const int64_t*,
-        const int*,
-        const double*,
-        sparsemix_split_room*, const int64_t*, sparsemix_states, sparsemix_split_record*, double*, const int*, int64_t*)
-    void sparsemix_split_blocks_float(
-        int, const float*, Py_ssize_t, Py_ssize_t, float, const float*, const int*, Py_ssize_t, Py_ssize_t, float*)
-    void sparsemix_split_blocks_double(
-        int, const double*, Py_ssize_t, Py_ssize_t, double, const double*, const int*, Py_ssize_t, Py_ssize_t, double*)
-    void sparsemix_split_packed_blocks_float(
-        int, const sparsemix_counts_float*, Py_ssize_t, Py_ssize_t, float, const float*, float*, const int*, Py_ssize_t,
-        Py_ssize_t, float*)
-    void sparsemix_split_rows_float(
-        int, const int64_t*, const int*, const sparsemix_split_record*, const float*, const float*, const float*,
-        float, const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, float*, float*, double*)
-    void sparsemix_split_packed_blocks_double(
-        int, const sparsemix_counts_double*, Py_ssize_t, Py_ssize_t, double, const double*, double*, const int*,
-        Py_ssize_t,
-        Py_ssize_t, double*)
-    void sparsemix_split_rows_double(
-        int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, const double*,
-        double, const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double*, double*, double*)
-    void sparsemix_split_add_rows_float(
-        int, const int64_t*, const int*, const sparsemix_split_record*, const float*, const float*, float*, float,
-        const float*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, float, float*, float*, double*)
-    int64_t sparsemix_split_sparse_rows_float(
-        int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, float*,
-        const float*, const float*, const sparsemix_counts_float*, const float*, const float*, const int*, Py_ssize_t,
-        Py_ssize_t, int, float*, uint64_t*, int64_t*, int*, float*, float, float, double*)
-    void sparsemix_split_add_rows_double(
-        int, const int64_t*, const int*, const sparsemix_split_record*, const double*, const double*, double*, double,
-        const double*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, double*, double*, double*)
-    int64_t sparsemix_split_sparse_rows_double(
-        int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, double*,
-        const double*, const double*, const sparsemix_counts_double*, const double*, const double*, const int*,
-        Py_ssize_t,
-        Py_ssize_t, int, double*, uint64_t*, int64_t*, int*, double*, double, double, double*)
+    int sparsemix_split_documents(
+        int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const int64_t*,
+        const void*, const void*, const void*, const void*, const void*, const int64_t*, const int*, const void*,
+        sparsemix_split_room*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*)
+    void sparsemix_split_blocks(
+        int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, const int*, Py_ssize_t, Py_ssize_t, void*)
+    void sparsemix_split_packed_blocks(
+        int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, void*, const int*, Py_ssize_t, Py_ssize_t, void*)
+    void sparsemix_split_rows(
+        int, const int64_t*, const int*, const sparsemix_split_record*, const void*, const void*, const void*, double,
+        const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, void*, void*, double*)
+    void sparsemix_split_add_rows(
+        int, const int64_t*, const int*, const sparsemix_split_record*, const void*, const void*, void*, double,
+        const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, void*, void*, double*)
+    int64_t sparsemix_split_sparse_rows(
+        int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, void*,
+        const void*, const void*, const void*, const void*, const void*, const int*, Py_ssize_t, Py_ssize_t, int, void*,
+        uint64_t*, int64_t*, int*, void*, double, double, double*)
 
 
 cdef enum:
@@ -186,12 +160,8 @@ def sum_blocks(
     if first >= last:
         return
     with nogil:
-        if real is float:
-            sparsemix_split_blocks_float(level, &table[0, 0], n_components, blocks.shape[1], <float> base, &fixed[0],
-                                         &words[0], first, last, &blocks[0, 0])
-        else:
-            sparsemix_split_blocks_double(level, &table[0, 0], n_components, blocks.shape[1], base, &fixed[0],
-                                          &words[0], first, last, &blocks[0, 0])
+        sparsemix_split_blocks(
+            level, &table[0, 0], n_components, blocks.shape[1], base, &fixed[0], &words[0], first, last, &blocks[0, 0])
 
 
 def sum_packed_blocks(
@@ -207,25 +177,18 @@ def sum_packed_blocks(
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = packed.shape[1]
     cdef real[::1] background = np.empty(blocks.shape[1], dtype=np.float32 if real is float else np.float64)
-    cdef sparsemix_counts_float packed_float
-    cdef sparsemix_counts_double packed_double
+    cdef any_counts packed_counts
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
         raise ValueError(f"fixed must be padded, with room for {n_components} topics")
     if blocks.shape[0] != packed.shape[0] or blocks.shape[1] != n_blocks(n_components):
         raise ValueError(f"blocks must be ({packed.shape[0]}, {n_blocks(n_components)})")
     if first >= last:
         return
-    if real is float:
-        point_to(packed, &packed_float)
-    else:
-        point_to(packed, &packed_double)
+    cdef const void* rows = point_to(packed, &packed_counts, &fixed[0])
     with nogil:
-        if real is float:
-            sparsemix_split_packed_blocks_float(level, &packed_float, n_components, blocks.shape[1], <float> base,
-                                                &fixed[0], &background[0], &words[0], first, last, &blocks[0, 0])
-        else:
-            sparsemix_split_packed_blocks_double(level, &packed_double, n_components, blocks.shape[1], base,
-                                                 &fixed[0], &background[0], &words[0], first, last, &blocks[0, 0])
+        sparsemix_split_packed_blocks(
+            level, rows, n_components, blocks.shape[1], base, &fixed[0], &background[0], &words[0], first, last,
+            &blocks[0, 0])
 
 
 def local_step(
@@ -261,18 +224,14 @@ def local_step(
     cdef int status = 0, level = instruction_level()
     if n <= 0 or counts.shape[0] == 0:
         return
-    cdef sparsemix_counts_float packed_float
-    cdef sparsemix_counts_double packed_double
+    cdef any_counts packed_counts
     cdef const real* whole = NULL
     s.n_components, s.n_blocks = room.n_components, blocks.shape[1]
-    memset(&packed_float, 0, sizeof(packed_float))
-    memset(&packed_double, 0, sizeof(packed_double))
+    memset(&packed_counts, 0, sizeof(packed_counts))
     if packed is None:
         whole = &table[0, 0]
-    elif real is float:
-        point_to(packed, &packed_float)
     else:
-        point_to(packed, &packed_double)
+        point_to(packed, &packed_counts, &fixed[0])
     shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
     s.n_sweeps, s.exclude, s.seed, s.visit, s.base = n_sweeps, exclude, seed, visit, base
     if min(inverse.shape[0], fixed.shape[0]) < s.n_components or shape[1] != s.n_components:
@@ -305,16 +264,10 @@ def local_step(
         if start_topics.shape[0]:
             topics, values = &start_topics[0], &start_values[0]
     with nogil:
-        if real is float:
-            status = sparsemix_split_documents_float(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, &packed_float, &inverse[0],
-                &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
-                samples, <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
-        else:
-            status = sparsemix_split_documents_double(
-                level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, &packed_double, &inverse[0],
-                &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0],
-                samples, <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
+        status = sparsemix_split_documents(
+            level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, <const void*> &packed_counts,
+            &inverse[0], &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0], samples,
+            <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
     if status != SPARSEMIX_SPLIT_OK:
@@ -352,15 +305,9 @@ def sum_rows(
     if weights is not None:
         weight = &weights[0]
     with nogil:
-        if real is float:
-            sparsemix_split_rows_float(
-                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], <float> base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0],
-                &totals[0])
-        else:
-            sparsemix_split_rows_double(
-                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0], &totals[0])
+        sparsemix_split_rows(
+            level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+            &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0], &totals[0])
 
 
 def add_rows(
@@ -405,16 +352,10 @@ def add_rows(
     with nogil:
         g = sparsemix_fetch_add(&taken[0], 1)
         while g < n_groups:
-            if real is float:
-                sparsemix_split_add_rows_float(
-                    level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                    &table[0, 0], <float> base, &fixed[0], n_components, &words[0], bounds[g], bounds[g + 1],
-                    <float> factor, &row[0], &part[0], &totals[g, 0])
-            else:
-                sparsemix_split_add_rows_double(
-                    level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                    &table[0, 0], base, &fixed[0], n_components, &words[0], bounds[g], bounds[g + 1], factor, &row[0],
-                    &part[0], &totals[g, 0])
+            sparsemix_split_add_rows(
+                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+                &table[0, 0], base, &fixed[0], n_components, &words[0], bounds[g], bounds[g + 1], factor, &row[0],
+                &part[0], &totals[g, 0])
             g = sparsemix_fetch_add(&taken[0], 1)
 
 
@@ -454,18 +395,14 @@ def sum_sparse(
     cdef int64_t n = 0
     if first >= last or entries.shape[0] == 0:
         return 0
-    cdef sparsemix_counts_float packed_float
-    cdef sparsemix_counts_double packed_double
+    cdef any_counts packed_counts
     cdef const real* whole = NULL
     cdef double* gained = NULL
-    memset(&packed_float, 0, sizeof(packed_float))
-    memset(&packed_double, 0, sizeof(packed_double))
+    memset(&packed_counts, 0, sizeof(packed_counts))
     if packed is None:
         whole = &table[0, 0]
-    elif real is float:
-        point_to(packed, &packed_float)
     else:
-        point_to(packed, &packed_double)
+        point_to(packed, &packed_counts, &fixed[0])
     shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
     s.n_components, s.n_blocks, s.base, s.seed, s.visit = shape[1], blocks.shape[1], base, seed, visit
     if gains is not None:
@@ -481,14 +418,8 @@ def sum_sparse(
     if weights is not None:
         weight = &weights[0]
     with nogil:
-        if real is float:
-            n = sparsemix_split_sparse_rows_float(
-                level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                whole, &packed_float, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0],
-                &touched[0], &lengths[0], &topics[0], &values[0], <float> factor, <float> smallest, gained)
-        else:
-            n = sparsemix_split_sparse_rows_double(
-                level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                whole, &packed_double, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0],
-                &touched[0], &lengths[0], &topics[0], &values[0], factor, smallest, gained)
+        n = sparsemix_split_sparse_rows(
+            level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
+            whole, <const void*> &packed_counts, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0],
+            &touched[0], &lengths[0], &topics[0], &values[0], factor, smallest, gained)
     return n

@@ -21,4 +21,7 @@
 SPARSEMIX_PACKED_ROWS(float)
 SPARSEMIX_PACKED_ROWS(double)
 
+#define sparsemix_add_packed_rows(a0, a1, a2, a3, a4, a5, pointer, ...)                                                \
+    SPARSEMIX_BY_REAL(sparsemix_add_packed_rows, pointer)(a0, a1, a2, a3, a4, a5, pointer, __VA_ARGS__)
+
 #endif

@@ -236,4 +236,22 @@ SPARSEMIX_SPLIT_STRUCT(double)
 SPARSEMIX_SPLIT(float)
 SPARSEMIX_SPLIT(double)
 
+#define sparsemix_split_blocks(a0, pointer, ...)                                                                       \
+    SPARSEMIX_BY_REAL(sparsemix_split_blocks, pointer)(a0, pointer, __VA_ARGS__)
+
+#define sparsemix_split_documents(a0, a1, a2, a3, a4, pointer, ...)                                                    \
+    SPARSEMIX_BY_REAL(sparsemix_split_documents, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
+#define sparsemix_split_packed_blocks(a0, a1, a2, a3, a4, pointer, ...)                                                \
+    SPARSEMIX_BY_REAL(sparsemix_split_packed_blocks, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
+#define sparsemix_split_rows(a0, a1, a2, a3, pointer, ...)                                                             \
+    SPARSEMIX_BY_REAL(sparsemix_split_rows, pointer)(a0, a1, a2, a3, pointer, __VA_ARGS__)
+
+#define sparsemix_split_add_rows(a0, a1, a2, a3, pointer, ...)                                                         \
+    SPARSEMIX_BY_REAL(sparsemix_split_add_rows, pointer)(a0, a1, a2, a3, pointer, __VA_ARGS__)
+
+#define sparsemix_split_sparse_rows(a0, a1, a2, a3, a4, pointer, ...)                                                  \
+    SPARSEMIX_BY_REAL(sparsemix_split_sparse_rows, pointer)(a0, a1, a2, a3, a4, pointer, __VA_ARGS__)
+
 #endif

@@ -5,8 +5,7 @@ from libc.math cimport INFINITY
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 cdef extern from "vectors/log_sum.h" nogil:
-    double sparsemix_log_sum_float(int isa, const float* x, Py_ssize_t n)
-    double sparsemix_log_sum_double(int isa, const double* x, Py_ssize_t n)
+    double sparsemix_log_sum(int isa, const void* x, Py_ssize_t n)
 
 
 ctypedef fused real:
@@ -28,7 +27,4 @@ def log_sum_exp(
         return
     with nogil:
         for row in range(n):
-            if real is float:
-                out[row] = sparsemix_log_sum_float(isa, &weights[row, 0], n_components)
-            else:
-                out[row] = sparsemix_log_sum_double(isa, &weights[row, 0], n_components)
+            out[row] = sparsemix_log_sum(isa, &weights[row, 0], n_components)

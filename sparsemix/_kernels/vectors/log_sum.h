@@ -26,4 +26,6 @@ static double sparsemix_log_sum_double(int isa, const double *x, ptrdiff_t n)
     return out;
 }
 
+#define sparsemix_log_sum(a0, pointer, ...) SPARSEMIX_BY_REAL(sparsemix_log_sum, pointer)(a0, pointer, __VA_ARGS__)
+
 #endif

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+/* Calls the float or the double variant of a function, by what pointer points to. Macros named like the function without
+ * its type use it, and Cython declares them with void* where the variants differ. */
+#define SPARSEMIX_BY_REAL(name, pointer) _Generic(*(pointer), float: name##_float, double: name##_double)
+
 #if defined(__GNUC__) && !defined(SPARSEMIX_PLAIN_C)
 
 #define SPARSEMIX_EXTENSIONS 1
