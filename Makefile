@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick bounds plain sanitize faults fuzz mutants kills large compare evidence evidence-quick lint dist doc examples clean
+.PHONY: demo test test-quick cpus bounds plain sanitize faults fuzz mutants kills large compare evidence evidence-quick lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -24,6 +24,10 @@ test: $(VENV)/.test
 
 test-quick: $(VENV)/.test
 	$(PYTEST) -m "not slow" tests
+
+# All tests as older processors run them; half an hour, before every release.
+cpus: $(VENV)/.test
+	PYTHON=$(BIN)/python .ci/cpus
 
 # Kernels built in other ways, each from a copy, so that no file of that build stays here: $(call build,FOLDER,ENVIRONMENT)
 define build
