@@ -1,7 +1,10 @@
 """The one doorway to what is private in scikit-learn or depends on its version."""
 
+from scipy import sparse
+from sklearn import get_config
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, InvalidParameterError, Options, StrOptions
+from sklearn.utils._set_output import _get_output_config
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -23,8 +26,20 @@ __all__ = [
     "Options",
     "StrOptions",
     "_fit_context",
+    "configured_sparse",
+    "makes_frames",
     "with_callbacks",
 ]
+
+
+def configured_sparse(X):
+    """A csr_array as scikit-learn's setting ``sparse_interface`` wants it; before 1.9 there is no such setting."""
+    return sparse.csr_matrix(X) if get_config().get("sparse_interface") == "spmatrix" else X
+
+
+def makes_frames(estimator):
+    """Whether ``set_output`` or the global setting makes data frames of what ``transform`` returns."""
+    return _get_output_config("transform", estimator)["dense"] != "default"
 
 
 class FitObserver:

@@ -9,6 +9,11 @@ few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 READERS = ("transform", "predict", "predict_proba", "predict_sparse_proba", "score_samples", "transform_words", "score")
 
 
+def dense(X):
+    """An array of what may be sparse."""
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+
+
 def attributes(est):
     """Fitted attributes by name, those that are made on demand too; passes without their seconds."""
     out = {}

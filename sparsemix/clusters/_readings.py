@@ -5,11 +5,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp, softmax
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.checks import check_explained, check_weights
+from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import check_data, weighted_rows
@@ -93,7 +93,7 @@ class FittedClusters:
         return out
 
 
-class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class ClusterReadings(ResponsibilityFeatures):
     """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
 
     n_nonzero = None  # of estimators that have no such parameter
@@ -137,20 +137,10 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         self._fitted.each_tile(rows, respond, every=True)
         return resp
 
-    def predict_sparse_proba(self, X):
-        """The responsibilities that training uses: those above 1e-6, at most ``n_nonzero`` a row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        resp : scipy.sparse.csr_array of shape (n_samples, n_clusters)
-            Entries of each row sum to one.
-        """
-        rows, tiles = self._rows(X), []
+    def _sparse_responsibilities(self, X):
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False)[0]
+        rows, dtype, tiles = self._read(X), feature_dtype(X), []
 
         def keep(start, stop, weights, new):  # noqa: ARG001
             check_explained(weights.max(axis=1), start)
@@ -159,25 +149,10 @@ class ClusterReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             if self.n_nonzero is not None and self.n_nonzero < resp.shape[1]:
                 others = np.argsort(-resp, axis=1, kind="stable")[:, self.n_nonzero :]
                 np.put_along_axis(resp, others, 0.0, axis=1)
-            tiles.append(sparse.csr_array(resp / resp.sum(axis=1, keepdims=True)))
+            tiles.append(sparse.csr_array((resp / resp.sum(axis=1, keepdims=True)).astype(dtype, copy=False)))
 
         self._fitted.each_tile(rows, keep)
         return sparse.csr_array(sparse.vstack(tiles))
-
-    def transform(self, X):
-        """Responsibilities of the clusters as features; the same as ``predict_proba``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        resp : ndarray of shape (n_samples, n_clusters), float64
-            Each row sums to one.
-        """
-        return self.predict_proba(X)
 
     def score_samples(self, X):
         """Log predictive density of each row, given all that was learned; a new cluster is one of the possibilities.

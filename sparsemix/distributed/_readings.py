@@ -1,7 +1,9 @@
 """What a fitted estimator says of rows in blocks."""
 
 import numpy as np
+from scipy import sparse
 
+from sparsemix._compat import configured_sparse
 from sparsemix.blocks import Blocks
 from sparsemix.distributed._data import as_blocks
 from sparsemix.metrics._completion import completion
@@ -13,7 +15,7 @@ def transform(estimator, data, *, client=None):
     Parameters
     ----------
     estimator : estimator
-        Fitted; with ``transform``, or ``predict_sparse_proba`` for mixtures.
+        Fitted; mixtures give sparse responsibilities, topic models dense proportions.
     data : sequence of blocks
         As :func:`fit` takes it.
     client : dask.distributed.Client, default=None
@@ -101,8 +103,10 @@ class Results(Blocks):
 
 def read_rows(estimator, X):
     """What ``transform`` gives for a block."""
-    read = estimator.transform if hasattr(estimator, "transform") else estimator.predict_sparse_proba
-    return read(X) if X.shape[0] else np.empty((0, estimator.n_components))
+    if X.shape[0]:
+        return estimator.transform(X)
+    empty = 0, estimator.n_components
+    return configured_sparse(sparse.csr_array(empty)) if hasattr(estimator, "predict_sparse_proba") else np.empty(empty)
 
 
 def score_rows(estimator, X):

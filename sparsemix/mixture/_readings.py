@@ -11,13 +11,14 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_explained, check_rows, check_weights
+from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import cholesky
 from sparsemix.mixture._model import VariationalMixture
 
 
-class RowReadings(DensityMixin):
+class RowReadings(ResponsibilityFeatures, DensityMixin):
     """What any fitted mixture tells of rows; ``_fitted`` is its FittedMixture.
 
     A class that inherits these makes ``_fitted``, and may read rows in its own way: ``_checked(X)`` checks them, and
@@ -74,19 +75,7 @@ class RowReadings(DensityMixin):
             self._fitted.each_tile("responsibility", rows, workers, softmax)
         return resp
 
-    def predict_sparse_proba(self, X):
-        """The responsibilities that training uses: at most ``n_nonzero`` a row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        resp : scipy.sparse.csr_array of shape (n_samples, n_components)
-            ``n_nonzero`` entries in each row, which sum to one.
-        """
+    def _sparse_responsibilities(self, X):
         check_is_fitted(self)
         X = self._checked(X)
         model = copy(self._fitted.model)
@@ -94,7 +83,7 @@ class RowReadings(DensityMixin):
         rows = self._rows(X)
         with Workers(self.n_jobs) as workers:
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
-        return resp.to_csr(model.n_components).astype(self._exact_rows(X).dtype, copy=False)
+        return resp.to_csr(model.n_components).astype(feature_dtype(X), copy=False)
 
     def score_samples(self, X):
         """Log density of each row under the mixture of the point estimates, over all K.
@@ -150,6 +139,10 @@ class RowReadings(DensityMixin):
     def weights_(self):
         """Mixture weights of shape (n_components,); posterior means in VB."""
         return self._attribute("weights_").weights
+
+    @property
+    def _n_features_out(self):
+        return self._fitted.model.n_components
 
     def __sklearn_is_fitted__(self):
         """Whether there is a fitted mixture."""

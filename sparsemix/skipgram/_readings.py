@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from sparsemix._compat import configured_sparse
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.writing import replacing
@@ -92,8 +93,9 @@ class SkipGramReadings(TopicReadings):
 
         Returns
         -------
-        word_topic : csr_array of shape (n_words_of_X, n_components), float32
-            One row for each word, document by document in their order; rows sum to one.
+        word_topic : CSR array or matrix of shape (n_words_of_X, n_components), float32
+            One row for each word, document by document in their order; rows sum to one. scikit-learn's setting
+            ``sparse_interface`` chooses between array and matrix.
         """
         check_is_fitted(self)
         n = int(min(n_nonzero, self._n_features_out))
@@ -109,10 +111,11 @@ class SkipGramReadings(TopicReadings):
         self._visit(X, best, resp=True)
         n_components = self._n_features_out
         if not parts:
-            return sparse.csr_array((0, n_components), dtype=np.float32)
+            return configured_sparse(sparse.csr_array((0, n_components), dtype=np.float32))
         topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
         shape = len(topics), n_components
-        return sparse.csr_array((values.ravel(), topics.ravel(), n * np.arange(len(topics) + 1)), shape=shape)
+        indptr = n * np.arange(len(topics) + 1)
+        return configured_sparse(sparse.csr_array((values.ravel(), topics.ravel(), indptr), shape=shape))
 
     def count_words(self, X):
         """Counts of words of documents: what ``metrics.topic_coherence`` and models of counts read.
@@ -124,11 +127,12 @@ class SkipGramReadings(TopicReadings):
 
         Returns
         -------
-        counts : csr_array of shape (n_samples, n_features), float32
+        counts : CSR array or matrix of shape (n_samples, n_features), float32
+            scikit-learn's setting ``sparse_interface`` chooses between array and matrix.
         """
         check_is_fitted(self)
         X, _ = check_sequences(self, X, self.n_features_in_)
-        return counts_of(X, self.n_features_in_)
+        return configured_sparse(counts_of(X, self.n_features_in_))
 
     def score(self, X, y=None):  # noqa: ARG002
         """Held-out log likelihood a context word.
@@ -289,4 +293,5 @@ class SkipGramReadings(TopicReadings):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True  # numbers of words, which are no amounts
+        tags.transformer_tags.preserves_dtype = []  # word numbers carry no precision: doc_topic is float64 always
         return tags

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._compat import Interval, StrOptions, _fit_context
+from sparsemix._compat import Interval, StrOptions, _fit_context, configured_sparse
 
 WORDS = r"(?u)\b\w\w+\b"
 
@@ -145,8 +145,9 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
         Returns
         -------
-        X : CSR matrix of shape (n_documents, longest), int32
+        X : CSR array or matrix of shape (n_documents, longest), int32
             At the place of each word its number + 1. The longest document says how many columns there are.
+            scikit-learn's setting ``sparse_interface`` chooses between array and matrix.
         """
         if self.vocabulary is not None and not hasattr(self, "vocabulary_"):
             self.fit([])
@@ -172,7 +173,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
         Returns
         -------
-        X : CSR matrix of shape (n_documents, longest), int32
+        X : CSR array or matrix of shape (n_documents, longest), int32
             As ``transform`` makes it.
         """
         analyze = self._counter(stop_words=None).build_analyzer()
@@ -200,9 +201,9 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             indptr.append(indptr[-1] + len(kept))
             longest = max(longest, int(places[-1][-1]) + 1 if len(kept) else 1)
         if not rows:
-            return sparse.csr_array((0, longest), dtype=np.int32)
+            return configured_sparse(sparse.csr_array((0, longest), dtype=np.int32))
         data, indices = np.concatenate(rows), np.concatenate(places).astype(np.int32)
-        return sparse.csr_array((data, indices, np.array(indptr)), shape=(len(rows), longest))
+        return configured_sparse(sparse.csr_array((data, indices, np.array(indptr)), shape=(len(rows), longest)))
 
     def inverse_transform(self, X):
         """The words of each document in their order.

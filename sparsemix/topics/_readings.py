@@ -10,6 +10,7 @@ from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.features import feature_dtype
 from sparsemix.metrics import document_completion, top_words
 from sparsemix.topics._sklearn_names import LatentDirichletAllocationNames
 
@@ -43,7 +44,7 @@ class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMi
 
         Returns
         -------
-        doc_topic : ndarray of shape (n_samples, n_components), float64
+        doc_topic : ndarray of shape (n_samples, n_components)
             As ``transform``.
         """
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
@@ -62,8 +63,9 @@ class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMi
 
         Returns
         -------
-        doc_topic : ndarray of shape (n_samples, n_components), float64
+        doc_topic : ndarray of shape (n_samples, n_components)
             Posterior means of the proportions, rows sum to one; a document without tokens gets those of the prior.
+            float32 for counts of float32, else float64.
 
         Raises
         ------
@@ -72,17 +74,18 @@ class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMi
         """
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
-        theta = np.empty((X.shape[0], self._n_features_out))
+        theta = np.empty((X.shape[0], self._n_features_out), dtype=feature_dtype(X))
         table, linear = self._fitted.table, self._fitted.linear
         with Workers(self.n_jobs) as workers:
             for start, stop in spans(X.shape[0], DOCUMENTS):
                 block = canonical(X[start:stop])
-                theta[start:stop] = infer_doc_topic(
+                inferred = infer_doc_topic(
                     block, table, self.doc_topic_prior_, max_iter=self.max_doc_update_iter, tol=TRANSFORM_TOL,
                     linear=linear, workers=workers,
                 )  # fmt: skip
-        if normalize:
-            theta /= theta.sum(axis=1, keepdims=True)
+                if normalize:
+                    inferred /= inferred.sum(axis=1, keepdims=True)
+                theta[start:stop] = inferred
         return theta
 
     def score(self, X, y=None):  # noqa: ARG002
@@ -234,7 +237,7 @@ class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMi
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = []
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

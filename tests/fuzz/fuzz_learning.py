@@ -176,9 +176,8 @@ def held_as(rng, kind, pieces, X, folder):
 
 def check_readings(est, pieces, rows):
     """What is said of blocks is what is said of all of their rows."""
-    read = est.transform if hasattr(est, "transform") else est.predict_sparse_proba
     try:
-        whole = read(rows)
+        whole = est.transform(rows)
     except CLEAR:
         return
     parts = [part for part in distributed.transform(est, pieces) if part.shape[0]]

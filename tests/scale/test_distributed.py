@@ -321,6 +321,9 @@ def test_results_are_made_when_they_are_asked_for():
     np.testing.assert_array_equal(np.concatenate(list(parts)), est.transform(COUNTS))
     est = distributed.fit(mixture(), cut(ROWS))
     assert distributed.transform(est, cut(ROWS))[3].shape == (120, K)
+    parts = list(distributed.transform(est, [*cut(ROWS), ROWS[:0]]))
+    np.testing.assert_array_equal(sparse.vstack(parts).toarray(), est.transform(ROWS).toarray())
+    assert {type(part) for part in parts} == {type(est.transform(ROWS))}
 
 
 # -- errors
