@@ -9,7 +9,10 @@ MAX_ITER, FEW_PASSES, UNLIMITED = 50, 20, 1_000_000
 MAX_HELD_OUT = 1000
 DESCRIPTION = """Learn topics from PATH: a folder of text files, a text file with a document a line, JSON, CSV or TSV
 with a column of texts, Parquet, a UCI bag of words (docword.NAME.txt beside vocab.NAME.txt), a sparse matrix (.npz)
-with a vocabulary, or - for standard input; packed with gzip, bzip2 or xz or not. The folder --output gets report.html,
+with a vocabulary, or - for standard input; packed with gzip, bzip2 or xz or not. In a table quotes enclose fields, and
+are doubled inside them; a quote that is not closed is refused, and so is a row with another number of fields than the
+first line. Quotes of a TSV file belong to the text if every line has as many tabs as the first one and some field
+begins with a quote that does not end it, as in files that databases write. The folder --output gets report.html,
 a page to read and hand on; topics.csv and documents.csv; model.joblib, a scikit-learn pipeline:
 joblib.load(...).transform(texts) gives the topics of new texts; and run.json. SkipGramTopicModel reads words in their
 order, and adds words.csv, the topics of each word and its neighbours, and word_vectors.bin in the format of word2vec.

@@ -14,7 +14,8 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from sparsemix._commands.reading import files as _files
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix._commands.reading import tables as _tables
+from sparsemix._commands.reading.corpus import EXCERPT, Fields, Words, read_corpus
 
 ALL = Words(stop_words=None)
 
@@ -166,6 +167,88 @@ def test_tables(tmp_path, delimiter):
     assert corpus.texts[0] == 'apple, "red";\npear\tand | more'
     assert {"apple", "red", "pear", "plum"} <= set(corpus.feature_names)
     assert "body" not in corpus.feature_names
+
+
+ROWS = [f"{i},apple pear number {i}" for i in range(1, 41)]
+
+
+def table_of(rows, *, at=None, row=None, delimiter=","):
+    """A table with the columns id and text, with ``row`` at line ``at``."""
+    rows = [*rows]
+    if at is not None:
+        rows[at - 2] = row
+    return "\n".join(["id,text", *rows, ""]).replace(",", delimiter)
+
+
+UNCLOSED = "line 10 opens a quote that is not closed; a field that begins with a quote ends with one"
+WRONG_TABLES = {
+    "a stray quote": (table_of(ROWS, at=10, row='9,"apple pear'), UNCLOSED),
+    "a stray quote in the last line": (table_of(ROWS, at=41, row='40,"apple'), "line 41 opens a quote that is not"),
+    "a quote without its end in a table of quotes": (
+        table_of([f'"{i}","apple, pear"' for i in range(40)], at=10, row='"9","apple, pear'), "line 10 is not CSV",
+    ),
+    "quotes that are not doubled": (table_of(ROWS, at=10, row='9,"apple "red" pear"'), "line 10 is not CSV"),
+    "a quote that a later row closes": (
+        table_of([*ROWS[:8], '9,"apple', *ROWS[9:30], '31,pear of 5"']), "line 10 has a quoted field of 23 lines",
+    ),
+    "a quote in the first line": ('id,"text\n1,apple\n', "line 1 opens a quote that is not closed"),
+    "more fields": (table_of(ROWS, at=10, row="9,apple, pear"), "line 10 has 3 fields and line 1 names 2; quote"),
+    "fewer fields": (table_of(ROWS, at=10, row="apple pear"), "line 10 has 1 fields and line 1 names 2; quote"),
+    "zero bytes": (table_of(ROWS * 300, at=10_000, row="9,apple\0pear"), "not text .line 10000 has zero bytes"),
+    "TSV with an unclosed field of several lines": (
+        table_of(ROWS, at=10, row='9,"apple\nred', delimiter="\t"), UNCLOSED,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_TABLES)
+def test_wrong_rows_of_tables_are_refused_by_their_line(tmp_path, name):
+    content, message = WRONG_TABLES[name]
+    with pytest.raises(ValueError, match=f"file.csv.* {message}") as caught:
+        corpus_of(tmp_path, content, "file.csv")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("limit", "row"), [("LONGEST_LINE", '9,"' + 2000 * "apple pear\n" + '"'),
+                                            ("MOST_LINES", '9,"' + 200 * "apple pear\n" + '"')])  # fmt: skip
+def test_fields_beyond_a_sensible_length_are_refused(tmp_path, monkeypatch, limit, row):
+    monkeypatch.setattr(_tables, limit, 10_000 if limit == "LONGEST_LINE" else 100)
+    content = table_of(ROWS, at=10, row=row)
+    with pytest.raises(ValueError, match=r"line 10 has a .*field of .* a quote (that )?is not closed"):
+        corpus_of(tmp_path, content, "file.csv")
+
+
+def test_texts_of_many_lines_are_one_field(tmp_path):
+    """Prose has other numbers of commas in its lines than a row."""
+    prose = "\n".join("an apple, red, and a pear" if i % 3 else "a plum" for i in range(500))
+    corpus = corpus_of(tmp_path, table_of(ROWS, at=10, row=f'9,"{prose}"'), "file.csv", fields=Fields(id="id"))
+    assert corpus.names == [str(i) for i in range(1, 41)]
+    assert corpus.texts[8] == prose[:EXCERPT]
+
+
+TABBED = {
+    "no quotes": (["apple", "pear"], ["apple", "pear"]),
+    "a stray quote": (['"apple', "pear"], ['"apple', "pear"]),
+    "quotes in the middle": (['an "apple"', 'a 5" pear'], ['an "apple"', 'a 5" pear']),
+    "quotes around the first word": (['"apple" red', '"pear"'], ['"apple" red', '"pear"']),
+    "quotes that two rows open and close": (['"apple', 'pear"'], ['"apple', 'pear"']),
+    "quotes around every field": (['"apple ""red"""', '"pear"'], ['apple "red"', "pear"]),
+    "quotes around lines and tabs": (['"apple\nred"', '"pear\tgreen"'], ["apple\nred", "pear\tgreen"]),
+}
+
+
+@pytest.mark.parametrize("name", TABBED)
+def test_quotes_of_tsv_enclose_fields_only_if_all_of_them_do(tmp_path, name):
+    given, wanted = TABBED[name]
+    rows = "".join(f"{i}\t{text}\n" for i, text in enumerate([*given, *9 * ["more of it"]]))
+    corpus = corpus_of(tmp_path, "id\ttext\n" + rows, "file.tsv")
+    assert [corpus.texts[i] for i in range(11)] == [*wanted, *9 * ["more of it"]]
+
+
+def test_zero_bytes_far_into_a_document_of_a_folder_are_refused(tmp_path):
+    (tmp_path / "text.txt").write_text("apple " * 10_000 + "\0")
+    with pytest.raises(ValueError, match=r"text\.txt is not text \(it has zero bytes\)"):
+        read_corpus(tmp_path, words=ALL)
 
 
 def test_parquet(tmp_path):

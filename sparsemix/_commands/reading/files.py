@@ -105,6 +105,8 @@ def read_all(file, path):
     while piece := file.read(PIECE):
         pieces.append(piece)
         length += len(piece)
+        if "\0" in piece:
+            raise ValueError(f"{path} is not text (it has zero bytes).")
         if length >= LARGEST_FILE:
             raise ValueError(f"{path} is longer than {LARGEST_FILE:,} characters; cut it into documents.")
     return "".join(pieces)
@@ -113,15 +115,21 @@ def read_all(file, path):
 def lines(path, encoding, tally):
     """Numbers and contents of the lines that are not empty."""
     with open_text(path, encoding) as file:
-        number = 0
-        while line := file.readline(LONGEST_LINE):
-            number += 1
-            if len(line) == LONGEST_LINE and not line.endswith("\n"):
-                raise ValueError(f"{path}, line {number} is longer than {LONGEST_LINE:,} characters; is it one text?")
-            if "\0" in line:
-                raise ValueError(f"{path} is not text (line {number} has zero bytes).")
+        for number, line in enumerate(checked_lines(file, path), start=1):
             if line := line.strip():
                 yield number, tally.clean(line)
+
+
+def checked_lines(file, path):
+    """Lines of an open text with their ends; one that is too long or has zero bytes is refused by its number."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            raise ValueError(f"{path}, line {number} is longer than {LONGEST_LINE:,} characters; is it one text?")
+        if "\0" in line:
+            raise ValueError(f"{path} is not text (line {number} has zero bytes).")
+        yield line
 
 
 @contextmanager

@@ -1,19 +1,17 @@
 """Texts: streams of documents from a folder, lines, JSON, tables."""
 
-import csv
 import json
 import math
 import os
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparsemix._commands.reading.files import ENDINGS, LARGEST_FILE, lines, open_text, read_all, read_whole
+from sparsemix._commands.reading.files import ENDINGS, lines, open_text, read_all, read_whole
+from sparsemix._commands.reading.tables import table_records
 
 FIRST_WORDS = 60  # characters of a text that has no other name
-SNIFFED = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -132,32 +130,15 @@ def json_values(path, encoding):
 
 def read_table(path, *, encoding, fields, tally, **_):
     """A record a line of a table whose first line has the names of the columns."""
-    csv.field_size_limit(min(LARGEST_FILE, sys.maxsize))
     kept = Kept(fields, tally)
-    with open_text(path, encoding) as file:
-        head = file.readline(1 << 20)
-        if not head.strip():
-            raise ValueError(f"{path} has no first line with the names of its columns.")
-        delimiter = max(SNIFFED, key=head.count)
-        names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+
+    def check_names(names):
         kept.check_names(dict.fromkeys(names), f"{path}, line 1", names)
-        rows = csv.reader(file, delimiter=delimiter)
-        while True:
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise ValueError(f"{path}, line {1 + rows.line_num} is not CSV ({error}).") from error
-            if not row:
-                continue
-            where = f"line {1 + rows.line_num}"
-            if len(row) > len(names):
-                remedy = "quote fields that have the separator inside"
-                raise ValueError(f"{path}, {where} has {len(row)} fields and line 1 names {len(names)}; {remedy}.")
-            record = dict(zip(names, row, strict=False))
-            if (document := kept.document(record, where, f"{path}, {where}", names)) is not None:
-                yield document
+
+    for number, record in table_records(path, encoding, check_names):
+        where = f"line {number}"
+        if (document := kept.document(record, where, f"{path}, {where}", list(record))) is not None:
+            yield document
 
 
 def read_parquet(path, *, fields, tally, **_):
