@@ -1,11 +1,14 @@
 """Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
 
-from sparsemix._report import Report, report, representative_documents
-from sparsemix._version import __version__
-from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix.mixture import SparseGaussianMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
-from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
-from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+from sparsemix._commands.start import quiet_interrupts
+
+with quiet_interrupts():
+    from sparsemix._report import Report, report, representative_documents
+    from sparsemix._version import __version__
+    from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
+    from sparsemix.mixture import SparseGaussianMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
+    from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
+    from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
 __all__ = [
     "CollapsedLDA",

@@ -1,13 +1,28 @@
 """Command line: ``sparsemix demo``, ``sparsemix topics PATH``; ``python -m sparsemix`` is the same."""
 
-from sparsemix import __version__
-from sparsemix._commands import demo, topics
-from sparsemix._commands.console import Parser
+from sparsemix._commands.start import let_interrupts_end, open_streams, quiet_interrupts
+
+with quiet_interrupts():
+    from sparsemix import __version__
+    from sparsemix._commands import demo, topics
+    from sparsemix._commands.console import Parser, console
 
 
 def main(arguments=None):
     """Run one of the commands."""
+    open_streams()
     parser = Parser(prog="sparsemix", description="Sparse mixtures and topic models.")
+    with console():
+        try:
+            run(parser, arguments)
+        except KeyboardInterrupt:
+            parser.exit(130, f"{parser.prog}: interrupted\n")
+        finally:
+            let_interrupts_end()
+
+
+def run(parser, arguments):
+    """Parse the arguments and run their command."""
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     demo.add_parser(commands)

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 # Control characters, halves of characters, and marks that turn the direction of what follows them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Console:
-    """Standard output that writes what its encoding has, and takes a reader who has gone away for silence."""
+    """Output stream that escapes what its encoding lacks, and writes nowhere once its reader has gone away."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -56,10 +56,13 @@ class Console:
 
 @contextmanager
 def console():
-    """Standard output that cannot fail, for the time of a command."""
-    with redirect_stdout(Console(sys.stdout)):
-        yield
-        sys.stdout.flush()
+    """Standard output and standard error that cannot fail, for the time of a command."""
+    with redirect_stdout(Console(sys.stdout)), redirect_stderr(Console(sys.stderr)):
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
 
 
 def printable(text):

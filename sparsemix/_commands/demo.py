@@ -1,7 +1,6 @@
 """The demo: what the library learns beside scikit-learn, in the same time and from the same rows."""
 
 from sparsemix._commands import demo_mixture, demo_topics
-from sparsemix._commands.console import console
 from sparsemix._commands.option_types import positive
 
 
@@ -24,13 +23,12 @@ def add_parser(commands):
 
 def run(options, parser):
     """One part or both; wrong options and what is missing are one line and exit status 2."""
-    with console():
-        try:
-            parts(options)
-        except (ValueError, OSError, ImportError) as error:
-            parser.error(str(error))
-        except KeyboardInterrupt:
-            parser.exit(130, f"{parser.prog}: interrupted\n")
+    try:
+        parts(options)
+    except (ValueError, OSError, ImportError) as error:
+        parser.error(str(error))
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: interrupted\n")
 
 
 def parts(options):

@@ -1,16 +1,20 @@
-"""The folder of results: checked before anything is learned, written one whole file at a time."""
+"""The folder of results: checked before anything is learned, and filled with all files of a run at the end."""
 
 import csv
 import io
 import json
+import os
+import shutil
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 
 import joblib
 
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.reading.files import scratch_file
+from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._estimator.writing import replacing
 
 TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
@@ -18,8 +22,8 @@ TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
 )  # fmt: skip
 # Files of models by the library that writes them.
 MODELS = {"joblib": "model.joblib", "skops": "model.skops"}
-# How names of folders begin that are there for the time of a run.
-SCRATCH = "scratch"
+# How names of folders begin that are there for the time of a run: counts on disk, and files before they are published.
+SCRATCH, STAGE = "scratch", ".outputs"
 # What spreadsheets take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -32,7 +36,7 @@ class Outputs:
     folder : str or path
         Made if it is not there.
     force : bool
-        Whether files of an earlier run may be replaced. They go all at once, when the new model has been written, so
+        Whether files of an earlier run may be replaced. They go all at once, when the new files have been written, so
         that the folder never holds files of two runs.
     model_format : {"joblib", "skops"}
         What the model is saved by.
@@ -50,7 +54,8 @@ class Outputs:
         self.folder = Path(folder)
         self.written = []
         self.failed = []
-        self._scratch = None
+        self.published = False
+        self._stage = self._scratch = None
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is no folder; name another by --output.")
         self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
@@ -68,34 +73,71 @@ class Outputs:
             probe.write(b"can this folder be written to?")
 
     @contextmanager
-    def nothing_on_failure(self):
-        """Folders that were made for this run go again if nothing comes of it."""
+    def all_or_nothing(self):
+        """All files of the run, or after an interrupt none; a fault publishes those that were written before it."""
         try:
             yield self
-        except BaseException:
-            self.clear_scratch()
-            with suppress(OSError):  # by now it holds something
-                for folder in self._made:
-                    folder.rmdir()
+        except Exception:
+            self.publish()
             raise
+        finally:
+            with interrupts_wait():
+                self.discard()
+
+    def publish(self):
+        """Move the files to the folder, where those of an earlier run give way to them."""
+        with interrupts_wait():
+            stage, self._stage = self._stage, None
+            if stage is None:
+                return
+            if self.model in self.written:
+                self.clear_earlier()
+            for name in tuple(self.written):
+                try:
+                    os.replace(stage / name, self.folder / name)
+                except OSError as error:
+                    warn(f"{self.folder / name} is not written: {error}; it is in {stage}")
+                    self.written.remove(name)
+                    self.failed.append(name)
+            self.published = True
+            with suppress(OSError):  # it holds a file that could not be moved
+                stage.rmdir()
+
+    def discard(self):
+        """Remove what has not been published, and folders that were made for this run and are empty."""
+        if self._stage is not None:
+            shutil.rmtree(self._stage, ignore_errors=True)
+        if self._scratch is not None:
+            self._scratch.cleanup()
+        self._stage = self._scratch = None
+        with suppress(OSError):  # it holds something
+            for folder in self._made:
+                folder.rmdir()
+
+    def stage(self):
+        """The folder of files that are not published yet, inside the folder of the outputs."""
+        if self._stage is None:
+            self.tell_of_killed_runs(STAGE, "outputs")
+            self._stage = self.folder / f"{STAGE}-{token_hex(4)}"
+            self._stage.mkdir()
+        return self._stage
+
+    def tell_of_killed_runs(self, prefix, what):
+        """Warn of folders that a killed run could not remove."""
+        for left in sorted(self.folder.glob(f"{prefix}*")):
+            warn(f"{left} holds {what} of a run that was killed, unless one is under way; you may remove it")
 
     def scratch(self):
-        """A folder for what does not fit in memory, beside the outputs, where there is room."""
+        """A folder for what does not fit in memory, inside the folder of the outputs, where there is room."""
         if self._scratch is None:
-            for left in sorted(self.folder.glob(f"{SCRATCH}*")):
-                warn(f"{left} holds counts of a run that was killed, unless one is under way; you may remove it")
+            self.tell_of_killed_runs(SCRATCH, "counts")
             self._scratch = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self.folder, ignore_cleanup_errors=True)
         return self._scratch.name
 
-    def clear_scratch(self):
-        """It goes."""
-        if self._scratch is not None:
-            self._scratch.cleanup()
-
     def write(self, name, writer, **options):
-        """Write a file by ``writer(file)``; what goes wrong is told and remembered, and the others go on."""
+        """Write a file by ``writer(file)``; a failure is told and remembered, and does not stop other files."""
         try:
-            with replacing(self.folder / name, **options) as file:
+            with replacing(self.stage() / name, **options) as file:
                 writer(file)
         except (OSError, ValueError, MemoryError) as error:
             warn(f"{self.folder / name} is not written: {error or type(error).__name__}")
@@ -106,13 +148,7 @@ class Outputs:
 
     def save_model(self, pipeline):
         """Save what was learned, before anything else can go wrong; elsewhere if it must be."""
-
-        def writer(file):
-            self.dump(pipeline, file)
-            file.flush()
-            self.clear_earlier()
-
-        if self.write(self.model, writer):
+        if self.write(self.model, lambda file: self.dump(pipeline, file)):
             return
         refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"), self.model)
         try:
@@ -123,11 +159,12 @@ class Outputs:
             warn(f"nor is {refuge}: {error or type(error).__name__}")
             if not self.earlier:
                 refuge.parent.rmdir()
-        if self.earlier:
-            self.folder = refuge.parent  # where the others go too: here there are those of an earlier run
+        if self.earlier:  # here are the files of an earlier run: all files go where the model is
+            shutil.rmtree(self._stage, ignore_errors=True)
+            self._stage, self.folder = None, refuge.parent
 
     def clear_earlier(self):
-        """The files of an earlier run go, but for the model that is about to be replaced."""
+        """Remove the files of an earlier run, except the model that is about to be replaced."""
         for name in self.earlier:
             if name != self.model:
                 (self.folder / name).unlink(missing_ok=True)

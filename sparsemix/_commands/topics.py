@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 
 import sparsemix
 from sparsemix import blocks, distributed
-from sparsemix._commands.console import console, printable, warn
+from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.texts import Fields
@@ -30,6 +31,7 @@ from sparsemix._commands.topics_options import (
     add_options,
 )
 from sparsemix._commands.words_table import WORD_COLUMNS, word_rows
+from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._report import report
 from sparsemix.skipgram._vectors import word2vec_lines
 
@@ -49,23 +51,37 @@ def add_parser(commands):
 
 
 def run(options, parser):
-    """Read, learn, save, tell; wrong input is one line and exit status 2, an output that failed 1."""
-    with console():
-        try:
-            with Outputs(options.output, options.force, options.model_format).nothing_on_failure() as outputs:
-                corpus, model, seconds, held_out, scored = learn(options, outputs)
-        except (ValueError, OSError, ImportError) as error:
-            parser.error(str(error))
-        except MemoryError:
-            parser.exit(1, f"{parser.prog}: error: not enough memory; give fewer topics or a larger --min-df\n")
-        except KeyboardInterrupt:
-            parser.exit(130, f"{parser.prog}: interrupted before the end of the first pass; nothing was learned\n")
-        try:
-            conclude(options, corpus, outputs, model, seconds, held_out, scored)
-        finally:
-            outputs.clear_scratch()
+    """Read, learn, save, tell.
+
+    Wrong input is one line and exit status 2, an output that failed 1, an interrupt that leaves no outputs 130.
+    """
+    outputs = None
+    try:
+        with refusals(parser), interrupts_wait():
+            outputs = Outputs(options.output, options.force, options.model_format)
+        with outputs.all_or_nothing():
+            with refusals(parser):
+                learned = learn(options, outputs)
+            conclude(options, outputs, *learned)
+    except KeyboardInterrupt:
+        what = "nothing was written"
+        if outputs is not None:
+            outputs.discard()
+            what = f"the outputs are in {printable(outputs.folder)}" if outputs.published else what
+        parser.exit(130, f"{parser.prog}: interrupted; {what}\n")
     if outputs.failed:
         parser.exit(1, f"{parser.prog}: error: not written: {', '.join(outputs.failed)}\n")
+
+
+@contextmanager
+def refusals(parser):
+    """Tell in one line what is wrong with options, input or the computer."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        parser.error(str(error))
+    except MemoryError:
+        parser.exit(1, f"{parser.prog}: error: not enough memory; give fewer topics or a larger --min-df\n")
 
 
 def learn(options, outputs):
@@ -180,8 +196,8 @@ def fit(model, X, **arguments):
 # -- after the model is saved
 
 
-def conclude(options, corpus, outputs, model, seconds, held_out, scored):
-    """Scores, tables and the report: what one of them cannot give, the others still do."""
+def conclude(options, outputs, corpus, model, seconds, held_out, scored):
+    """Write scores, tables and the report, and publish all files; a file that fails does not stop other files."""
     score = available(held_out_score, model, corpus.rows[scored])
     facts = facts_of(corpus, held_out, options, model, seconds, score)
     spool = Spool(corpus.folder)
@@ -211,6 +227,7 @@ def conclude(options, corpus, outputs, model, seconds, held_out, scored):
             VECTORS, lambda file: file.writelines(word2vec_lines(corpus.feature_names, model.word_vectors_))
         )
     outputs.write_json(RUN, record_of(options, corpus, model, seconds, score, coherent, facts))
+    outputs.publish()
     tell(table, facts)
     print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
 

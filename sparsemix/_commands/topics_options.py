@@ -16,7 +16,7 @@ begins with a quote that does not end it, as in files that databases write. The 
 a page to read and hand on; topics.csv and documents.csv; model.joblib, a scikit-learn pipeline:
 joblib.load(...).transform(texts) gives the topics of new texts; and run.json. SkipGramTopicModel reads words in their
 order, and adds words.csv, the topics of each word and its neighbours, and word_vectors.bin in the format of word2vec.
-Ctrl-C ends learning, and the outputs are those of the passes before."""
+Ctrl-C ends learning, and the outputs are those of the passes before; a second Ctrl-C leaves no outputs."""
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
 # Those that read words in their order.

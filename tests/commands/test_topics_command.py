@@ -582,7 +582,7 @@ def test_an_output_that_cannot_be_written_costs_no_other(tmp_path, monkeypatch, 
     whole = _outputs.replacing
 
     def full(path, *arguments, **options):
-        if path.parent == tmp_path / "result" and path.name in ("model.joblib", "topics.csv"):
+        if path.parent.parent == tmp_path / "result" and path.name in ("model.joblib", "topics.csv"):
             raise OSError(28, "No space left on device")
         return whole(path, *arguments, **options)
 

@@ -4,6 +4,7 @@ import collections
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -83,12 +84,12 @@ def learn(folder, arguments, kill_after=None, largest_file=None):
 
 def files(folder):
     """Contents of the results by name; what a killed run has left of unfinished ones does not count."""
-    return {file.name: file.read_bytes() for file in (folder / "result").iterdir() if not file.name.startswith(".")}
+    return {file.name: file.read_bytes() for file in (folder / "result").glob("[!.]*")}
 
 
 def put_back(folder, contents):
-    for file in (folder / "result").iterdir():
-        file.unlink()
+    shutil.rmtree(folder / "result")  # with the folder of what a killed run has not published
+    (folder / "result").mkdir()
     for name, content in contents.items():
         (folder / "result" / name).write_bytes(content)
 

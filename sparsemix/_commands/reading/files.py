@@ -138,6 +138,8 @@ def on_disk(path):
     if str(path) != "-":
         yield Path(path)
         return
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; pipe texts into the command, or give the path of a file.")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "standard input")
         with copy.open("wb") as file:
