@@ -3,7 +3,13 @@
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, InvalidParameterError, Options, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils._set_output import _get_output_config
 
 try:  # scikit-learn >= 1.9
@@ -28,6 +34,7 @@ __all__ = [
     "_fit_context",
     "configured_sparse",
     "makes_frames",
+    "validate_parameter_constraints",
     "with_callbacks",
 ]
 

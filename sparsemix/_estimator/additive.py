@@ -57,8 +57,7 @@ class AdditiveEstimator(SparsemixEstimator):
     Its public methods are its own, with their documentation, and call those of this class.
     """
 
-    # Of estimators that have no such parameters.
-    tol, half_life = 0.0, None
+    _fixed_params = {"tol": 0.0, "half_life": None}  # noqa: RUF012
     # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
     _rows_statistic = "mass"
     # Passes over the first block of a stream before it is counted: it does not come again.
@@ -74,14 +73,15 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _fit(self, X, sample_weight, checkpoint=None):
         """Learn from all rows."""
+        params = self._params
         monitor = make_monitor(self)
-        with self._all_or_nothing(lambda: self._publish(monitor)), Workers(self.n_jobs) as workers:
-            warm = self.warm_start and hasattr(self, "_fitted")
+        with self._all_or_nothing(lambda: self._publish(monitor)), Workers(params.n_jobs) as workers:
+            warm = params.warm_start and hasattr(self, "_fitted")
             X, rows = self._read(X, sample_weight, reset=not warm)
             folder = None
             if checkpoint is not None:
                 folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
-            self._learn(monitor, rows, workers, warm, X, check_random_state(self.random_state), folder)
+            self._learn(monitor, rows, workers, warm, X, check_random_state(params.random_state), folder)
         self._warn_unless_converged(monitor)
         return self
 
@@ -103,7 +103,7 @@ class AdditiveEstimator(SparsemixEstimator):
     def _learn(self, monitor, rows, workers, warm, X, seeds, folder=None):
         """From a start, or from where a checkpoint stood; callbacks look on."""
         progress = Progress(folder, seeds.randint(2**31 - 1))
-        observer = FitObserver(self, self.max_iter, self._attributes, X)
+        observer = FitObserver(self, self._params.max_iter, self._attributes, X)
         self._run(monitor, rows, np.random.default_rng(progress.seed), workers, warm, observer, progress)
         self._publish(monitor)
         observer.finish()
@@ -150,7 +150,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _partial_fit(self, X, sample_weight):
         """Learn from one more block of a stream."""
-        with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
+        with self._all_or_nothing(self._step_was_made()), Workers(self._params.n_jobs) as workers:
             first = not hasattr(self, "_fitted")
             _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first)
             if first:
@@ -168,7 +168,7 @@ class AdditiveEstimator(SparsemixEstimator):
         X, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
         if memory is not None:
             row_memory.check(memory, self._fitted.model, rows, X.shape[0], self._first_row(first_row))
-        with Workers(self.n_jobs) as workers:
+        with Workers(self._params.n_jobs) as workers:
             stats = self._collect(rows, workers, first_row, memory)
             stats.settle()  # the model may go on learning
         return stats
@@ -182,12 +182,13 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _start_stream(self, rows, workers):
         """Model and initial statistics from the first block."""
-        begin = self._begin_stream(rows, seeded(self.random_state), workers)
+        params = self._params
+        begin = self._begin_stream(rows, seeded(params.random_state), workers)
         model, stats = begin.model, begin.stats
-        if self.total_samples is not None:
+        if params.total_samples is not None:
             stats.scale(self._times(rows.mass))
         model.global_step(stats)
-        if self.total_samples is None:
+        if params.total_samples is None:
             for _ in range(self._stream_first_passes):
                 self._learn_first(begin, workers)
         fitted = self._fitted_class(model, begin.stats)
@@ -282,7 +283,7 @@ class AdditiveEstimator(SparsemixEstimator):
         """Fitted attributes as of a monitor's last step."""
         attributes = {
             "_fitted": monitor.view(self._fitted_class(monitor.model, monitor.stats)),
-            "n_samples_seen_": monitor.n_rows if self.max_iter else 0,  # a start has not seen rows
+            "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,  # a start has not seen rows
             "n_iter_": monitor.n_laps,
             "n_steps_": 0,
             "converged_": monitor.converged,
@@ -303,10 +304,11 @@ class AdditiveEstimator(SparsemixEstimator):
         return True
 
     def _warn_unless_converged(self, monitor):
-        could_have = monitor.schedule.has_bound and bool(self.tol)  # 0 asks for max_iter passes
-        if could_have and not self.converged_ and 0 < self.max_iter == self.n_iter_:
+        params = self._params
+        could_have = monitor.schedule.has_bound and bool(params.tol)  # 0 asks for max_iter passes
+        if could_have and not self.converged_ and 0 < params.max_iter == self.n_iter_:
             warnings.warn(
-                f"the fit did not converge in max_iter={self.max_iter} passes; raise max_iter or tol",
+                f"the fit did not converge in max_iter={params.max_iter} passes; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -342,7 +344,7 @@ class AdditiveEstimator(SparsemixEstimator):
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
             raise ValueError(f"learning_rate is {learning_rate}; it must be in (0, 1], or None")
         self._check_stats(stats)
-        with self._all_or_nothing(self._step_was_made()), Workers(self.n_jobs) as workers:
+        with self._all_or_nothing(self._step_was_made()), Workers(self._params.n_jobs) as workers:
             for name in OF_STREAM:
                 vars(self).pop(name, None)
             self._absorb(stats, stats.n_rows, workers, learning_rate)
@@ -355,20 +357,21 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _absorb(self, new, n_rows, workers, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""
+        params = self._params
         if not new.informative:  # nothing was seen, which should not make anything forgotten
             return
         model, stats = copy(self._fitted.model), self._fitted.stats
         n_seen = n_rows + (0 if rho == 1.0 else self.n_samples_seen_)
-        total, first = self.total_samples, self.n_samples_seen_ == 0
+        total, first = params.total_samples, self.n_samples_seen_ == 0
         if rho is not None:
             total = float((stats if rho < 1.0 else new)["mass"])
         elif total is not None:
             self._times(float(new[self._rows_statistic]))
             total *= float(stats["mass"]) / float(stats[self._rows_statistic])
-            rho = learning_rate(self.n_steps_ + 1, self.learning_decay, self.learning_offset)
-        elif self.half_life is not None and not first:
+            rho = learning_rate(self.n_steps_ + 1, params.learning_decay, params.learning_offset)
+        elif params.half_life is not None and not first:
             n_b = float(new["mass"])
-            total = 0.5 ** (n_b / self.half_life) * float(stats["mass"]) + n_b
+            total = 0.5 ** (n_b / params.half_life) * float(stats["mass"]) + n_b
             rho = n_b / total
         if rho == 1.0 or (first and total is None):  # nothing stays
             stats = stats.zeros_like()
@@ -387,12 +390,13 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _times(self, mass):
         """How often a block of this weight is in a stream of ``total_samples``."""
-        if self.total_samples > LARGEST_TIMES * mass:
+        total = self._params.total_samples
+        if total > LARGEST_TIMES * mass:
             raise ValueError(
-                f"total_samples={self.total_samples:g} is {self.total_samples / mass:.3g} times the weight of all rows "
-                f"of X, more than {LARGEST_TIMES:g}: lower it, or multiply sample_weight by a number"
+                f"total_samples={total:g} is {total / mass:.3g} times the weight of all rows of X, more than "
+                f"{LARGEST_TIMES:g}: lower it, or multiply sample_weight by a number"
             )
-        return self.total_samples / mass
+        return total / mass
 
     def _set_step(self, fitted, n_seen):
         for name in OF_FIT:

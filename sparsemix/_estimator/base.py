@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
+from sparsemix._estimator.parameters import PlainParameters
 from sparsemix._estimator.plain import KIND, put_together, taken_apart
 from sparsemix._version import __version__
 
@@ -15,7 +16,7 @@ from sparsemix._version import __version__
 VERSION, NAMES = "_sparsemix_version", "_sparsemix_names"
 
 
-class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
+class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
     """Version-stamped pickles, calls that change all or nothing, scikit-learn's callbacks where it has them."""
 
     # Classes of what a fit leaves behind that files hold as plain arrays; objects of others are pickled.

@@ -252,9 +252,9 @@ class Here:
 def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_every=1, resume="auto"):
     """Fit an additive estimator to the blocks of an executor's job."""
     job, monitor = executor.job, make_monitor(estimator)
-    with estimator._all_or_nothing(lambda: estimator._publish(monitor)), Workers(estimator.n_jobs) as workers:
+    with estimator._all_or_nothing(lambda: estimator._publish(monitor)), Workers(estimator._params.n_jobs) as workers:
         executor.workers = workers
-        warm = estimator.warm_start and hasattr(estimator, "_fitted")
+        warm = estimator._params.warm_start and hasattr(estimator, "_fitted")
         read_first(job, reset=not warm)
         survey = executor.over_blocks("survey")
         if not survey.n_rows:
@@ -265,9 +265,9 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
                 "multiply sample_weight by a number"
             )
         job.first_rows, job.n_kept = np.concatenate([[0], np.cumsum(survey.sizes)]), survey.n_rows
-        seeds = check_random_state(estimator.random_state)
+        seeds = check_random_state(estimator._params.random_state)
         seed = seeds.randint(2**31 - 1)
-        size = max(1 if warm else estimator._start_size(survey), estimator.n_components)
+        size = max(1 if warm else estimator._start_size(survey), estimator._params.n_components)
         rows = estimator._whole(survey, *sampled(executor, survey, size, seed), executor)
         step_rows = estimator._step_size(rows, survey) if steps is None else sum(survey.sizes) / steps
         executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))

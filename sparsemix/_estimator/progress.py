@@ -55,19 +55,20 @@ class Progress:
 
 def make_monitor(estimator):
     """The monitor of a fit that begins now; its schedule and observer come later."""
+    params = estimator._params
     return Monitor(
-        estimator.max_iter, estimator.tol, None, estimator.verbose, type(estimator).__name__,
+        params.max_iter, params.tol, None, params.verbose, type(estimator).__name__,
         max_seconds=estimator._stop_after,
     )  # fmt: skip
 
 
 def identity(estimator, data):
     """What two fits have to share for one to go on from the other's checkpoint; ``data`` are fingerprints."""
-    params = {name: value for name, value in estimator.get_params(deep=False).items() if name not in FREE}
+    names, params = set(estimator.get_params(deep=False)) - set(FREE), estimator._params
     return {
         "estimator": type(estimator).__name__,
         "instruction set": _simd.instruction_set(),
-        **{f"parameter {name}": described(value) for name, value in params.items()},
+        **{f"parameter {name}": described(getattr(params, name)) for name in sorted(names)},
         "data": [list(part) for part in data],
     }
 
@@ -77,7 +78,7 @@ def described(value):
     if isinstance(value, np.random.RandomState):
         return "RandomState"
     if isinstance(value, numbers.Number) or value is None or isinstance(value, str):
-        return repr(value.item() if isinstance(value, np.generic) else value)
+        return repr(value)
     array = value if sparse.issparse(value) else np.asarray(value)
     return repr(value) if array.dtype.hasobject else repr(fingerprint(array))
 

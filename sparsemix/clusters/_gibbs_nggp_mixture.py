@@ -14,6 +14,7 @@ from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, w
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix._estimator.base import SparsemixEstimator
+from sparsemix._estimator.parameters import plain
 from sparsemix.clusters._model import GibbsModel
 from sparsemix.clusters._parameters import (
     ROWS,
@@ -229,19 +230,20 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             For rows with NaN or infinity, negative counts, bad weights, and when no document has a word. A model that
             was fitted before stays as it was.
         """
+        params = self._params
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
             X, counts = check_data(self, X, reset=True)
             rows, kept = weighted_rows(X, counts, sample_weight)
             check_words(rows, counts)
-            self._check_concentration_prior()
+            concentration_prior(params)
             self._check_smallest_weight(rows, kept)
-            prior, threshold = make_prior(self, counts), opening_threshold(self.discount)
-            first, rows = make_state(self, rows, counts, prior, threshold)
+            prior, threshold = make_prior(params, counts), opening_threshold(params.discount)
+            first, rows = make_state(params, rows, counts, prior, threshold)
             observer = FitObserver(
-                self, self.n_chains * self.max_iter, lambda monitor: self._attributes([monitor], X.shape[0]), X
+                self, params.n_chains * params.max_iter, lambda monitor: self._attributes([monitor], X.shape[0]), X
             )
-            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_chains)
+            seeds = check_random_state(params.random_state).randint(2**31 - 1, size=params.n_chains)
             for seed in seeds:
                 self._run_chain(fits, rows, kept, X.shape[0], first, prior, threshold, int(seed), observer, started)
                 if observer.stopped:
@@ -253,41 +255,36 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _run_chain(self, fits, rows, kept, n_rows, first, prior, threshold, seed, observer, started):
         """One chain from its start on; ``fits`` gets its monitor."""
+        params = self._params
         rng, state = np.random.default_rng(seed), first.copy()
-        model = GibbsModel(prior, self.max_components, seed, rng, self.concentration_prior)
+        model = GibbsModel(prior, params.max_components, seed, rng, concentration_prior(params))
         chain = RowState(rows, 0, ROWS, rng.permutation(len(rows)))
         model.numbers = chain.order if kept is None else kept[chain.order]
         labels = np.full(len(rows), -1, dtype=np.intc)
         chain.parts = [labels[start:stop] for start, stop in chain.spans]
-        if self.init_params == "single":
+        if params.init_params == "single":
             model.gather(chain.visits(rows), state)
-        elif self.init_params == "streaming":
+        elif params.init_params == "streaming":
             model.stream_start(chain.visits(rows), state, threshold)
-        if self.split_merge and (rows.sample_weight is None or (rows.sample_weight == 1.0).all()):
-            model.moves = SplitMerge(rows, chain.order, labels, rng, self.max_components)
+        if params.split_merge and (rows.sample_weight is None or (rows.sample_weight == 1.0).all()):
+            model.moves = SplitMerge(rows, chain.order, labels, rng, params.max_components)
         monitor = Monitor(
-            self.max_iter, 0.0, Sweeps(has_bound=False), self.verbose, type(self).__name__, observer, None, started
+            params.max_iter, 0.0, Sweeps(has_bound=False), params.verbose, type(self).__name__, observer, None, started
         )
         monitor.chain, monitor.n_rows = chain, n_rows
-        monitor.samples = Samples(self.max_iter // 2 if self.burn_in is None else self.burn_in, self.thin, model)
+        burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
+        monitor.samples = Samples(burn_in, params.thin, model)
         fits.append(monitor)
         run(model, rows, chain, monitor, state, monitor.samples)
 
-    def _check_concentration_prior(self):
-        given = self.concentration_prior
-        if given is None:
-            return
-        if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
-            raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
-
     def _check_smallest_weight(self, rows, kept):
         """A row that is alone in its cluster gives it n_k - discount, and less than round-off leaves is nothing."""
-        weight = rows.sample_weight
-        if weight is not None and weight.min() <= max(self.discount, SMALLEST_WEIGHT):
+        weight, discount = rows.sample_weight, self._params.discount
+        if weight is not None and weight.min() <= max(discount, SMALLEST_WEIGHT):
             row = int(weight.argmin())
             raise ValueError(
                 f"sample_weight of row {row if kept is None else kept[row]} is {weight[row]}; weights must be zero, or "
-                f"larger than discount={self.discount} and {SMALLEST_WEIGHT:g}, or a cluster of that row alone could "
+                f"larger than discount={discount} and {SMALLEST_WEIGHT:g}, or a cluster of that row alone could "
                 "not be"
             )
 
@@ -377,6 +374,16 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def concentration_prior(params):
+    """Shape and rate of the gamma prior of the concentration, or None."""
+    if params.concentration_prior is None:
+        return None
+    given = tuple(plain(value) for value in params.concentration_prior)
+    if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
+        raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
+    return given
 
 
 def log_joints(monitor):

@@ -63,7 +63,7 @@ SHARED = {
 }
 
 
-def check_data(params, X, reset):
+def check_data(est, X, reset):
     """Rows as they are to be read: counts as a sparse array, or as a dense one of counts; else float rows.
 
     Returns
@@ -72,15 +72,15 @@ def check_data(params, X, reset):
     counts : bool
         Whether they are counts of words.
     """
-    likelihood = params.likelihood if reset else params._fitted.state.sums.likelihood
+    likelihood = est._params.likelihood if reset else est._fitted.state.sums.likelihood
     if likelihood == "auto":
-        dense = None if sparse.issparse(X) else check_numbers(params, X, reset)
+        dense = None if sparse.issparse(X) else check_numbers(est, X, reset)
         if dense is not None and not is_whole(dense):
             return dense, False
     elif likelihood != "multinomial":
-        return check_numbers(params, X, reset), False
+        return check_numbers(est, X, reset), False
     try:
-        return check_counts(params, X, reset=reset), True
+        return check_counts(est, X, reset=reset), True
     except ValueError as error:
         message = str(error).rstrip(".")
         if "is expecting" in message:
@@ -89,15 +89,15 @@ def check_data(params, X, reset):
                 "(sklearn.feature_extraction.text.HashingVectorizer with norm=None, alternate_sign=False)"
             )
         if message.startswith("Negative values"):
-            message += f", which likelihood={params.likelihood!r} "
+            message += f", which likelihood={est._params.likelihood!r} "
             message += "takes sparse X for" if likelihood == "auto" else "is for"
             message += "; for rows of real numbers give a dense array and likelihood='full' or 'diag'"
         raise ValueError(message) from None
 
 
-def check_numbers(params, X, reset):
+def check_numbers(est, X, reset):
     """Dense rows, which are computed with in double precision; the first ones say how large numbers are."""
-    X = check_rows(params, X, reset=reset, dtype=np.dtype(np.float64))
+    X = check_rows(est, X, reset=reset, dtype=np.dtype(np.float64))
     if reset:
         check_columns(X, np.dtype(np.float64))
     return X
@@ -142,13 +142,13 @@ def passes_of(params, counts):
     return 1 if counts or forgets or params.n_shards > 1 or params.discount > 0 else 2
 
 
-def warn_if_shattered(est, n_rows):
+def warn_if_shattered(params, n_clusters, n_rows):
     """More clusters than rows: every pass has opened some that no row needs."""
-    if est.n_clusters_ > n_rows:
+    if n_clusters > n_rows:
         warnings.warn(
-            f"{est.n_clusters_} clusters were opened for {n_rows} rows, some by each of n_epochs={est.n_epochs} passes"
+            f"{n_clusters} clusters were opened for {n_rows} rows, some by each of n_epochs={params.n_epochs} passes"
             "; take n_epochs=1, no discount, or a new_cluster_threshold above "
-            f"{opening_threshold(est.discount, est.new_cluster_threshold)}",
+            f"{opening_threshold(params.discount, params.new_cluster_threshold)}",
             stacklevel=3,
         )
 

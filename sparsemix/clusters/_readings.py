@@ -96,7 +96,7 @@ class FittedClusters:
 class ClusterReadings(ResponsibilityFeatures):
     """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
 
-    n_nonzero = None  # of estimators that have no such parameter
+    _fixed_params = {"n_nonzero": None}  # noqa: RUF012
 
     def predict(self, X):
         """The cluster that explains each row best: of largest responsibility, the older one of two equals.
@@ -140,14 +140,14 @@ class ClusterReadings(ResponsibilityFeatures):
     def _sparse_responsibilities(self, X):
         check_is_fitted(self)
         X = check_data(self, X, reset=False)[0]
-        rows, dtype, tiles = self._read(X), feature_dtype(X), []
+        rows, dtype, tiles, n_nonzero = self._read(X), feature_dtype(X), [], self._params.n_nonzero
 
         def keep(start, stop, weights, new):  # noqa: ARG001
             check_explained(weights.max(axis=1), start)
             resp = softmax(weights, axis=1)
             resp[resp < 1e-6] = 0.0
-            if self.n_nonzero is not None and self.n_nonzero < resp.shape[1]:
-                others = np.argsort(-resp, axis=1, kind="stable")[:, self.n_nonzero :]
+            if n_nonzero is not None and n_nonzero < resp.shape[1]:
+                others = np.argsort(-resp, axis=1, kind="stable")[:, n_nonzero:]
                 np.put_along_axis(resp, others, 0.0, axis=1)
             tiles.append(sparse.csr_array((resp / resp.sum(axis=1, keepdims=True)).astype(dtype, copy=False)))
 
@@ -278,8 +278,8 @@ class ClusterReadings(ResponsibilityFeatures):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.likelihood in ("auto", "multinomial")
-        tags.input_tags.positive_only = self.likelihood == "multinomial"
+        tags.input_tags.sparse = self._params.likelihood in ("auto", "multinomial")
+        tags.input_tags.positive_only = self._params.likelihood == "multinomial"
         return tags
 
     def _attribute(self, name):

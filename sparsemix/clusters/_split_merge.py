@@ -92,7 +92,9 @@ class SplitMerge:
     def _splits(self, n, n_clusters):
         """Probability that a row of a cluster of n proposes a split."""
         can_split = n > 1 and (self.max_components is None or n_clusters < self.max_components)
-        return can_split / (can_split + (n_clusters > 1)) if can_split or n_clusters > 1 else 0.0
+        if not can_split:
+            return 0.0
+        return 0.5 if n_clusters > 1 else 1.0  # half of the proposals are merges where there is a pair to merge
 
     def _weights(self, prior, state, i):
         """Log weights of the other clusters for row i, by slot."""

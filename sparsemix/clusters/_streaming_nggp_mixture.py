@@ -318,37 +318,38 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             For rows with NaN or infinity, negative counts or weights, and when no document has a word. Clusters that
             were learned before stay as they were.
         """
+        params = self._params
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
             X, counts = check_data(self, X, reset=True)
             rows, kept = weighted_rows(X, counts, sample_weight)
             check_words(rows, counts)
-            order = seeded(self.random_state).permutation(len(rows)) if self.shuffle else None
+            order = seeded(params.random_state).permutation(len(rows)) if params.shuffle else None
             state, rows = self._first_state(rows, counts)
-            n_epochs = passes_of(self, counts)
+            n_epochs = passes_of(params, counts)
             model = self._model(state, record=n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
             if model.record:
-                model.settle = settling(self, state)
+                model.settle = settling(params, state)
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
             schedule = Sweeps(has_bound=False, least_laps=2)
             monitor = Monitor(
-                n_epochs, self.tol, schedule, self.verbose, type(self).__name__, observer, None, started
+                n_epochs, params.tol, schedule, params.verbose, type(self).__name__, observer, None, started
             )
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
-            if self.n_shards == 1:
+            if params.n_shards == 1:
                 run(model, rows, row_state, monitor, state)
             else:
                 self._stream_shards(monitor, model, state, rows, order)
             if not self._publish(fits):
                 raise ValueError(
-                    f"no row of X opened a cluster: all weights are at most discount={self.discount}; give larger ones"
+                    f"no row of X opened a cluster: no weight is above discount={params.discount}; give larger ones"
                 )
-            if self.compute_labels:
+            if params.compute_labels:
                 self.labels_ = self._labels_of_fit(X, fits)
-            warn_if_shattered(self, len(rows))
+            warn_if_shattered(params, self.n_clusters_, len(rows))
             observer.finish()
         return self
 
@@ -387,7 +388,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             shift = None if first else getattr(self._fitted.state.sums, "shift", None)
             rows, kept = weighted_rows(X, counts, sample_weight, shift)
             if first:
-                check_first(self, rows, counts)
+                check_first(self._params, rows, counts)
                 state, rows = self._first_state(rows, counts)
             else:
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
@@ -426,49 +427,50 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             raise
 
     def _stream_shards(self, monitor, model, state, rows, order):
+        params = self._params
         monitor.begin(1)
         model.begin(state)
         apart = state.sums.has_covariances or model.moves is not None
         bounds = [0, len(rows)] if apart else rounds_of_shards(len(rows))
         sweep_part(model, rows, order, ROWS, state, 0, bounds[0])
-        with Workers(self.n_jobs) as workers:
+        with Workers(params.n_jobs) as workers:
             for start, stop in pairwise(bounds):
-                parts = run_parts(model, rows, order, ROWS, state, start, stop, self.n_shards, workers)
-                state = joined(model.prior, state, parts, self.max_components)
+                parts = run_parts(model, rows, order, ROWS, state, start, stop, params.n_shards, workers)
+                state = joined(model.prior, state, parts, params.max_components)
         monitor.step(state, model)
         monitor.lap(1, model, state)
 
     def _first_state(self, rows, counts):
         """No clusters, and rows as they will be read."""
-        threshold = opening_threshold(self.discount, self.new_cluster_threshold)
-        state, rows = make_state(self, rows, counts, make_prior(self, counts), threshold)
-        if self.verbose and self.likelihood == "auto":
+        params = self._params
+        threshold = opening_threshold(params.discount, params.new_cluster_threshold)
+        state, rows = make_state(params, rows, counts, make_prior(params, counts), threshold)
+        if params.verbose and params.likelihood == "auto":
             print(f"{type(self).__name__}: likelihood {state.sums.likelihood!r}")
         return state, rows
 
     def _model(self, state, record=False):
         """The model of the parameters, for a state that begins or goes on."""
-        threshold = opening_threshold(self.discount, self.new_cluster_threshold)
-        moves = moves_of(self, state)
-        partition = make_prior(self, state.sums.likelihood == "multinomial")
+        params = self._params
+        threshold = opening_threshold(params.discount, params.new_cluster_threshold)
+        moves = moves_of(params, state)
+        partition = make_prior(params, state.sums.likelihood == "multinomial")
         return StreamingModel(
-            partition, threshold, self.n_nonzero, self.max_components, self.u_rule == "quadrature",
-            self.expected_clusters == "recursion", moves, record=record,
+            partition, threshold, params.n_nonzero, params.max_components, params.u_rule == "quadrature",
+            params.expected_clusters == "recursion", moves, record=record,
         )  # fmt: skip
 
     def _check_likelihood(self):
         """A stream goes on as it began."""
-        began = self._fitted.state.sums.likelihood
-        if self.likelihood not in ("auto", began):
-            raise ValueError(
-                f"likelihood is {self.likelihood!r}, but the stream began with {began!r}; set it back, or call fit to "
-                "begin anew"
-            )
+        given, began = self._params.likelihood, self._fitted.state.sums.likelihood
+        if given not in ("auto", began):
+            raise ValueError(f"likelihood is {given!r}, but the stream began with {began!r}; set it back, or call fit")
 
     def _readings(self, prior, state):
-        recursion = self.expected_clusters == "recursion"
+        params = self._params
+        recursion = params.expected_clusters == "recursion"
         expected = state.expected_clusters if recursion else len(state.live(prior.discount))
-        return FittedClusters(prior, state, self.u_rule, expected)
+        return FittedClusters(prior, state, params.u_rule, expected)
 
     def _attributes(self, monitor, copy=False):
         """Fitted attributes as of the last row."""
@@ -492,7 +494,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
 
     def _publish(self, fits):
         """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""
-        if not fits or fits[0].stats is None or not len(fits[0].stats.live(self.discount)):
+        if not fits or fits[0].stats is None or not len(fits[0].stats.live(self._params.discount)):
             return False
         for name in OF_FIT:
             vars(self).pop(name, None)

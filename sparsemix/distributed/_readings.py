@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._compat import configured_sparse
+from sparsemix._estimator.parameters import plain
 from sparsemix.blocks import Blocks
 from sparsemix.distributed._data import as_blocks
 from sparsemix.metrics._completion import completion
@@ -105,7 +106,7 @@ def read_rows(estimator, X):
     """What ``transform`` gives for a block."""
     if X.shape[0]:
         return estimator.transform(X)
-    empty = 0, estimator.n_components
+    empty = 0, plain(estimator.n_components)
     return configured_sparse(sparse.csr_array(empty)) if hasattr(estimator, "predict_sparse_proba") else np.empty(empty)
 
 
@@ -116,4 +117,4 @@ def score_rows(estimator, X):
     if hasattr(estimator, "score_samples"):
         log_density = estimator.score_samples(X)
         return float(log_density.sum(dtype=float)), float(len(log_density))
-    return completion(estimator, X, n_jobs=estimator.n_jobs)
+    return completion(estimator, X, n_jobs=plain(estimator.n_jobs))

@@ -142,8 +142,6 @@ def assemble(params, rows, workers):
 def given_mixture(params, weights, means, covariances):
     """A mixture of maximum likelihood with these parameters, as if rows of mass one had led to them."""
     has_means = GAUSSIANS[params.covariance_type].has_means
-    if GAUSSIANS[params.covariance_type].has_loadings:
-        params.rank = given_rank(covariances, np.shape(means)[-1])
     if has_means == (means is None):
         what = "needs means" if has_means else "has no means"
         raise ValueError(f"covariance_type={params.covariance_type!r} {what}; give them for all types but 'zero_mean'")
@@ -363,15 +361,16 @@ class MixtureEstimator(AdditiveEstimator):
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def _check_enough(self, rows, remedy):
-        if len(rows) < self.n_components:
+        params = self._params
+        if len(rows) < params.n_components:
             raise ValueError(
-                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={self.n_components}; "
+                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={params.n_components}; "
                 + remedy
             )
 
     def _attributes(self, monitor):
         attributes = super()._attributes(monitor)
-        if self.candidates == "auto":
+        if self._params.candidates == "auto":
             attributes["_fitted"].model.search = None  # rows of a stream have no lists
         return attributes
 
@@ -383,7 +382,7 @@ class MixtureOfBlocks:
     """What a fit over blocks asks of a mixture: a first look at blocks, the rows of a start, the rows of a step."""
 
     def _refuse_blocks(self):
-        if not isinstance(self.init_params, str):
+        if not isinstance(self._params.init_params, str):
             raise ValueError(
                 "init_params is a matrix with a row for every row of the data, which a fit over blocks does not hold; "
                 "give means_init and precisions_init, or the name of a start"
@@ -393,9 +392,10 @@ class MixtureOfBlocks:
         return {"first": rows.total()}
 
     def _start_size(self, survey):
-        if self.init_size is not None:
-            return self.init_size
-        return default_init_size(make_family(self, len(survey.sums["first"]), survey.n_rows), self.n_components)
+        params = self._params
+        if params.init_size is not None:
+            return params.init_size
+        return default_init_size(make_family(params, len(survey.sums["first"]), survey.n_rows), params.n_components)
 
     def _whole(self, survey, X, weight, source):
         rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
@@ -404,7 +404,7 @@ class MixtureOfBlocks:
         return rows
 
     def _step_size(self, rows, survey):
-        return step_size(self, survey.n_rows, rows.X.shape[1])
+        return step_size(self._params, survey.n_rows, rows.X.shape[1])
 
     def _moments(self, one, rows, workers):
         return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)
@@ -454,7 +454,9 @@ class GivenParameters:
         """
         mixture = cls(max(1, np.size(weights)), inference="em", covariance_type=covariance_type, **params)
         mixture._validate_params()
-        fitted = given_mixture(mixture, weights, means, covariances)
+        if GAUSSIANS[mixture.covariance_type].has_loadings:
+            mixture.rank = given_rank(covariances, np.shape(means)[-1])
+        fitted = given_mixture(mixture._params, weights, means, covariances)
         vars(mixture).update(
             _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,
             init_params_="given",

@@ -81,7 +81,7 @@ class RowReadings(ResponsibilityFeatures, DensityMixin):
         model = copy(self._fitted.model)
         model.search = None  # exact
         rows = self._rows(X)
-        with Workers(self.n_jobs) as workers:
+        with Workers(self._params.n_jobs) as workers:
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
         return resp.to_csr(model.n_components).astype(feature_dtype(X), copy=False)
 
@@ -156,14 +156,14 @@ class RowReadings(ResponsibilityFeatures, DensityMixin):
 
     def _ready(self, X):
         check_is_fitted(self)
-        return self._exact_rows(self._checked(X)), Workers(self.n_jobs)
+        return self._exact_rows(self._checked(X)), Workers(self._params.n_jobs)
 
     def _drawn_components(self, n_samples):
         """Components of rows to draw, in increasing order, and the generator that goes on."""
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
-        rng = check_random_state(self.random_state)
+        rng = check_random_state(self._params.random_state)
         return np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)), rng
 
     def _checked(self, X):
@@ -319,7 +319,7 @@ class MixtureReadings(RowReadings):
     def _analysers(self, name):
         fitted = self._attribute(name)
         if not fitted.model.family.has_loadings:
-            raise AttributeError(f"covariance_type={self.covariance_type!r} has no attribute {name!r}")
+            raise AttributeError(f"covariance_type={self._params.covariance_type!r} has no attribute {name!r}")
         return fitted.gaussians
 
     @property

@@ -407,7 +407,7 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
         ValueError
             As ``fit``; a failed call leaves the model as it was.
         """
-        if self.half_life is not None and self.total_samples is not None:
+        if self._params.half_life is not None and self._params.total_samples is not None:
             raise ValueError(
                 "half_life is for rows that come once, total_samples for rows that come again; give only one of them"
             )
@@ -448,14 +448,14 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
 
     def _begin_fit(self, rows, rng, workers, warm):
         self._check_enough(rows, "give more rows or lower n_components")
-        return begin_fit(self, rows, rng, workers, self._fitted if warm else None)
+        return begin_fit(self._params, rows, rng, workers, self._fitted if warm else None)
 
     def _begin_stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
-        return begin_stream(self, rows, rng, workers)
+        return begin_stream(self._params, rows, rng, workers)
 
     def _births(self, begin):
-        few = self.n_components < SPLITTING_FROM  # they are to be clusters, and as few as there are
+        few = self._params.n_components < SPLITTING_FROM  # they are to be clusters, and as few as there are
         family = begin.model.family
         return None if few or family.tied or family.has_loadings else Births()
 
@@ -476,7 +476,7 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
 
     def _check_enough(self, rows, remedy):
         super()._check_enough(rows, remedy)
-        if self.verbose and slow_blas():
+        if self._params.verbose and slow_blas():
             print(slow_blas())
 
     def _attributes(self, monitor):

@@ -75,7 +75,7 @@ def weighted_sequences(X, n_words, sample_weight, window, may_be_empty=False):
     return documents
 
 
-def make_model(params, n_words, n_documents):
+def make_model(params, n_words, n_documents, dtype):
     """The model of ``inference="scvb0"``."""
     kind = params.sampler
     if kind == "auto":
@@ -84,7 +84,7 @@ def make_model(params, n_words, n_documents):
     sampler = DenseSampler(params.n_even_samples) if kind == "dense" else WalkerSampler(params.n_samples, age)
     return StochasticSkipGramModel(
         n_words, input_topic_prior(params), topic_word_prior(params), sampler, params.window, annealing(params),
-        n_documents, params.input_decay, params.input_offset, params._table_dtype,
+        n_documents, params.input_decay, params.input_offset, dtype,
     )  # fmt: skip
 
 
@@ -143,12 +143,12 @@ def make_memory():
     return TokenMemory()
 
 
-def make_sweep_model(params, n_words, seed):
+def make_sweep_model(params, n_words, seed, dtype):
     """The model of ``inference="gibbs"`` or "mhw"."""
     kind = GibbsSkipGramModel if params.inference == "gibbs" else WalkingSkipGramModel
     model = kind(
         n_words, input_topic_prior(params), topic_word_prior(params), params.window, annealing(params), seed,
-        params._table_dtype,
+        dtype,
     )  # fmt: skip
     model.n_samples = params.n_samples
     return model

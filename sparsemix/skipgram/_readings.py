@@ -182,7 +182,7 @@ class SkipGramReadings(TopicReadings):
             )  # fmt: skip
             use(first, x, gamma) if resp else use(first, x, log_sums, sizes)
 
-        with Workers(self.n_jobs) as workers:
+        with Workers(self._params.n_jobs) as workers:
             for first, block in Sequences(X, model.n_words).blocks(BLOCK_TOKENS):
                 size = max(1, TILE_NUMBERS // model.n_components * len(block) // max(1, len(block.words)))
 

@@ -298,17 +298,18 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             For words that are no numbers, with row and place, and when no word has a context. A model that was fitted
             before stays as it was.
         """
-        if self.inference == "scvb0":
+        params = self._params
+        if params.inference == "scvb0":
             return self._fit(X, sample_weight, checkpoint)
         if checkpoint is not None:
-            raise ValueError(f'inference="{self.inference}" has no checkpoints; use inference="scvb0"')
+            raise ValueError(f'inference="{params.inference}" has no checkpoints; use inference="scvb0"')
         if sample_weight is not None:
             raise ValueError(
-                f'inference="{self.inference}" counts positions and takes no sample_weight; use inference="scvb0", or '
-                "repeat documents"
+                f'inference="{params.inference}" counts positions and takes no sample_weight; use inference="scvb0", '
+                "or repeat documents"
             )
-        if self.warm_start:
-            raise ValueError(f'inference="{self.inference}" cannot go on from topics; set warm_start=False')
+        if params.warm_start:
+            raise ValueError(f'inference="{params.inference}" cannot go on from topics; set warm_start=False')
         return self._fit_by_sweeps(X)
 
     @available_if(learns_by_steps)
@@ -373,30 +374,37 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     # -- what it learns with
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):
-        n_words = self.n_words if reset else self.n_features_in_
+        n_words = self._params.n_words if reset else self.n_features_in_
         X, least = check_sequences(self, X, n_words)
         if reset:
             self.n_features_in_ = max(1, least) if n_words is None else n_words
-        return X, _assemble.weighted_sequences(X, self.n_features_in_, sample_weight, self.window, may_be_empty)
+        return X, _assemble.weighted_sequences(X, self.n_features_in_, sample_weight, self._params.window, may_be_empty)
 
     def _begin_fit(self, documents, rng, workers, warm):  # noqa: ARG002
+        params = self._params
         documents.memory = _assemble.make_memory()
-        model = _assemble.make_model(self, documents.n_words, float(len(documents)))
+        model = _assemble.make_model(
+            params, documents.n_words, float(len(documents)), self._table_dtype
+        )
         if warm:
             stats = _assemble.continued(model, self._fitted, documents)
         else:
-            stats = _assemble.make_start(self, model, documents, rng)
-        return Beginning(documents, model, stats, _assemble.make_schedule(self, documents, rng, stats))
+            stats = _assemble.make_start(params, model, documents, rng)
+        return Beginning(documents, model, stats, _assemble.make_schedule(params, documents, rng, stats))
 
     def _begin_stream(self, documents, rng, workers):  # noqa: ARG002
-        model = _assemble.make_model(self, documents.n_words, self.total_samples)
-        return Beginning(documents, model, _assemble.make_start(self, model, documents, rng, streaming=True))
+        params = self._params
+        model = _assemble.make_model(
+            params, documents.n_words, params.total_samples, self._table_dtype
+        )
+        return Beginning(documents, model, _assemble.make_start(params, model, documents, rng, streaming=True))
 
     def _view(self, model, documents, n_seen):
+        params = self._params
         model = model.renewed(n_seen)
-        model.n_documents = self.total_samples
-        if self.total_samples is not None:  # a fit has cooled the model
-            model.n_visited += getattr(self, "n_iter_", 0) * self.total_samples
+        model.n_documents = params.total_samples
+        if params.total_samples is not None:  # a fit has cooled the model
+            model.n_visited += getattr(self, "n_iter_", 0) * params.total_samples
         return model, documents
 
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
@@ -405,22 +413,23 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     # -- sweeps
 
     def _fit_by_sweeps(self, X):
+        params = self._params
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish_sweeps(fits)):
             X, documents = self._read(X, None, reset=True)
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            observer = FitObserver(self, self.max_iter, self._attributes_of_sweeps, X)
-            model = _assemble.make_sweep_model(self, self.n_features_in_, seed)
-            state, stats = _assemble.make_row_state(self, model, documents, np.random.default_rng(seed))
+            seed = check_random_state(params.random_state).randint(2**31 - 1)
+            observer = FitObserver(self, params.max_iter, self._attributes_of_sweeps, X)
+            model = _assemble.make_sweep_model(params, self.n_features_in_, seed, self._table_dtype)
+            state, stats = _assemble.make_row_state(params, model, documents, np.random.default_rng(seed))
             schedule = Sweeps(has_bound=False)
             monitor = Monitor(
-                self.max_iter, 0.0, schedule, self.verbose, type(self).__name__, observer, self._stop_after, started
+                params.max_iter, 0.0, schedule, params.verbose, type(self).__name__, observer, self._stop_after, started
             )
             monitor.n_rows = len(documents)
             fits.append(monitor)
-            burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
-            run(model, documents, state, monitor, stats, Mean(burn_in, self.thin))
-            if self.max_iter == 0:
+            burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
+            run(model, documents, state, monitor, stats, Mean(burn_in, params.thin))
+            if params.max_iter == 0:
                 monitor.step(stats, model)  # the start is the result
             self._publish_sweeps(fits)
             observer.finish()
@@ -429,7 +438,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     def _attributes_of_sweeps(self, monitor):
         return {
             "_fitted": FittedSkipGram(monitor.model, monitor.stats),
-            "n_samples_seen_": monitor.n_rows if self.max_iter else 0,
+            "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,
             "n_steps_": 0,
             "n_iter_": monitor.n_laps,
             "history_": list(monitor.history),

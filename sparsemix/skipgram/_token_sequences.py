@@ -9,11 +9,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, configured_sparse
+from sparsemix._estimator.parameters import PlainParameters
 
 WORDS = r"(?u)\b\w\w+\b"
 
 
-class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Texts to sequences of word numbers, for models that look at the order of words.
 
     It takes the place of ``CountVectorizer`` in front of :class:`SkipGramTopicModel`, has its parameters, and chooses
@@ -113,9 +114,8 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.vocabulary = vocabulary
 
     def _counter(self, **changes):
-        parameters = self.get_params() | changes
-        parameters.pop("gaps")
-        return CountVectorizer(**parameters)
+        names = set(self.get_params(deep=False)) - {"gaps"}
+        return CountVectorizer(**({name: getattr(self._params, name) for name in names} | changes))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, raw_documents, y=None):  # noqa: ARG002
@@ -149,7 +149,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             At the place of each word its number + 1. The longest document says how many columns there are.
             scikit-learn's setting ``sparse_interface`` chooses between array and matrix.
         """
-        if self.vocabulary is not None and not hasattr(self, "vocabulary_"):
+        if self._params.vocabulary is not None and not hasattr(self, "vocabulary_"):
             self.fit([])
         check_is_fitted(self)
         if isinstance(raw_documents, str):
@@ -178,7 +178,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """
         analyze = self._counter(stop_words=None).build_analyzer()
         self._counter().build_analyzer()  # tells of stop words that the tokenizer would cut
-        stop_words = frozenset(() if callable(self.analyzer) else self._counter().get_stop_words() or ())
+        stop_words = frozenset(() if callable(self._params.analyzer) else self._counter().get_stop_words() or ())
         number, documents = {}, []
 
         def read(text):
@@ -186,7 +186,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             documents.append(np.fromiter((number.setdefault(word, len(number)) for word in words), dtype=np.int32))
             return [word for word in words if word not in stop_words]
 
-        choice = {name: getattr(self, name) for name in ("min_df", "max_df", "max_features", "vocabulary")}
+        choice = {name: getattr(self._params, name) for name in ("min_df", "max_df", "max_features", "vocabulary")}
         self.vocabulary_ = CountVectorizer(analyzer=read, **choice).fit(raw_documents).vocabulary_
         kept = np.array([self.vocabulary_.get(word, -1) + 1 for word in number], dtype=np.int32)
         return self._rows(kept[words] for words in documents)
@@ -194,10 +194,11 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _rows(self, documents):
         """Word numbers + 1 of documents, 0 where there is none, as rows."""
         rows, places, indptr, longest = [], [], [0], 1
+        keep_gaps = self._params.gaps == "keep"
         for words in documents:
             kept = np.flatnonzero(words)
             rows.append(words[kept])
-            places.append(kept if self.gaps == "keep" else np.arange(len(kept)))
+            places.append(kept if keep_gaps else np.arange(len(kept)))
             indptr.append(indptr[-1] + len(kept))
             longest = max(longest, int(places[-1][-1]) + 1 if len(kept) else 1)
         if not rows:
@@ -246,5 +247,5 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
-        tags.requires_fit = self.vocabulary is None
+        tags.requires_fit = self._params.vocabulary is None
         return tags

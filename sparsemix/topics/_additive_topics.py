@@ -160,7 +160,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
 
     def _start_stream(self, documents, workers):
         super()._start_stream(documents, workers)
-        given = self.total_samples is not None or not isinstance(self.init_params, str)
+        given = self._params.total_samples is not None or not isinstance(self._params.init_params, str)
         kept = None if given else FirstDocuments.of(documents)
         self._first_documents = None if given or kept.n_entries >= self._most_entries() else kept
 
@@ -179,4 +179,4 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
         return documents
 
     def _most_entries(self):
-        return MOST_ENTRIES if self.stream_init_size is None else self.stream_init_size
+        return MOST_ENTRIES if self._params.stream_init_size is None else self._params.stream_init_size

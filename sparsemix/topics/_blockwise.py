@@ -11,7 +11,7 @@ class TopicsOfBlocks:
     """
 
     def _refuse_blocks(self):
-        if getattr(self, "mini_epoch_size", None) is not None:
+        if getattr(self._params, "mini_epoch_size", None) is not None:
             raise ValueError(
                 "mini_epoch_size visits the same documents several times in a row, and a fit over blocks visits blocks "
                 "once a pass; set mini_epoch_size=None"
@@ -21,15 +21,16 @@ class TopicsOfBlocks:
         return {"totals": documents.word_totals(), "entries": documents.entries * len(documents)}
 
     def _start_size(self, survey):
-        method = self.init_params
+        params = self._params
+        method = params.init_params
         if not isinstance(method, str) or method in ("random", "uniform"):
             return 1
         if method == "bregman":
-            return max(_start.SEED_DOCUMENTS, 2 * self.n_components)
-        if self.init_size is not None:
-            return self.init_size
+            return max(_start.SEED_DOCUMENTS, 2 * params.n_components)
+        if params.init_size is not None:
+            return params.init_size
         entries = max(1.0, survey.sums["entries"] / survey.n_rows)
-        return _start.em_documents(entries, min(self.n_components, _start.EM_COMPONENTS))
+        return _start.em_documents(entries, min(params.n_components, _start.EM_COMPONENTS))
 
     def _whole(self, survey, X, weight, source):
         sums, n_rows = survey.sums, survey.n_rows

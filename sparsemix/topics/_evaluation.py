@@ -39,7 +39,7 @@ class Evaluation:
     """
 
     def __init__(self, estimator, observer, held_out, learned, every):
-        self.estimator, self.observer = estimator, observer
+        self.params, self.fitted_class, self.observer = estimator._params, estimator._fitted_class, observer
         self.held_out, self.learned, self.every = held_out, learned, every
         self.best = None
         self.best_value = -np.inf
@@ -62,20 +62,20 @@ class Evaluation:
 
     def evaluate(self, monitor):
         """Score and coherence of the topics as they are; whether they have stopped to gain."""
-        fitted = self.estimator._fitted_class(monitor.model, monitor.stats)
+        fitted = self.fitted_class(monitor.model, monitor.stats)
         topics = fitted.word_topic.T
         score = document_completion(
-            topics, self.held_out, doc_topic_prior=fitted.model.doc_topic_prior, n_jobs=self.estimator.n_jobs
+            topics, self.held_out, doc_topic_prior=fitted.model.doc_topic_prior, n_jobs=self.params.n_jobs
         )
         coherence = np.nan
         if topics.shape[1] > 1:
             n_top_words = min(N_TOP_WORDS, topics.shape[1])
             coherence = float(topic_coherence(topics, self.learned, n_top_words=n_top_words).mean())
         monitor.history[-1] |= {"score": score, "coherence": coherence}
-        if self.estimator.verbose:
+        if self.params.verbose:
             indent = " " * len(monitor.name)
             print(f"{indent} held-out score {score:.4f}  coherence (NPMI) {coherence:.4f}", flush=True)
-        return self.estimator.early_stopping and self.stalls(monitor, score + np.nan_to_num(coherence))
+        return self.params.early_stopping and self.stalls(monitor, score + np.nan_to_num(coherence))
 
     def stalls(self, monitor, value):
         """Remember the best topics; whether the last evaluations have gained too little.
@@ -89,10 +89,10 @@ class Evaluation:
         if value > self.best_value:
             self.best_value = value
             self.best = monitor.n_laps, copy(monitor.model), monitor.stats.copy()
-        gained = value > min(self.reference, self.previous) + self.estimator.evaluation_tol
+        gained = value > min(self.reference, self.previous) + self.params.evaluation_tol
         self.waited = 0 if gained else self.waited + 1
         self.reference, self.previous = max(self.reference, value) if gained else self.reference, value
-        monitor.converged = self.waited >= self.estimator.n_iter_no_change
+        monitor.converged = self.waited >= self.params.n_iter_no_change
         return monitor.converged
 
     def state(self):
@@ -209,10 +209,10 @@ class EvaluatedTopics(AdditiveTopics):
 
     @property
     def _evaluates(self):
-        return max(self.evaluate_every, int(self.early_stopping)) > 0
+        return max(self._params.evaluate_every, int(self._params.early_stopping)) > 0
 
     def _run(self, monitor, rows, rng, workers, warm, observer, progress):
-        every = max(self.evaluate_every, int(self.early_stopping))
+        every = max(self._params.evaluate_every, int(self._params.early_stopping))
         if every <= 0:
             super()._run(monitor, rows, rng, workers, warm, observer, progress)
             return

@@ -76,11 +76,11 @@ class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMi
         X = check_counts(self, X, reset=False)
         theta = np.empty((X.shape[0], self._n_features_out), dtype=feature_dtype(X))
         table, linear = self._fitted.table, self._fitted.linear
-        with Workers(self.n_jobs) as workers:
+        with Workers(self._params.n_jobs) as workers:
             for start, stop in spans(X.shape[0], DOCUMENTS):
                 block = canonical(X[start:stop])
                 inferred = infer_doc_topic(
-                    block, table, self.doc_topic_prior_, max_iter=self.max_doc_update_iter, tol=TRANSFORM_TOL,
+                    block, table, self.doc_topic_prior_, max_iter=self._params.max_doc_update_iter, tol=TRANSFORM_TOL,
                     linear=linear, workers=workers,
                 )  # fmt: skip
                 if normalize:
@@ -112,7 +112,7 @@ class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMi
         sparsemix.metrics.document_completion : The same for any topic model, with its options.
         """
         check_is_fitted(self)
-        return document_completion(self, check_counts(self, X, reset=False), n_jobs=self.n_jobs)
+        return document_completion(self, check_counts(self, X, reset=False), n_jobs=self._params.n_jobs)
 
     def perplexity(self, X):
         """exp(-score(X)): how many equally likely words the model hesitates between; lower is better.

@@ -52,8 +52,7 @@ class LinearEstimator(RowReadings, MixtureEstimator):
     """
 
     _fitted_class = FittedLinear
-    # Of estimators that have no such parameters.
-    candidates_init, n_init_iter = None, 0
+    _fixed_params = MixtureEstimator._fixed_params | {"candidates_init": None, "n_init_iter": 0}
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -160,7 +159,7 @@ class LinearEstimator(RowReadings, MixtureEstimator):
     def _begin_fit(self, rows, rng, workers, warm):
         self._check_enough(rows, "give more rows or lower n_components")
         model, stats = self._resumed(rows) if warm else self._started(rows, rng, workers)
-        schedule = make_schedule(self, rows, rng)
+        schedule = make_schedule(self._params, rows, rng)
         if rows.source is not None:
             schedule = schedule.over(rows.source.plan)
         model.search = self._search(rows, rng, schedule.step_rows)
@@ -176,24 +175,26 @@ class LinearEstimator(RowReadings, MixtureEstimator):
 
     def _search(self, rows, rng, step_rows, stored=True):
         kind = {"kind": SparseSearch, "least": SPARSE_FROM} if rows.sparse else {}
-        return make_search(self, rng, step_rows, stored, **kind)
+        return make_search(self._params, rng, step_rows, stored, **kind)
 
     def _started(self, rows, rng, workers):
-        k, variational = self.n_components, self.inference == "vb"
-        concentration = 1.0 / k if self.weight_concentration_prior is None else self.weight_concentration_prior
+        params = self._params
+        k, variational = params.n_components, params.inference == "vb"
+        concentration = 1.0 / k if params.weight_concentration_prior is None else params.weight_concentration_prior
         weights = DirichletWeights(concentration) if variational else MaximumLikelihoodWeights()
-        model = LinearMixture(self._make_family(rows), weights, k, kept_entries(self), rows.dtype, variational)
-        return model, start(self, model, rows, rng, workers)
+        model = LinearMixture(self._make_family(rows), weights, k, kept_entries(params), rows.dtype, variational)
+        return model, start(params, model, rows, rng, workers)
 
     def _resumed(self, rows):
+        params = self._params
         model = copy(self._fitted.model)
         model.search = None
-        if (model.n_components, model.variational) != (self.n_components, self.inference == "vb"):
+        if (model.n_components, model.variational) != (params.n_components, params.inference == "vb"):
             raise ValueError(
                 f"warm_start goes on with n_components={model.n_components}, as fitted; keep n_components and "
                 "inference, or set warm_start=False"
             )
-        model.n_nonzero, model.dtype = kept_entries(self), np.dtype(rows.dtype)
+        model.n_nonzero, model.dtype = kept_entries(params), np.dtype(rows.dtype)
         stats = self._fitted.stats.copy()
         stats.scale(rows.mass / float(stats["mass"]))
         return model, stats
@@ -219,7 +220,7 @@ class LinearEstimator(RowReadings, MixtureEstimator):
     # -- a fit over blocks
 
     def _refuse_blocks(self):
-        if not isinstance(self.init_params, str):
+        if not isinstance(self._params.init_params, str):
             raise ValueError(
                 "init_params is a matrix with a row for every row of the data, which a fit over blocks does not hold; "
                 "give the name of a start"
@@ -229,7 +230,7 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         return {"total": rows.total()}
 
     def _start_size(self, survey):  # noqa: ARG002
-        return max(seed_rows(self), first_rows(self))
+        return max(seed_rows(self._params), first_rows(self._params))
 
     def _whole(self, survey, X, weight, source):
         rows = self._make_rows(self._check(X, reset=False), weight)
@@ -237,7 +238,7 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         return rows
 
     def _step_size(self, rows, survey):
-        return step_size(self, survey.n_rows, rows.X.shape[1])
+        return step_size(self._params, survey.n_rows, rows.X.shape[1])
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows.dtype = model.dtype

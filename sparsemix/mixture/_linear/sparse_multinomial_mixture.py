@@ -197,7 +197,7 @@ class SparseMultinomialMixture(LinearEstimator):
 
     def _make_family(self, rows):
         totals = rows.total()
-        return Multinomial(rows.X.shape[1], self.word_prior, (totals + 1.0) / (totals + 1.0).sum())
+        return Multinomial(rows.X.shape[1], self._params.word_prior, (totals + 1.0) / (totals + 1.0).sum())
 
     def _make_rows(self, X, sample_weight):
         return SparseDocuments(X, sample_weight, self._table_dtype)

@@ -219,7 +219,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     def _make_family(self, rows):
         n_features = rows.X.shape[1]
-        if self.concentration_type == "shared":
+        if self._params.concentration_type == "shared":
             return VonMisesFisher(n_features)
         mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
         return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length)

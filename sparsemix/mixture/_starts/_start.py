@@ -174,7 +174,7 @@ class Start:
         variances = some.X.var(axis=0, dtype=np.float64)
         few = variances.sum() ** 2 < FEW_COLUMNS * len(variances) * (variances**2).sum()
         methods = ["kmeans"] + ["kmeans_scaled"] * bool(few)
-        return methods + ["splitting"] * (n_components >= SPLITTING_FROM)
+        return [*methods, "splitting"] if n_components >= SPLITTING_FROM else methods
 
     def _exchanges(self):
         """Whether components are to be clusters, which k-means may have shared out badly."""

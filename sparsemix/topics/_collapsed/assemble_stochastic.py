@@ -37,7 +37,7 @@ AVERAGED_SHARE = 0.45
 LEAST_AVERAGED_ITER = 5
 
 
-def make_model(params, n_words):
+def make_model(params, n_words, dtype):
     """A model with the samplers that ``sampler`` and ``n_start_samples`` name."""
     n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
     rates = LearningRates(params.local_decay, params.local_offset)
@@ -60,7 +60,7 @@ def make_model(params, n_words):
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(
         n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first,
-        params.n_start_samples or 0, dtype=params._table_dtype, learn_priors=params.optimize_priors,
+        params.n_start_samples or 0, dtype=dtype, learn_priors=params.optimize_priors,
     )  # fmt: skip
 
 

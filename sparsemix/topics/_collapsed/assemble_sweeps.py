@@ -27,9 +27,9 @@ def check_whole(X):
         check_token_list(block, start, 'use method="cvb0", which needs none')
 
 
-def make_collapsed_model(params, documents, seed):
+def make_collapsed_model(params, documents, seed, dtype):
     """A model of the chosen method; documents are read in its precision from now on."""
-    dtype = np.dtype(params._table_dtype)
+    dtype = np.dtype(dtype)
     if params.method == "gibbs":  # counts stay exact
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()

@@ -231,32 +231,33 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
             For negative, NaN or infinite counts, with the document's row; for "gibbs" also for counts that are not
             whole; and when no document has a token. A model that was fitted before stays as it was.
         """
+        params = self._params
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish(fits)):
-            warm = self.warm_start and hasattr(self, "_fitted")
+            warm = params.warm_start and hasattr(self, "_fitted")
             X = check_counts(self, X, reset=not warm)
-            if self.method == "gibbs":
+            if params.method == "gibbs":
                 check_whole(X)
             documents = weighted_documents(X, sample_weight, self._table_dtype)
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            observer = FitObserver(self, self.max_iter, self._attributes, X)
-            model = make_collapsed_model(self, documents, seed)
+            seed = check_random_state(params.random_state).randint(2**31 - 1)
+            observer = FitObserver(self, params.max_iter, self._attributes, X)
+            model = make_collapsed_model(params, documents, seed, self._table_dtype)
             state, stats = self._begin(model, documents, np.random.default_rng(seed), warm)
             name, schedule = type(self).__name__, Sweeps(model.has_bound)
-            tol = TOL[self.method] if self.tol is None else self.tol
-            monitor = Monitor(self.max_iter, tol, schedule, self.verbose, name, observer, None, started)
-            burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
-            monitor.mean = Mean(burn_in, self.thin) if self.method == "gibbs" else None
+            tol = TOL[params.method] if params.tol is None else params.tol
+            monitor = Monitor(params.max_iter, tol, schedule, params.verbose, name, observer, None, started)
+            burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
+            monitor.mean = Mean(burn_in, params.thin) if params.method == "gibbs" else None
             monitor.state = state
             fits.append(monitor)
             run(model, documents, state, monitor, stats, monitor.mean)
-            if self.max_iter == 0:
+            if params.max_iter == 0:
                 monitor.step(stats, model)  # the start is the result
             self._publish(fits)
             observer.finish()
-        if self.method != "gibbs" and tol > 0 and not self.converged_ and 0 < self.max_iter == self.n_iter_:
+        if params.method != "gibbs" and tol > 0 and not self.converged_ and 0 < params.max_iter == self.n_iter_:
             warnings.warn(
-                f"the fit did not converge in max_iter={self.max_iter} sweeps; raise max_iter or tol",
+                f"the fit did not converge in max_iter={params.max_iter} sweeps; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -264,21 +265,22 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
 
     def _begin(self, model, documents, rng, warm):
         """State of rows and statistics before the first sweep."""
+        params = self._params
         if not warm:
-            return make_row_state(self, model, documents, rng)
+            return make_row_state(params, model, documents, rng)
         old, state = self._fitted.model, vars(self).get("_row_state")
         if (old.n_components, old.n_words) != (model.n_components, model.n_words):
             raise ValueError(
                 f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
                 "warm_start=False"
             )
-        if self.optimize_priors:
+        if params.optimize_priors:
             model.doc_topic_prior, model.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
             model.learn_after = 0
         if state is not None and not state.fits(documents, model):
             state = None
         state = state if state is None else state.own()
-        return make_row_state(self, model, documents, rng, self._fitted.word_topic.copy(), state)
+        return make_row_state(params, model, documents, rng, self._fitted.word_topic.copy(), state)
 
     def _attributes(self, monitor):
         """Fitted attributes as of a monitor's last step."""
@@ -292,7 +294,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
             attributes |= {"lower_bounds_": monitor.lower_bounds, "lower_bound_": monitor.lower_bounds[-1]}
         if monitor.mean is not None:
             attributes["n_samples_"] = monitor.mean.n_samples
-        if self.warm_start:
+        if self._params.warm_start:
             attributes["_row_state"] = monitor.state
         return attributes
 

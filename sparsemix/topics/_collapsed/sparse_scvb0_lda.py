@@ -318,7 +318,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.random_state = random_state
 
     def _validate_params(self):
-        if isinstance(self.learning_method, str) and self.learning_method == "batch":
+        if isinstance(self._params.learning_method, str) and self._params.learning_method == "batch":
             raise InvalidParameterError(
                 "The 'learning_method' parameter of SparseSCVB0LDA must be 'online', or 'memoized', which learns from "
                 "sums over all documents, as SparseLDA(learning_method='batch') does. Got 'batch' instead."
@@ -344,40 +344,41 @@ class SparseSCVB0LDA(EvaluatedTopics):
     # -- what it learns with
 
     def _make_model(self, n_words):
-        return assemble_stochastic.make_model(self, n_words)
+        return assemble_stochastic.make_model(self._params, n_words, self._table_dtype)
 
     def _make_start(self, model, documents, rng, workers):
-        return assemble_stochastic.make_start(self, model, documents, rng, workers)
+        return assemble_stochastic.make_start(self._params, model, documents, rng, workers)
 
     def _make_memory(self):
         return assemble_stochastic.make_memory()
 
     def _make_schedule(self, documents, rng, initial):
-        return assemble_stochastic.make_schedule(self, documents, rng, initial)
+        return assemble_stochastic.make_schedule(self._params, documents, rng, initial)
 
     def _documents_of_step(self, documents):
-        return assemble_stochastic.batch_size(self, documents, documents.word_totals().sum())
+        return assemble_stochastic.batch_size(self._params, documents, documents.word_totals().sum())
 
     def _begin_stream(self, documents, rng, workers):
+        params = self._params
         begin = super()._begin_stream(documents, rng, workers)
-        if self.total_samples is None and self.learning_method == "online":
-            assemble_stochastic.prepare_first_passes(self, begin, rng, self._stream_first_passes)
+        if params.total_samples is None and params.learning_method == "online":
+            assemble_stochastic.prepare_first_passes(params, begin, rng, self._stream_first_passes)
         return begin
 
     def _start_stream(self, rows, workers):
         super()._start_stream(rows, workers)
-        if self.total_samples is None and self.n_start_samples is None:
+        if self._params.total_samples is None and self._params.n_start_samples is None:
             self._fitted.model.n_first = 0  # the start is made, and its documents are counted by what follows it
 
     def _begin_fit(self, documents, rng, workers, warm):
         begin = super()._begin_fit(documents, rng, workers, warm)
-        begin.model.batch_size = assemble_stochastic.batch_size(self, documents, begin.model.size(begin.stats))
-        assemble_stochastic.join_minibatches(self, begin)
+        begin.model.batch_size = assemble_stochastic.batch_size(self._params, documents, begin.model.size(begin.stats))
+        assemble_stochastic.join_minibatches(self._params, begin)
         return begin
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)
-        assemble_stochastic.move_last_passes(self, begin.schedule)
+        assemble_stochastic.move_last_passes(self._params, begin.schedule)
         return begin
 
     def _view(self, model, documents, n_seen):

@@ -14,7 +14,7 @@ BATCH_DOCUMENTS = 1_000
 MEMOIZED_BATCHES = 10
 
 
-def make_model(params, n_words):
+def make_model(params, n_words, dtype):
     """A model with given or default priors."""
     n_components = params.n_components
     n_nonzero = n_components if params.n_nonzero is None else min(params.n_nonzero, n_components)
@@ -24,7 +24,7 @@ def make_model(params, n_words):
             f"most {MAX_SELECT}, or None for dense responsibilities"
         )
     return TopicModel(
-        n_words, n_components, n_nonzero, doc_topic_prior(params), topic_word_prior(params), params._table_dtype,
+        n_words, n_components, n_nonzero, doc_topic_prior(params), topic_word_prior(params), dtype,
         params.max_doc_update_iter, params.doc_update_tol, params.n_restarts, params.optimize_priors,
     )  # fmt: skip
 

@@ -235,16 +235,16 @@ class SparseLDA(AdditiveTopics):
     # -- what it learns with
 
     def _make_model(self, n_words):
-        return make_model(self, n_words)
+        return make_model(self._params, n_words, self._table_dtype)
 
     def _make_start(self, model, documents, rng, workers):
-        return make_start(self, model, documents, rng, workers)
+        return make_start(self._params, model, documents, rng, workers)
 
     def _make_memory(self):
-        return make_memory(self)
+        return make_memory(self._params)
 
     def _make_schedule(self, documents, rng, initial):
-        return make_schedule(self, documents, rng, initial)
+        return make_schedule(self._params, documents, rng, initial)
 
     def _documents_of_step(self, documents):
-        return step_size(self, documents.n_rows)
+        return step_size(self._params, documents.n_rows)

@@ -1,0 +1,77 @@
+"""Constructor parameters and arguments of functions as Python's own numbers.
+
+Users give numbers of any type: Python's, NumPy's of any width, arrays without dimensions. NumPy's small integers
+overflow and its booleans do not add up, so arithmetic on them would depend on the type that was given. Learning and
+prediction read parameters from ``estimator._params`` only; the attributes themselves keep what the user gave.
+"""
+
+import numbers
+from functools import wraps
+
+import numpy as np
+
+from sparsemix._compat import validate_parameter_constraints
+
+
+def plain(value):
+    """A number or boolean as Python's bool, int or float; anything else unchanged."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return value
+
+
+def plain_arguments(function):
+    """Decorator: the function receives each argument as ``plain`` converts it."""
+
+    @wraps(function)
+    def call(*args, **kwargs):
+        return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
+
+    return call
+
+
+class Parameters:
+    """Read-only view of an estimator's constructor parameters, converted by ``plain``.
+
+    A parameter needs an entry in ``_parameter_constraints``. The estimator's ``_fixed_params`` hold what shared code
+    reads instead of parameters that this estimator does not have.
+
+    Parameters
+    ----------
+    estimator : PlainParameters
+    """
+
+    __slots__ = ("_estimator",)
+
+    def __init__(self, estimator):
+        self._estimator = estimator
+
+    def __getattr__(self, name):
+        cls = type(self._estimator)
+        if name in cls._parameter_constraints:
+            return plain(getattr(self._estimator, name))
+        if name in cls._fixed_params:
+            return cls._fixed_params[name]
+        raise AttributeError(f"{cls.__name__} has no parameter {name!r}")
+
+
+class PlainParameters:
+    """Gives an estimator ``_params``, and checks the same values that ``_params`` returns."""
+
+    _fixed_params = {}  # noqa: RUF012
+
+    @property
+    def _params(self):
+        """The constructor parameters as Python's own numbers."""
+        return Parameters(self)
+
+    def _validate_params(self):
+        """Check every parameter against its constraint, after conversion."""
+        converted = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        validate_parameter_constraints(self._parameter_constraints, converted, caller_name=type(self).__name__)

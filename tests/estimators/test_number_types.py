@@ -1,0 +1,127 @@
+"""Parameters of any number type do what Python's own numbers do, and stay what the user gave."""
+
+import numbers
+import pickle
+
+import numpy as np
+import pytest
+from estimator_cases import CASES, CLASSES, FIRST, over
+from fitted import assert_same_bits, few_passes
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from sparsemix import GibbsNGGPMixture, SparseGaussianMixture, distributed
+from sparsemix.skipgram import TokenSequences
+
+pytestmark = few_passes
+INTEGERS = np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64
+
+
+class Opaque:
+    """A number that can be converted and nothing else: arithmetic and comparisons raise."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        raise TypeError("a parameter was compared before it was converted")
+
+    __hash__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = None
+
+
+class OpaqueInteger(Opaque):
+    def __int__(self):
+        return self.value
+
+
+class OpaqueReal(Opaque):
+    def __float__(self):
+        return self.value
+
+
+numbers.Integral.register(OpaqueInteger)
+numbers.Real.register(OpaqueReal)
+
+
+def opaque(value):
+    if isinstance(value, float):
+        return OpaqueReal(value)
+    return OpaqueInteger(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def forms(value):
+    """A number or boolean in every type that holds it exactly."""
+    if isinstance(value, bool):
+        return [np.bool_(value), np.array(value)]
+    if isinstance(value, int):
+        fitting = [kind for kind in INTEGERS if np.iinfo(kind).min <= value <= np.iinfo(kind).max]
+        return [form for kind in fitting for form in (kind(value), np.array(value, dtype=kind))]
+    if isinstance(value, float):
+        kinds = [np.float64, *([np.float32] if float(np.float32(value)) == value else [])]
+        return [form for kind in kinds for form in (kind(value), np.array(value, dtype=kind))]
+    return []
+
+
+def numeric(est):
+    return {name: value for name, value in est.get_params().items() if isinstance(value, (bool, int, float))}
+
+
+@over(CASES)
+def test_learning_reads_parameters_after_conversion_only(case):
+    """Fits, streams and predictions with parameters that only conversion can use."""
+    given = {name: opaque(value) for name, value in case.estimator.get_params().items()}
+    plain, est, rows = case.fitted(), case.make().set_params(**given).fit(case.data.rows), case.data.rows
+    if case.can("partial_fit"):
+        plain, est = plain.partial_fit(rows), est.partial_fit(rows)
+    assert_same_bits(est, plain, rows)
+    if case.can("sample"):
+        for ours, theirs in zip(est.sample(5), plain.sample(5), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    assert all(getattr(est, name) is value for name, value in given.items())
+    if case.can("_refuse_blocks") and case.data.kind != "words" and est._params.learning_method != "online":
+        est, plain = (distributed.fit(one, [rows[:20], rows[20:]]) for one in (clone(est), clone(plain)))
+        assert_same_bits(est, plain, rows)
+
+
+@pytest.mark.parametrize("cls", [*CLASSES, TokenSequences])
+def test_every_number_type_is_read_as_pythons_own(cls):
+    settings = [case.estimator for case in CASES if type(case.estimator) is cls] or [cls(max_df=0.5)]
+    for name, value in {item for est in settings for item in numeric(est).items()}:
+        for form in forms(value):
+            est = cls(**{name: form})
+            est._validate_params()
+            read = getattr(est._params, name)
+            assert (type(read), read) == (type(value), value), (name, form)
+
+
+@over(FIRST)
+@pytest.mark.parametrize("last", [False, True])
+def test_fits_have_the_same_bits_and_keep_what_was_given(case, last):
+    given = {name: forms(value)[-last] for name, value in numeric(case.estimator).items()}
+    est, rows = case.make().set_params(**given), case.data.rows
+    assert_same_bits(est.fit(rows), case.fitted(), rows)
+    for twin in (est, clone(est), pickle.loads(pickle.dumps(est))):
+        assert {name: type(value) for name, value in twin.get_params().items() if name in given} == {
+            name: type(value) for name, value in given.items()
+        }
+    assert clone(est).get_params()["random_state"] is est.random_state or np.ndim(est.random_state) == 0
+    assert est.set_params(random_state=given["random_state"]).random_state is given["random_state"]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint8])
+def test_integers_of_every_width_count_components(kind):
+    """Widths whose products overflow: 100 times 100, and one more than 127."""
+    X = np.random.default_rng(0).normal(size=(250, 2))
+    grid = {"n_components": np.arange(40, 121, 40).astype(kind)}
+    base = SparseGaussianMixture(covariance_type="diag", init_params="random", max_iter=1, tol=0.0, random_state=0)
+    found = GridSearchCV(base, grid, cv=2, error_score="raise").fit(X)
+    same = GridSearchCV(base, {"n_components": [40, 80, 120]}, cv=2).fit(X)
+    np.testing.assert_array_equal(found.cv_results_["mean_test_score"], same.cv_results_["mean_test_score"])
+
+
+def test_split_and_merge_proposals_do_not_depend_on_number_types():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 5.0 * (np.arange(60) % 3)[:, None]
+    settings = {"concentration_prior": (np.float32(2.0), np.int64(1)), "max_components": np.int64(10)}
+    same = {"concentration_prior": (2.0, 1), "max_components": 10}
+    est, plain = (GibbsNGGPMixture("diag", max_iter=10, random_state=0, **params).fit(X) for params in (settings, same))
+    assert_same_bits(est, plain, X)
