@@ -1,6 +1,8 @@
 """What a class's docstring says of its parameters and attributes."""
 
 import inspect
+import re
+from pathlib import Path
 
 
 def entries(cls, section):
@@ -26,3 +28,10 @@ def of_section(lines, section):
                 # a type may go on in a second line, after a backslash
                 out[name] = (kind, f"{text} {line.strip()}".strip())
     return out
+
+
+def in_the_manual(page, name):
+    """Whether a page of the manual names a parameter or attribute in its left columns, as code."""
+    text = (Path(__file__).parents[1] / "doc" / page).read_text(encoding="utf-8")
+    codes = [code for line in text.splitlines() for code in re.findall("``.+?``", line[:48])]
+    return any(re.search(rf"\b{name}\b", code) for code in codes)

@@ -18,6 +18,7 @@ from sparsemix._engine.loop import advance, collect, run
 from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, stream
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator import row_memory
+from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.progress import Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
@@ -40,6 +41,20 @@ class Beginning:
     about: dict = field(default_factory=dict)  # attributes of the estimator that tell of the start
 
 
+def no_bound(estimator):
+    """Why there is no bound of the last fit."""
+    if not hasattr(estimator, "_fitted"):
+        return UNFITTED
+    other = "call lower_bound(expected_stats(X))"
+    if estimator._params.learning_method == "online":
+        return f'learning_method="online" computes no bound of all rows; use "batch" or "memoized", or {other}'
+    if "history_" not in vars(estimator):
+        return f"only fit sets it, and what was learned last did not come from fit; {other}"
+    if estimator._params.learning_method == "memoized":
+        return f'learning_method="memoized" computes it from the second pass on; set max_iter to at least 2, or {other}'
+    return f"the fit made no pass over the rows; set max_iter to at least 1, or {other}"
+
+
 class AdditiveEstimator(SparsemixEstimator):
     """Learns by steps from statistics; ``_fitted`` holds a model and its statistics.
 
@@ -58,6 +73,9 @@ class AdditiveEstimator(SparsemixEstimator):
     """
 
     _fixed_params = {"tol": 0.0, "half_life": None}  # noqa: RUF012
+    lower_bound_, lower_bounds_ = Absent(no_bound), Absent(no_bound)
+    converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
+    n_samples_seen_, n_steps_ = Absent(UNFITTED), Absent(UNFITTED)
     # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
     _rows_statistic = "mass"
     # Passes over the first block of a stream before it is counted: it does not come again.

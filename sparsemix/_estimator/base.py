@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sparsemix._compat import CallbackSupportMixin
 from sparsemix._estimator.parameters import PlainParameters
 from sparsemix._estimator.plain import KIND, put_together, taken_apart
+from sparsemix._estimator.texts import NUMBERS
 from sparsemix._version import __version__
 
 # What a saved state says of itself: by whom it was saved, and what it holds.
@@ -21,6 +22,8 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
 
     # Classes of what a fit leaves behind that files hold as plain arrays; objects of others are pickled.
     _state_classes = ()
+    # What X has to be, for errors about texts.
+    _takes = NUMBERS
 
     def _share(self):
         """A copy may hold the same fitted state: the next call that changes it copies it first."""

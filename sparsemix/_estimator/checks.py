@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator.texts import texts_named
 
 # Parameters that are to be positive: what is divided by still smaller ones, which have few digits, is infinite.
 SMALLEST_NUMBER = 1e-300
@@ -30,9 +31,10 @@ def check_rows(estimator, X, reset, dtype=None):
     """Dense rows as float32 or float64, without a copy where they are; the first row with NaN or inf is named, or with
     a value whose square is beyond the numbers of ``dtype`` (None: of the rows).
     """
-    X = validate_data(
-        estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, accept_sparse=False
-    )
+    with texts_named(estimator, X):
+        X = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, accept_sparse=False
+        )
     dtype = X.dtype if dtype is None else np.result_type(dtype)
     limit = largest_value(dtype)
     for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
@@ -117,10 +119,11 @@ def check_counts(estimator, X, reset):
     """Word counts as CSR or a dense array of any numeric type, not copied; the first bad document is named."""
     if sparse.issparse(X):
         check_structure(X)
-    X = validate_data(
-        estimator, X, reset=reset, dtype=[np.float64, np.float32, np.int64, np.int32], accept_sparse="csr",
-        accept_large_sparse=True, ensure_all_finite=False,
-    )  # fmt: skip
+    with texts_named(estimator, X):
+        X = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32, np.int64, np.int32], accept_sparse="csr",
+            accept_large_sparse=True, ensure_all_finite=False,
+        )  # fmt: skip
     if sparse.issparse(X):  # a new object: what the caller's has noted of its order is not trusted
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     n_rows, largest = 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1]), 0.0

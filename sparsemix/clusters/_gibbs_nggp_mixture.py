@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run
+from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
 from sparsemix.clusters._model import GibbsModel
@@ -162,6 +163,8 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
     }
+
+    chain_log_joints_, r_hat_ = Absent(UNFITTED), Absent(UNFITTED)
 
     def __init__(
         self,

@@ -8,8 +8,10 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.checks import check_explained, check_weights
 from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
+from sparsemix._estimator.texts import COUNTS, NUMBERS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import check_data, weighted_rows
@@ -93,10 +95,20 @@ class FittedClusters:
         return out
 
 
+def no_labels(estimator):
+    """Why there are no labels of the rows of the last fit."""
+    return f"{by_fit(estimator)} with compute_labels=True, or predict(X)" if hasattr(estimator, "_fitted") else UNFITTED
+
+
 class ClusterReadings(ResponsibilityFeatures):
     """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
 
     _fixed_params = {"n_nonzero": None}  # noqa: RUF012
+    converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
+    labels_ = Absent(no_labels)
+    # Of scikit-learn's clusterers.
+    cluster_centers_ = Absent("read means_, the means of the clusters")
+    inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
 
     def predict(self, X):
         """The cluster that explains each row best: of largest responsibility, the older one of two equals.
@@ -267,6 +279,10 @@ class ClusterReadings(ResponsibilityFeatures):
     def n_samples_seen_(self):
         """Rows of positive weight that were learned from."""
         return self._attribute("n_samples_seen_").state.n_rows
+
+    @property
+    def _takes(self):
+        return COUNTS if self._params.likelihood in ("auto", "multinomial") else NUMBERS
 
     @property
     def _n_features_out(self):

@@ -334,9 +334,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
             schedule = Sweeps(has_bound=False, least_laps=2)
-            monitor = Monitor(
-                n_epochs, params.tol, schedule, params.verbose, type(self).__name__, observer, None, started
-            )
+            name = type(self).__name__
+            monitor = Monitor(n_epochs, params.tol, schedule, params.verbose, name, observer, None, started)
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
             if params.n_shards == 1:
@@ -452,12 +451,11 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def _model(self, state, record=False):
         """The model of the parameters, for a state that begins or goes on."""
         params = self._params
-        threshold = opening_threshold(params.discount, params.new_cluster_threshold)
-        moves = moves_of(params, state)
-        partition = make_prior(params, state.sums.likelihood == "multinomial")
         return StreamingModel(
-            partition, threshold, params.n_nonzero, params.max_components, params.u_rule == "quadrature",
-            params.expected_clusters == "recursion", moves, record=record,
+            make_prior(params, state.sums.likelihood == "multinomial"),
+            opening_threshold(params.discount, params.new_cluster_threshold), params.n_nonzero, params.max_components,
+            params.u_rule == "quadrature", params.expected_clusters == "recursion", moves_of(params, state),
+            record=record,
         )  # fmt: skip
 
     def _check_likelihood(self):

@@ -11,6 +11,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.checks import check_columns, check_structure, check_weights
@@ -237,17 +238,13 @@ def kept_entries(params):
 
 def resume(params, fitted, rows):
     """Rows, model and initial statistics of a fit that goes on from a fitted mixture."""
-    model, family = copy(fitted.model), make_family(params, fitted.model.family.n_features)
-    if family.has_loadings and params.rank is None and model.family.has_loadings:
-        family = model.family
-    kind = MaximumLikelihoodMixture if params.inference == "em" else VariationalMixture
-    same = type(model.family) is type(family) and model.family.spec() == family.spec()
-    if (model.n_components, same, type(model)) != (params.n_components, True, kind):
-        raise ValueError(
-            f"warm_start goes on with n_components={model.n_components} of {type(model.family).__name__} in a "
-            f"{type(model).__name__}, as fitted; keep n_components, covariance_type, rank and inference, or set "
-            "warm_start=False"
-        )
+    model = copy(fitted.model)
+    covariance_type = next(name for name, family in GAUSSIANS.items() if type(model.family) is family)
+    inference = "vb" if isinstance(model, VariationalMixture) else "em"
+    rank = {"rank": model.family.rank} if model.family.has_loadings and params.rank is not None else {}
+    check_continues(
+        params, n_components=model.n_components, covariance_type=covariance_type, **rank, inference=inference
+    )
     model.n_nonzero = kept_entries(params)
     stats = fitted.stats.copy()
     stats.scale(rows.mass / float(stats["mass"]))

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
@@ -134,6 +135,10 @@ class RowReadings(ResponsibilityFeatures, DensityMixin):
         """
         log_density = self.score_samples(X)
         return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
+
+    # Of scikit-learn's clusterers.
+    labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
+    inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
 
     @property
     def weights_(self):

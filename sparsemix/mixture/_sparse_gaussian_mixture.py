@@ -4,8 +4,8 @@ import numbers
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
+from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.checks import COUNT, POSITIVE, VARIANCE, check_rows
-from sparsemix._estimator.sklearn_names import ScikitLearnNames
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
     GivenParameters,
@@ -23,7 +23,7 @@ from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, MixtureReadings, MixtureEstimator):
+class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
@@ -268,7 +268,8 @@ class SparseGaussianMixture(ScikitLearnNames, GivenParameters, MixtureOfBlocks, 
     }
 
     _fitted_class = FittedMixture
-    _elsewhere = {"verbose_interval": "verbose=10 prints a line every 10 passes"}  # noqa: RUF012
+    cluster_centers_ = Absent("read means_, the means of the components")
+    init_params_ = Absent(UNFITTED)
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ import numpy as np
 
 from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sweeps import RowState
+from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.checks import LARGEST_COUNT, check_weights
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
 from sparsemix.skipgram._sequences import BLOCK_TOKENS, Sequences, TokenMemory
@@ -101,14 +102,10 @@ def make_start(params, model, documents, rng, streaming=False):
     return model.first_stats(words, inputs, documents.mass, mass)
 
 
-def continued(model, fitted, documents):
+def continued(params, model, fitted, documents):
     """Statistics that ``warm_start`` goes on from."""
     old = fitted.model
-    if (old.n_components, old.n_words) != (model.n_components, model.n_words):
-        raise ValueError(
-            f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
-            "warm_start=False"
-        )
+    check_continues(params, n_components=old.n_components)
     return model.continued(old, fitted.stats, documents)
 
 

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from sparsemix._estimator.checks import check_structure
+from sparsemix._estimator.texts import texts_named
 
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 
@@ -22,7 +23,8 @@ def check_sequences(estimator, X, n_words=None):
         V, where it is known.
     """
     ragged = is_ragged(X)
-    X = from_lists(X) if ragged else from_matrix(estimator, X)
+    with texts_named(estimator, X):
+        X = from_lists(X) if ragged else from_matrix(estimator, X)
     least = int(X.data.max(initial=0))
     if n_words is not None and least > n_words:
         entry = int(np.flatnonzero(X.data > n_words)[0])

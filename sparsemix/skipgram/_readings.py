@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._compat import configured_sparse
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.texts import SEQUENCES
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
@@ -24,6 +25,8 @@ LEAST_OF_PRIOR = 2.0
 
 class SkipGramReadings(TopicReadings):
     """Topics of documents, positions and words, scores, vectors; ``_fitted`` holds model and statistics."""
+
+    _takes = SEQUENCES
 
     # -- documents and positions
 
@@ -66,7 +69,7 @@ class SkipGramReadings(TopicReadings):
             For words that are no numbers or not in the vocabulary, with row and place.
         """
         check_is_fitted(self)
-        theta = np.zeros((len(X) if isinstance(X, (list, tuple)) else X.shape[0], self._n_features_out))
+        theta = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self._n_features_out))
 
         def mean(first, x, resp):
             lengths = np.diff(x.indptr)

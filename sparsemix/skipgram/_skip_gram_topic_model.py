@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
+from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, Beginning
 from sparsemix._estimator.checks import POSITIVE
 from sparsemix.skipgram import _assemble
@@ -204,6 +205,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     _table_dtype = np.float32
     _stream_first_passes = 5
     _fitted_class = FittedSkipGram
+    lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
     _numbers_go_on = True
     _rows_statistic = "documents"  # mass is of positions
 
@@ -387,7 +389,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             params, documents.n_words, float(len(documents)), self._table_dtype
         )
         if warm:
-            stats = _assemble.continued(model, self._fitted, documents)
+            stats = _assemble.continued(params, model, self._fitted, documents)
         else:
             stats = _assemble.make_start(params, model, documents, rng)
         return Beginning(documents, model, stats, _assemble.make_schedule(params, documents, rng, stats))

@@ -4,6 +4,7 @@ import numpy as np
 
 from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
+from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.checks import check_counts
 from sparsemix.topics._assemble import weighted_documents
@@ -147,11 +148,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
     def _continued(self, model, documents):
         """Statistics that ``warm_start`` goes on from."""
         old = self._fitted.model
-        if (old.n_components, old.n_words) != (model.n_components, model.n_words):
-            raise ValueError(
-                f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
-                "warm_start=False"
-            )
+        check_continues(self._params, n_components=old.n_components)
         return model.continued(old, self._fitted.stats, documents)
 
     def _begin_stream(self, documents, rng, workers):

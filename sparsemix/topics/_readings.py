@@ -9,17 +9,27 @@ from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.checks import check_counts
 from sparsemix._estimator.features import feature_dtype
+from sparsemix._estimator.texts import COUNTS
 from sparsemix.metrics import document_completion, top_words
-from sparsemix.topics._sklearn_names import LatentDirichletAllocationNames
 
 # Documents read at once by ``transform``.
 DOCUMENTS = 1 << 13
 
 
-class TopicReadings(LatentDirichletAllocationNames, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
+
+    _takes = COUNTS
+    # Of scikit-learn's LatentDirichletAllocation.
+    bound_ = Absent(
+        "scikit-learn's is the perplexity of the documents that were learned from; lower_bound_ of SparseLDA and of "
+        'CollapsedLDA(method="cvb") is their bound in nats, and perplexity(X) of held-out documents compares all models'
+    )
+    n_batch_iter_ = Absent("n_iter_ counts passes over the documents, and n_steps_ calls of partial_fit")
+    random_state_ = Absent("give random_state a numpy.random.RandomState, which a fit draws its seed from, and keep it")
 
     def _check_loaded(self):
         super()._check_loaded()

@@ -109,16 +109,6 @@ def test_least_degrees_of_freedom(covariance_type, least):
             est.set_params(degrees_of_freedom_prior=least).fit(X)
 
 
-@pytest.mark.parametrize("changed", [{"covariance_type": "diag"}])
-def test_warm_start_of_another_kind_of_mixture_is_refused(changed):
-    est = mixture(warm_start=True).fit(X)
-    before = snapshot(est, X)
-    with pytest.raises(ValueError, match=r"warm_start.*keep n_components.*warm_start=False"):
-        est.set_params(**changed).fit(X)
-    est.set_params(n_components=K, covariance_type="full")
-    assert_unchanged(est, before, X)
-
-
 READERS = ["predict", "predict_proba", "predict_sparse_proba", "partial_fit", "expected_stats"]
 
 

@@ -203,7 +203,7 @@ def test_warm_start_goes_on():
     est.set_params(max_iter=1, start_temperature=0.0).fit(X)
     assert est.score(X) > before - 0.05
     assert est.score(X) > model(max_iter=1).fit(X).score(X)
-    with pytest.raises(ValueError, match="warm_start goes on with the 4 topics"):
+    with pytest.raises(ValueError, match="fitted with n_components=4, but n_components is now 5"):
         est.set_params(n_components=5).fit(X)
 
 

@@ -6,6 +6,7 @@ from copy import copy
 import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import Beginning
 from sparsemix._estimator.checks import COUNT, POSITIVE
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
@@ -189,11 +190,8 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         params = self._params
         model = copy(self._fitted.model)
         model.search = None
-        if (model.n_components, model.variational) != (params.n_components, params.inference == "vb"):
-            raise ValueError(
-                f"warm_start goes on with n_components={model.n_components}, as fitted; keep n_components and "
-                "inference, or set warm_start=False"
-            )
+        inference = "vb" if model.variational else "em"
+        check_continues(params, n_components=model.n_components, inference=inference)
         model.n_nonzero, model.dtype = kept_entries(params), np.dtype(rows.dtype)
         stats = self._fitted.stats.copy()
         stats.scale(rows.mass / float(stats["mass"]))

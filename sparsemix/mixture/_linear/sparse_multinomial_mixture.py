@@ -5,7 +5,9 @@ import numbers
 import numpy as np
 
 from sparsemix._compat import Interval
+from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.checks import PRIOR, check_counts
+from sparsemix._estimator.texts import COUNTS
 from sparsemix._stats.linear import Multinomial
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import SparseDocuments
@@ -130,6 +132,8 @@ class SparseMultinomialMixture(LinearEstimator):
     [30, 30, 30]
     """
 
+    _takes = COUNTS
+    cluster_centers_ = Absent("read word_proportions_, the word probabilities of the components")
     _parameter_constraints: dict = CONSTRAINTS | {
         "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "word_prior": [PRIOR],

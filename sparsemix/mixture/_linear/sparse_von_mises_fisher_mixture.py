@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._compat import StrOptions
+from sparsemix._estimator.absent import Absent
 from sparsemix._stats.linear import VonMisesFisher, draws
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
@@ -132,6 +133,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     [100, 100, 100]
     """
 
+    cluster_centers_ = Absent("read means_, the mean directions of the components")
     _parameter_constraints: dict = CONSTRAINTS | {
         "concentration_type": [StrOptions({"shared", "own"})],
     }

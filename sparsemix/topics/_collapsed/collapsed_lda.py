@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
+from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.checks import check_counts
 from sparsemix._stats.suffstats import SufficientStatistics
@@ -25,6 +26,16 @@ from sparsemix.topics._readings import TopicReadings
 TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
 # Attributes that one method has and another has not.
 OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state")
+
+
+def no_bound(estimator):
+    """Why there is no bound of the last fit."""
+    if not hasattr(estimator, "_fitted"):
+        return UNFITTED
+    method = estimator._params.method
+    if method != "cvb":
+        return f'method="{method}" computes no bound; use method="cvb", or compare models by score(X)'
+    return "the fit made no sweep over the documents; set max_iter to at least 1"
 
 
 class CollapsedLDA(TopicReadings, SparsemixEstimator):
@@ -167,6 +178,9 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
     }
+    lower_bound_, lower_bounds_ = Absent(no_bound), Absent(no_bound)
+    converged_, history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
+    n_samples_ = Absent('only a fit with method="gibbs" averages samples; set that')
     # Of responsibilities and tables; the oracles of the tests set float64.
     _table_dtype = np.float32
     _state_classes = FittedCollapsedTopics, *MODELS.values(), SufficientStatistics, RowState
@@ -269,11 +283,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         if not warm:
             return make_row_state(params, model, documents, rng)
         old, state = self._fitted.model, vars(self).get("_row_state")
-        if (old.n_components, old.n_words) != (model.n_components, model.n_words):
-            raise ValueError(
-                f"warm_start goes on with the {old.n_components} topics fitted; keep n_components, or set "
-                "warm_start=False"
-            )
+        check_continues(params, n_components=old.n_components)
         if params.optimize_priors:
             model.doc_topic_prior, model.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
             model.learn_after = 0

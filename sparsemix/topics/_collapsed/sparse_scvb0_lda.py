@@ -5,6 +5,7 @@ import numbers
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.schedules import LearningRates
+from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
@@ -234,6 +235,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
         "evaluation_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
     _fitted_class = FittedCounts
+    lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
+    best_iter_ = Absent("only a fit with early_stopping=True chooses the best pass; set that")
     _state_classes = (
         FittedCounts, FirstDocuments, StochasticCollapsedModel, SufficientStatistics, WordRows, PackedCounts,
         DenseSampler, GibbsSampler, WalkerSampler, LearningRates,

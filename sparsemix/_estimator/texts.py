@@ -1,0 +1,52 @@
+"""Texts in the place of numbers: an error that names the row and what turns texts into numbers."""
+
+from contextlib import contextmanager
+
+import numpy as np
+from scipy import sparse
+
+COUNTS = "counts of words; count them with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
+NUMBERS = (
+    "rows of numbers; encode categories with sklearn.preprocessing.OneHotEncoder, and texts with a sentence encoder or "
+    "sklearn.feature_extraction.text.TfidfVectorizer"
+)
+SEQUENCES = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
+# Characters of a text that an error quotes.
+QUOTED = 30
+
+
+@contextmanager
+def texts_named(estimator, X):
+    """An error of the block becomes one about texts where X holds any."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        found = first_text(X)
+        if found is None:
+            raise
+        row, text = found
+        where = "X is" if row is None else f"row {row} of X holds"
+        shown = repr(text[:QUOTED]) + ("..." if len(text) > QUOTED else "")
+        name = type(estimator).__name__
+        raise ValueError(f"{where} the text {shown}, and {name} takes {estimator._takes}") from error
+
+
+def first_text(X):
+    """Row (None: X itself) and value of a string in X; None without any."""
+    if isinstance(X, (str, bytes)):
+        return None, X
+    if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X):
+        return None
+    if hasattr(X, "columns"):
+        found = [first_text(np.asarray(X[name])) for name in X.columns]
+        return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
+    for row, cells in enumerate(X):
+        for cell in [cells] if isinstance(cells, (str, bytes)) or not hasattr(cells, "__iter__") else cells:
+            if isinstance(cell, (str, bytes)):
+                return row, cell
+    return None
+
+
+def is_numeric(X):
+    """Whether the dtype of X leaves no room for strings."""
+    return getattr(getattr(X, "dtype", None), "kind", "O") in "biufc"

@@ -1,0 +1,165 @@
+"""Names of a class: parameters, methods, properties, and attributes whose absence is explained."""
+
+import inspect
+
+import numpy as np
+import pytest
+from documented import entries
+from estimator_cases import CASES, CLASSES, FIRST, over, with_parameters, with_warm_start
+from fitted import assert_same_bits, assert_unchanged, few_passes, snapshot
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._estimator.absent import Absent
+from sparsemix.skipgram import TokenSequences
+
+pytestmark = few_passes
+per_class = pytest.mark.parametrize("cls", [*CLASSES, TokenSequences])
+PARAMETERS = {name for cls in CLASSES for name in cls().get_params()}
+# What scikit-learn sets, and explains itself.
+OF_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_"}
+OF_CLUSTERERS = "labels_", "cluster_centers_", "inertia_"
+
+
+@per_class
+def test_a_class_has_no_other_public_attributes(cls):
+    for name in dir(cls):
+        if not name.startswith("_"):
+            explained = isinstance(inspect.getattr_static(cls, name), (property, Absent))
+            assert explained or callable(getattr(cls, name)), name
+
+
+@per_class
+def test_the_signature_lists_the_parameters_that_are_checked(cls):
+    parameters = inspect.signature(cls).parameters
+    assert sorted(parameters) == sorted(cls().get_params()) == sorted(cls._parameter_constraints)
+    assert not {"args", "kwargs", "params"} & set(parameters)
+    assert inspect.signature(cls) == inspect.signature(cls.__init__).replace(
+        parameters=list(inspect.signature(cls.__init__).parameters.values())[1:]
+    )
+
+
+@over(CASES)
+def test_assigning_parameters_of_other_estimators_changes_nothing(case):
+    est, rows = case.make(), case.data.rows
+    for name in PARAMETERS - set(est.get_params()):
+        setattr(est, name, 1.0)
+    plain = case.fitted()
+    assert_same_bits(est.fit(rows), plain, rows)
+    if case.can("partial_fit"):
+        assert_same_bits(est.partial_fit(rows), plain.partial_fit(rows), rows)
+
+
+def assert_absences_are_explained(est, names):
+    for name in names:
+        if not hasattr(est, name):
+            with pytest.raises(AttributeError) as caught:
+                getattr(est, name)
+            message = str(caught.value)
+            assert name in message or "is not fitted yet; call fit" in message
+            assert not message.endswith(f"object has no attribute {name!r}"), message
+
+
+@over(CASES)
+def test_every_absent_attribute_says_why(case):
+    """Before a fit, after it, and after a block of a stream."""
+    names = set(entries(type(case.estimator), "Attributes")) - OF_SCIKIT_LEARN
+    is_mixture = case.can("predict")
+    names |= set(OF_CLUSTERERS) if is_mixture else set()
+    ests = [case.make(), case.fitted()]
+    if case.can("partial_fit"):
+        ests += [case.make().partial_fit(case.data.rows), case.fitted().partial_fit(case.data.rows)]
+    for est in ests:
+        assert_absences_are_explained(est, names)
+    if is_mixture:
+        assert not hasattr(ests[1], "inertia_")
+        assert not hasattr(ests[1], "cluster_centers_")
+
+
+@over([case for case in with_parameters("learning_method", "max_iter") if case.can("lower_bound")])
+def test_the_bound_is_there_after_what_the_sentence_says(case):
+    for max_iter in (0, 1):
+        est = case.make(max_iter=max_iter).fit(case.data.rows)
+        if hasattr(est, "lower_bound_"):
+            continue
+        with pytest.raises(AttributeError) as caught:
+            est.lower_bound_  # noqa: B018
+        message = str(caught.value)
+        if "computes no bound;" in message:
+            assert "score(X)" in message
+            continue
+        assert "lower_bound(expected_stats(X))" in message
+        assert np.isfinite(est.lower_bound(est.expected_stats(case.data.rows)))
+        more = 2 if "at least 2" in message else 1
+        method = "batch" if "use \"batch\"" in message else est.learning_method
+        assert hasattr(est.set_params(max_iter=more, learning_method=method).fit(case.data.rows), "lower_bound_")
+
+
+@over([case for case in FIRST if case.can("predict") and not case.can("chain_log_joints_")])
+def test_subclasses_may_set_attributes_that_a_mixture_lacks(case):
+    class Labelled(type(case.estimator)):
+        def fit(self, X, y=None):
+            super().fit(X, y)
+            self.labels_ = self.predict(X)
+            return self
+
+    est = Labelled(**case.estimator.get_params()).fit(case.data.rows)
+    np.testing.assert_array_equal(est.labels_, est.predict(case.data.rows))
+
+
+# -- errors in the user's terms
+
+
+@over(with_warm_start())
+def test_warm_start_names_the_parameters_that_changed(case):
+    name = "n_components"
+    est, rows = case.fitted(warm_start=True), case.data.rows
+    before = snapshot(est, rows)
+    old = est.n_components
+    start = {"init_params": "random"} if not isinstance(est.init_params, str) else {}
+    priors = {prior: None for prior in ("doc_topic_prior", "input_topic_prior") if case.has(prior)}
+    given = {name: getattr(est, name) for name in (*start, *priors)}
+    changed = {name: old - 1, **start, **priors}
+    with pytest.raises(ValueError, match=rf"{name}={old}\b.*{name} is now {old - 1}\b.*warm_start=False"):
+        est.set_params(**changed).fit(rows)
+    assert_unchanged(est.set_params(n_components=old, **given), before, rows)
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ({}, {"covariance_type": "diag"}),
+        ({}, {"inference": "em"}),
+        ({"covariance_type": "low_rank", "rank": 1}, {"rank": 2}),
+    ],
+)
+def test_warm_start_of_another_kind_of_mixture_is_refused(given, changed):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    est = SparseGaussianMixture(3, warm_start=True, max_iter=1, tol=0.0, random_state=0, **given).fit(X)
+    ((name, value),) = changed.items()
+    old = getattr(est, name)
+    message = f"fitted with {name}={old!r}, but {name} is now {value!r}; set {name}={old!r}"
+    with pytest.raises(ValueError, match=message):
+        est.set_params(**changed).fit(X)
+
+
+TEXTS = ["the cat saw the dog", "a dog", "", "the end"] * 10
+OF_KIND = {"points": "OneHotEncoder.*Tfidf", "counts": "CountVectorizer", "words": "TokenSequences"}
+
+
+@over(FIRST)
+def test_texts_are_refused_with_what_makes_numbers_of_them(case):
+    pd = pytest.importorskip("pandas")
+    fitted, remedy = case.fitted(), OF_KIND[case.data.kind]
+    before = snapshot(fitted, case.data.rows)
+    words = [text.split() for text in TEXTS]
+    forms = [TEXTS, np.array(TEXTS), np.array(TEXTS, dtype=object)[:, None], words, pd.Series(TEXTS)]
+    frame = pd.DataFrame({"year": np.arange(len(TEXTS)), "text": TEXTS})
+    name, reader = type(fitted).__name__, fitted.transform if case.can("transform") else fitted.score
+    fit = case.make().fit
+    for call in (fit, reader, *([fitted.partial_fit] if case.can("partial_fit") else [])):
+        for X in [*forms, frame] if call is fit else forms:
+            with pytest.raises(ValueError, match=f"row 0 of X holds the text 'the.*{name} takes.*{remedy}"):
+                call(X)
+        with pytest.raises(ValueError, match=f"X is the text 'one'.*{remedy}"):
+            call("one")
+    assert_unchanged(fitted, before, case.data.rows)
