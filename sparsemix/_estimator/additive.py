@@ -20,6 +20,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix._estimator.progress import Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
 
@@ -181,6 +182,7 @@ class AdditiveEstimator(SparsemixEstimator):
     def _expected_stats(self, X, sample_weight, first_row=None, memory=None):
         """Statistics of rows under the fitted model."""
         check_is_fitted(self)
+        first_row = plain(first_row)
         if first_row is not None and (not isinstance(first_row, Integral) or first_row < 0):
             raise ValueError(f"first_row is {first_row!r}; give the number of X's first row in all the data, or None")
         X, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
@@ -237,6 +239,7 @@ class AdditiveEstimator(SparsemixEstimator):
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         return model, rows
 
+    @plain_arguments
     def row_memory(self, n_rows, first_row=0):
         """What ``expected_stats`` may keep of rows from one visit to the next, still empty.
 
@@ -333,6 +336,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     # -- steps from statistics
 
+    @plain_arguments
     def update_from_stats(self, stats, learning_rate=None):
         """One global step from statistics that ``expected_stats`` gave.
 

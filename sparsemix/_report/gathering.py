@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
@@ -105,6 +106,7 @@ def shares_of(model, X):
     return np.divide(doc_topic, totals, out=np.full_like(doc_topic, 1.0 / doc_topic.shape[1]), where=totals > 0)
 
 
+@plain_arguments
 def representative_documents(model, X, n_documents=3):
     """Documents in which each topic has its largest shares.
 

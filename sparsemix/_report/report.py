@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
@@ -31,6 +32,7 @@ CURVES = {
 }
 
 
+@plain_arguments
 def report(
     model,
     X,

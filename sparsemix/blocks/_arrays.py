@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
+from sparsemix._estimator.parameters import plain_arguments
 
 # Bytes of a block where nobody says how many rows: enough that its overhead is nothing, few beside any memory.
 BLOCK_BYTES = 1 << 26
@@ -58,6 +59,7 @@ class Blocks:
         return (self[i] for i in range(len(self)))
 
 
+@plain_arguments
 def from_arrays(X, rows=None):
     """Consecutive rows of an array, a memory-mapped file or a CSR matrix, without copies.
 
@@ -173,6 +175,7 @@ def bounds_of(n_rows, rows):
     return [*range(0, n_rows, rows), n_rows]
 
 
+@plain_arguments
 def from_function(n_blocks, function, sizes=None):
     """Blocks that a function makes or reads.
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks
 
 # What is raised of archives that are not as they were written; a changed byte may also name another compression.
@@ -127,6 +128,7 @@ def array_or_names(path):
         return archive[archive.files[0]] if len(archive.files) == 1 else archive.files
 
 
+@plain_arguments
 def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, columns=None):
     """A row group of a Parquet file a block: columns as features, or counts in the long form, sorted by document.
 

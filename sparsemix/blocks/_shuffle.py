@@ -8,10 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import BLOCK_BYTES
 from sparsemix.blocks._files import from_npz
 
 
+@plain_arguments
 def shuffle(data, folder, *, n_blocks=None, random_state=None):
     """Write the rows of all blocks in random order to new blocks on disk.
 

@@ -6,12 +6,14 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks, bounds_of, rows_of
 from sparsemix.blocks._files import as_written, needed, paths_of
 
 PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 
 
+@plain_arguments
 def from_h5ad(path, layer=None, rows=None):
     """Cells of an AnnData file, read block by block: nothing else of the file is loaded.
 
@@ -38,6 +40,7 @@ def from_h5ad(path, layer=None, rows=None):
     return StoreBlocks("h5ad", paths_of(path)[0], "X" if layer is None else f"layers/{layer}", rows)
 
 
+@plain_arguments
 def from_zarr(path, array=None, rows=None):
     """Rows of a Zarr array, or of a sparse matrix as AnnData writes it.
 

@@ -2,10 +2,12 @@
 
 from scipy import sparse
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks
 from sparsemix.blocks._files import paths_of
 
 
+@plain_arguments
 def from_text(paths, vectorizer, lines=20_000):
     """Documents of text files, one a line, counted block by block.
 

@@ -4,9 +4,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
 
+@plain_arguments
 def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sample_weight=None):
     """Choose parameters of a StreamingNGGPMixture on a prefix of its stream.
 

@@ -4,6 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.parameters import plain_arguments
+
 # Cells that are drawn at once.
 CELLS = 2_000
 # Half of what a cell shows is open everywhere, as promoters of common genes are; the rest are regions of its topics.
@@ -14,6 +16,7 @@ OWN, SHAPE = 0.05, 0.5
 DEPTH = 0.4
 
 
+@plain_arguments
 def make_cells(
     n_samples=2000, n_features=20_000, n_components=10, *, regions_per_cell=1000, doc_topic_prior=0.1,
     random_state=None,

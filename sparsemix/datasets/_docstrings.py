@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
+from sparsemix._estimator.parameters import plain_arguments
+
 PACKAGES = ("numpy", "scipy", "sklearn")
 MIN_WORDS = 20
 WORD = re.compile(r"[a-z]{3,}")
@@ -19,6 +21,7 @@ DOCTEST = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@plain_arguments
 def load_docstrings(*, min_df=5, max_df=0.5):
     """Docstrings of numpy, scipy and scikit-learn as counts of words.
 

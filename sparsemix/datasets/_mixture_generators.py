@@ -3,10 +3,12 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.nggp import sample_urn
 from sparsemix.datasets._topic_generators import draw_dirichlet, draw_words
 
 
+@plain_arguments
 def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, random_state=None):
     """Images of one bar each: a word is a pixel of a square, a cluster is one of its rows or columns.
 
@@ -60,6 +62,7 @@ def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, 
     return draw_clustered(clusters, labels, doc_length, rng), labels, clusters
 
 
+@plain_arguments
 def make_pitman_yor_mixture(
     n_samples=1000,
     n_features=500,

@@ -4,10 +4,13 @@ import numpy as np
 from sklearn.datasets import load_sample_images
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.parameters import plain_arguments
+
 # Edge of the image blocks that are held out as a whole, so that no held-out patch shares a pixel with training.
 BLOCK = 64
 
 
+@plain_arguments
 def load_image_patches(patch_size=8, stride=4, *, return_test=False, random_state=0):
     """Patches of the two photographs that scikit-learn bundles.
 
@@ -71,6 +74,7 @@ def held_out(block_row, block_column):
     return (3 * block_row + block_column) % 8 == 0
 
 
+@plain_arguments
 def make_patch_mixture(n_samples=10_000, n_features=64, n_components=20, *, rank=8, random_state=None):
     """Rows of a zero-mean mixture whose covariances have a few strong directions each, as image patches have.
 

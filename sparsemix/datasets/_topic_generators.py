@@ -4,7 +4,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.parameters import plain_arguments
 
+
+@plain_arguments
 def make_sparse_lda(
     n_samples=1000,
     n_features=500,
@@ -64,6 +67,7 @@ def make_sparse_lda(
     return draw_documents(topics, doc_topic, doc_length, rng), topics, doc_topic
 
 
+@plain_arguments
 def make_bars(n_side=5, n_samples=500, *, doc_length=100, doc_topic_prior=1.0, random_state=None):
     """The bars: a word is a pixel of a square, a topic is one of its rows or columns.
 
@@ -148,6 +152,7 @@ def draw_words(topics, documents, n_samples, rng):
     return sparse.csr_matrix((ones, (documents, words)), shape=(n_samples, topics.shape[1]))
 
 
+@plain_arguments
 def make_skip_gram(
     n_samples=500,
     n_features=200,

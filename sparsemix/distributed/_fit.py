@@ -4,9 +4,11 @@ import numbers
 
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.blockwise import Here, Job, fit_blocks
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.distributed._data import as_blocks, weights_of
 
 
+@plain_arguments
 def fit(
     estimator, data, *, sample_weight=None, validation_data=None, client=None, steps=None, checkpoint=None,
     checkpoint_every=1, resume="auto",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import check_n_top_words, read_counts, read_topics
 from sparsemix.metrics._topics import top_words
 
@@ -15,6 +16,7 @@ BLOCK_BITS, BLOCK_ROWS = 1 << 27, 1 << 15
 ONES = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.uint8)
 
 
+@plain_arguments
 def topic_coherence(topics, X, *, measure="npmi", n_top_words=10, convention="paper"):
     """How often the top words of each topic occur in the same documents.
 

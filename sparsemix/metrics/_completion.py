@@ -5,6 +5,7 @@ import numpy as np
 from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.metrics._splits import DIVIDE, split_blocks
 
@@ -12,6 +13,7 @@ from sparsemix.metrics._splits import DIVIDE, split_blocks
 FLOOR = float(np.finfo(np.float32).tiny)
 
 
+@plain_arguments
 def document_completion(
     topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None
 ):
@@ -98,6 +100,7 @@ def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type",
     return log_likelihood, n_tokens
 
 
+@plain_arguments
 def perplexity(topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
     """Perplexity of the hidden tokens of documents, exp(-:func:`document_completion`); lower is better.
 

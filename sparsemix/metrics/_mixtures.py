@@ -5,6 +5,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator.parameters import plain_arguments
 
 
 def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
@@ -76,6 +77,7 @@ def factor_of(covariance, k):
         ) from None
 
 
+@plain_arguments
 def basis_without_constant(n_features):
     """Orthonormal basis of the complement of the constant vector, where patches less their means live.
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import check_share, check_token_list, read_counts, row_of
 
 # Entries (types or tokens) whose keys are made at once: some 50 MB of scratch.
@@ -16,6 +17,7 @@ BLOCK_ENTRIES = 1 << 20
 ROW_BITS = 20
 
 
+@plain_arguments
 def split_by_type(X, test_fraction=0.2, random_state=0):
     """Divide each document's distinct words at random, all tokens of a word together.
 
@@ -61,6 +63,7 @@ def split_by_type(X, test_fraction=0.2, random_state=0):
     return split_all(X, "type", test_fraction, random_state)
 
 
+@plain_arguments
 def split_by_token(X, test_fraction=0.5, random_state=0):
     """Divide each document's tokens at random; tokens of one word may go both ways.
 

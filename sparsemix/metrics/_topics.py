@@ -4,9 +4,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import check_n_top_words, check_share, read_topics
 
 
+@plain_arguments
 def top_words(topics, n_top_words=10):
     """Most probable words of each topic.
 
@@ -48,6 +50,7 @@ def most_probable(row, n):
     return chosen[np.argsort(-row[chosen], kind="stable")]
 
 
+@plain_arguments
 def topic_diversity(topics, n_top_words=25):
     """Share of different words among the top words of all topics.
 
@@ -86,6 +89,7 @@ def topic_diversity(topics, n_top_words=25):
     return len(np.unique(words)) / words.size
 
 
+@plain_arguments
 def topic_exclusivity(topics, n_top_words=10, frequency_weight=0.7):
     """Mean FREX score of each topic's top words: are they frequent in the topic and rare in others?
 

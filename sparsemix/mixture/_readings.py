@@ -13,6 +13,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import cholesky
@@ -211,6 +212,7 @@ class MixtureReadings(RowReadings):
             out[lost] = super()._log_density(again, workers)
         return out
 
+    @plain_arguments
     def sample(self, n_samples=1):
         """Draw rows from the mixture.
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.plotting._checks import check_number
 
 
+@plain_arguments
 def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=10, figure=None):
     """Leading eigenvectors of the covariances of the largest components, as small images.
 

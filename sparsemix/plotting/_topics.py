@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, words_of
@@ -10,6 +11,7 @@ from sparsemix.metrics import top_words
 from sparsemix.plotting._checks import check_number, label
 
 
+@plain_arguments
 def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, figure=None):
     """Most probable words of the largest topics, as bars of their probabilities.
 
@@ -57,6 +59,7 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
     return figure
 
 
+@plain_arguments
 def plot_learning_curves(model, *, figure=None):
     """What ``history_`` recorded after each pass: held-out score, coherence, or the bound.
 
@@ -90,6 +93,7 @@ def plot_learning_curves(model, *, figure=None):
     return figure
 
 
+@plain_arguments
 def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, figure=None):
     """Mean shares of the largest topics by date, with bins of days, months, years or decades.
 
@@ -136,6 +140,7 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     return figure
 
 
+@plain_arguments
 def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     """Topics in the plane, similar ones near each other, areas by their weights.
 
@@ -174,6 +179,7 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     return figure
 
 
+@plain_arguments
 def plot_choice(choice, *, figure=None):
     """Held-out score, coherence and diversity against the number of topics.
 

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._compat import configured_sparse
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.texts import SEQUENCES
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
@@ -84,6 +85,7 @@ class SkipGramReadings(TopicReadings):
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
+    @plain_arguments
     def transform_words(self, X, n_nonzero=8):
         """Topics of every word of the documents in its context: what a word means where it stands.
 
@@ -211,6 +213,7 @@ class SkipGramReadings(TopicReadings):
         """Dirichlet prior of the topics of an input word, (n_components,)."""
         return self.doc_topic_prior_
 
+    @plain_arguments
     def most_similar(self, word, n=10, feature_names=None, min_count=None):
         """Words whose topics are most like those of a word.
 
@@ -243,6 +246,7 @@ class SkipGramReadings(TopicReadings):
         least = LEAST_OF_PRIOR * self.input_topic_prior_.sum() if min_count is None else min_count
         return np.flatnonzero(self._fitted_part("occurrences") >= least * (1.0 - 1e-6))  # sums are of single precision
 
+    @plain_arguments
     def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
         """The topics of one word, its senses: as ``topic_table``, but its most probable topics only.
 

@@ -7,12 +7,14 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sparsemix._estimator.base import seeded
+from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
 # Documents that score.
 SHARE, MOST = 0.1, 1000
 
 
+@plain_arguments
 def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_words=10, random_state=0, verbose=0):
     """Fit a topic model with several numbers of topics, and say how well each of them predicts and reads.
 
@@ -82,11 +84,11 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
         rows = X.iloc if hasattr(X, "iloc") else X
         learned, held_out = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]
     table = []
-    for n_topics in candidates:
+    for n_topics in map(plain, candidates):
         start = time.perf_counter()
         model = clone(estimator).set_params(n_components=n_topics).fit(learned)
         row = {
-            "n_topics": int(n_topics),
+            "n_topics": n_topics,
             "score": document_completion(model, held_out),
             "coherence": float(topic_coherence(model, learned, n_top_words=n_top_words).mean()),
             "diversity": topic_diversity(model, n_top_words),

@@ -12,6 +12,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.checks import check_counts
 from sparsemix._estimator.features import feature_dtype
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.texts import COUNTS
 from sparsemix.metrics import document_completion, top_words
 
@@ -174,6 +175,7 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """exp E[log phi], (n_components, n_features), as scikit-learn has it; made anew at each call."""
         return np.exp(psi(self.components_) - psi(self._fitted_part("totals"))[:, None])
 
+    @plain_arguments
     def topic_table(self, feature_names=None, n_top_words=10):
         """The topics as rows of a table, the one with the most tokens first.
 
@@ -200,6 +202,7 @@ class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             for k in np.argsort(-weights, kind="stable")
         ]
 
+    @plain_arguments
     def print_topics(self, feature_names=None, n_topics=20, n_top_words=10):
         """Print the largest topics, one a line: index, share of all tokens, most probable words.
 

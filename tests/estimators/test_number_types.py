@@ -1,7 +1,9 @@
 """Parameters of any number type do what Python's own numbers do, and stay what the user gave."""
 
+import inspect
 import numbers
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +12,20 @@ from fitted import assert_same_bits, few_passes
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from sparsemix import GibbsNGGPMixture, SparseGaussianMixture, distributed
+import sparsemix
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SparseGaussianMixture,
+    StreamingNGGPMixture,
+    blocks,
+    clusters,
+    datasets,
+    distributed,
+    metrics,
+    topics,
+)
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.skipgram import TokenSequences
 
 pytestmark = few_passes
@@ -125,3 +140,80 @@ def test_split_and_merge_proposals_do_not_depend_on_number_types():
     same = {"concentration_prior": (2.0, 1), "max_components": 10}
     est, plain = (GibbsNGGPMixture("diag", max_iter=10, random_state=0, **params).fit(X) for params in (settings, same))
     assert_same_bits(est, plain, X)
+
+
+# -- functions and methods
+
+
+def public_functions():
+    for module in (datasets, metrics, topics, clusters, blocks, distributed, sparsemix):
+        for name in module.__all__:
+            if inspect.isfunction(getattr(module, name)):
+                yield f"{module.__name__}.{name}", getattr(module, name)
+    for cls in CLASSES:
+        for name in dir(cls):
+            method = inspect.getattr_static(cls, name)
+            if not name.startswith("_") and inspect.isfunction(method) and method.__module__.startswith("sparsemix"):
+                yield f"{cls.__name__}.{name}", method
+
+
+@pytest.mark.parametrize("function", [pytest.param(value, id=name) for name, value in public_functions()])
+def test_numbers_are_converted_before_a_function_starts(function):
+    """Functions whose defaults are numbers, or whose arguments a docstring calls so."""
+    names = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if type(parameter.default) in (int, float)
+        or re.search(rf"^ +{parameter.name} : (int|float)", inspect.getdoc(function) or "", re.MULTILINE)
+    ]
+    if set(names) - {"first_row"}:  # which all ways of summing convert in one place
+        assert converts(function), names
+
+
+def converts(function):
+    """Whether a decorator of the function is ``plain_arguments``."""
+    while hasattr(function, "__wrapped__"):
+        if function.__code__ is plain_arguments(len).__code__:
+            return True
+        function = function.__wrapped__
+    return False
+
+
+COUNTS = datasets.make_sparse_lda(30, n_features=12, n_components=3, random_state=0)[0]
+SEED = {"random_state": 0}
+CALLS = {
+    "make_sparse_lda": lambda n, _: datasets.make_sparse_lda(n(30), n(12), n(3), doc_length=n(100), **SEED),
+    "make_bars": lambda n, x: datasets.make_bars(n(16), n(30), doc_length=n(100), doc_topic_prior=x(1.0), **SEED),
+    "make_bars_mixture": lambda n, x: datasets.make_bars_mixture(n(16), n(30), baseline=x(0.5), **SEED),
+    "make_pitman_yor_mixture": lambda n, x: datasets.make_pitman_yor_mixture(n(30), n(12), discount=x(0.5), **SEED),
+    "make_cells": lambda n, _: datasets.make_cells(n(30), n(100), n(3), regions_per_cell=n(20), **SEED),
+    "make_patch_mixture": lambda n, _: datasets.make_patch_mixture(n(30), n(16), n(3), rank=n(2), **SEED),
+    "make_skip_gram": lambda n, _: datasets.make_skip_gram(n(30), n(12), n(3), doc_length=n(100), **SEED),
+    "split_by_type": lambda n, x: metrics.split_by_type(COUNTS, x(0.5), n(0)),
+    "topic_coherence": lambda n, _: metrics.topic_coherence(COUNTS[:3].toarray() + 1.0, COUNTS, n_top_words=n(5)),
+    "topic_diversity": lambda n, _: metrics.topic_diversity(COUNTS[:3].toarray() + 1.0, n(5)),
+    "choose_n_topics": lambda n, _: [
+        (row["n_topics"], row["score"])
+        for row in topics.choose_n_topics(
+            CollapsedLDA(max_iter=2, random_state=0), COUNTS, [n(2), n(3)], n_top_words=n(5), random_state=n(0)
+        ).table
+    ],
+    "select_nggp_hyperparameters": lambda n, x: clusters.select_nggp_hyperparameters(
+        StreamingNGGPMixture(), COUNTS, {"merge_every": [n(100)], "dirichlet_prior": [x(0.5)]}, train_size=x(0.5)
+    )[1][0]["score"],
+    "from_arrays": lambda n, _: [len(block) for block in blocks.from_arrays(np.zeros((300, 2)), rows=n(100))],
+}
+
+
+@pytest.mark.parametrize("integer", [np.int8, np.uint8, np.int64, np.array, OpaqueInteger])
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_give_the_same_for_every_number_type(name, integer):
+    real = {np.array: np.array, OpaqueInteger: OpaqueReal}.get(integer, np.float32)
+    np.testing.assert_equal(*(plain_parts(CALLS[name](n, x)) for n, x in ((int, float), (integer, real))))
+
+
+def plain_parts(result):
+    """Parts of a result that can be compared."""
+    if isinstance(result, (list, tuple)):
+        return [plain_parts(part) for part in result]
+    return result.toarray() if hasattr(result, "toarray") else result

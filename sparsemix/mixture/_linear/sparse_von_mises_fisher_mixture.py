@@ -5,6 +5,7 @@ from scipy import sparse
 
 from sparsemix._compat import StrOptions
 from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import VonMisesFisher, draws
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
@@ -187,6 +188,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @plain_arguments
     def sample(self, n_samples=1):
         """Draw rows of unit length from the mixture.
 
