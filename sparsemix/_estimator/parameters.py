@@ -13,8 +13,14 @@ import numpy as np
 from sparsemix._compat import validate_parameter_constraints
 
 
+# Types that need no conversion: nearly all parameters, and a quick test saves time for streams of single rows.
+PLAIN = frozenset((bool, int, float, str, type(None)))
+
+
 def plain(value):
     """A number or boolean as Python's bool, int or float; anything else unchanged."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)):
@@ -53,6 +59,8 @@ class Parameters:
         self._estimator = estimator
 
     def __getattr__(self, name):
+        if name.startswith("_"):  # of copies and pickles, before there is an estimator
+            raise AttributeError(name)
         cls = type(self._estimator)
         if name in cls._parameter_constraints:
             return plain(getattr(self._estimator, name))

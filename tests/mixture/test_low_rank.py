@@ -256,7 +256,7 @@ def test_a_stream_learns_loadings_from_its_first_block_on():
 def test_warm_start_keeps_the_rank():
     X = rows(200)[0]
     est = fit(X, max_iter=3, warm_start=True)
-    with pytest.raises(ValueError, match="keep n_components, covariance_type, rank"):
+    with pytest.raises(ValueError, match=f"fitted with rank={Q}, but rank is now 1"):
         est.set_params(rank=1).fit(X)
 
 
