@@ -51,8 +51,9 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
     inference : {"scvb0", "gibbs", "mhw"}, default="scvb0"
         "scvb0": stochastic collapsed variational inference on minibatches, for data of any size and streams. "gibbs":
         collapsed Gibbs sampling, which draws every position's topic from its exact conditional; time follows the number
-        of topics, and all positions' topics are in memory. "mhw": the same by Metropolis-Hastings-Walker proposals from
-        alias tables of the context's words, in a time that does not follow the number of topics, annealed.
+        of topics, and all positions' topics are in memory. "mhw": the same posterior by Metropolis-Hastings-Walker
+        proposals from alias tables of the context's words, in a time that does not follow the number of topics,
+        annealed.
     sampler : {"auto", "dense", "mhw"}, default="auto"
         How "scvb0" visits a position. "dense": all topics are weighed, in logarithms, by vector instructions. "mhw":
         ``n_samples`` proposals of a chain that lives from visit to visit ([2]_ Eq. 10). "auto" is "dense" up to 2,000

@@ -97,7 +97,7 @@ class GibbsSkipGramModel:
         shape = self.n_words, self.n_components
         inputs, words = np.zeros(shape), np.zeros(shape)
         for x, _, topics, _ in visits:
-            _positions.add_up(x.indptr, x.places, x.words, self.window, topics, inputs, words)
+            _positions.add_up(x.indptr, x.places, x.words, self.window, topics, words, inputs)
         stats.replace("input_topic", inputs.astype(self.dtype))
         stats.replace("word_topic", words.astype(self.dtype))
         stats["count"] = words.sum(axis=0)
@@ -122,9 +122,16 @@ class GibbsSkipGramModel:
 
 
 class WalkingSkipGramModel(GibbsSkipGramModel):
-    """The same by Metropolis-Hastings-Walker chains, tempered: S proposals of a position in a sweep."""
+    """The same by Metropolis-Hastings-Walker chains, tempered: S proposals of a position in a sweep.
+
+    The positions of a block move in two parts, every other position of a document. The tables of a part are made from
+    the counts of all positions outside it. So a proposal depends on no topic that moves while its table is in use, and
+    every step leaves the posterior invariant for any number of proposals. A table of all counts would depend on the
+    topic that the position leaves: the density of the way back would be another, and the ratio of acceptance wrong.
+    """
 
     n_samples = 1
+    n_parts = 2
 
     def begin(self, stats):
         """Forget the sums that every sweep makes anew."""
@@ -132,17 +139,31 @@ class WalkingSkipGramModel(GibbsSkipGramModel):
         stats["proposals"] *= 0.0
 
     def sweep(self, x, weight, topics, stats, first_row, number):  # noqa: ARG002
-        """Proposals from tables that are as old as the block."""
+        """Move the positions of a block part by part; counts follow each of them at once."""
         table, totals = stats["word_topic"], stats["count"]
         tables = _mhw.WordTables(self.n_words, self.n_components, self.dtype)
-        inverse = 1.0 / (totals + self.n_words * self.topic_word_prior)
-        tables.clear(np.ones(self.n_components), inverse, self.topic_word_prior)
-        tables.build(np.unique(x.words), table, 1.0)
         tally, numbers = np.zeros(3, dtype=np.int64), np.arange(first_row, first_row + len(x))
-        _walk.sweep(
-            x.indptr, x.places, x.words, self.window, numbers, tables, self.doc_topic_prior, self.topic_word_prior,
-            self.annealing(number), self.seed, number, self.n_samples, stats["input_topic"], table, totals, topics,
-            tally,
-        )  # fmt: skip
+        for part in range(self.n_parts):
+            self._build_tables(tables, x, topics, part, table, totals)
+            _walk.sweep(
+                x.indptr, x.places, x.words, self.window, numbers, tables, self.doc_topic_prior, self.topic_word_prior,
+                self.annealing(number), self.seed, number, self.n_samples, stats["input_topic"], table, totals, topics,
+                tally, self.n_parts, part,
+            )  # fmt: skip
         stats["proposals"] += tally[:2]
         stats["change"] += tally[2]
+
+    def _build_tables(self, tables, x, topics, part, table, totals):
+        """Make the tables of the words of a block from the counts of all positions but those of one part."""
+        in_part = (np.arange(len(topics)) - np.repeat(x.indptr[:-1], np.diff(x.indptr))) % self.n_parts == part
+        left_out = np.where(in_part, topics, -1).astype(topics.dtype, copy=False)
+        counted = left_out >= 0
+        own = np.bincount(left_out[counted], x.context_sizes(self.window)[counted], minlength=self.n_components)
+        inverse = 1.0 / (totals - own + self.n_words * self.topic_word_prior)
+        counts = x.indptr, x.places, x.words, self.window, left_out, table
+        tables.clear(np.ones(self.n_components), inverse, self.topic_word_prior)
+        _positions.add_up(*counts, amount=-1.0)
+        try:
+            tables.build(x.words, table, 1.0)
+        finally:  # a fit that stops here publishes these counts
+            _positions.add_up(*counts)

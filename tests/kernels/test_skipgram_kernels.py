@@ -91,7 +91,7 @@ def test_pairs_are_those_of_the_contexts(window, gaps):
 def test_counts_of_topics():
     s = Setting()
     inputs, counts = np.zeros((2, V, K))
-    _positions.add_up(*s.block, s.window, s.topics, inputs, counts)
+    _positions.add_up(*s.block, s.window, s.topics, counts, inputs)
     np.testing.assert_array_equal(inputs, s.inputs)
     np.testing.assert_array_equal(counts, s.counts)
     usable = sum(bool(around) for _, around in s.positions)

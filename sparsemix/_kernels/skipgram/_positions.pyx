@@ -290,12 +290,14 @@ def add_up(
     const int[::1] words,          # IN    (n_tokens,)
     int window,                    # IN
     const int[::1] topics,         # IN    (n_tokens,) -1 has none
-    double[:, ::1] input_table,    # INOUT (V, K) += 1
-    double[:, ::1] table,          # INOUT (V, K) += 1 for each context word
+    real[:, ::1] table,            # INOUT (V, K) += amount for each context word
+    real[:, ::1] input_table=None, # INOUT (V, K) += amount; or None
+    double amount=1.0,              # IN
 ):
-    """The counts that a sweep moves, from the topics themselves."""
+    """Add the counts of the positions, from the topics themselves."""
     cdef Py_ssize_t d
     cdef int64_t e, i, first, last
+    cdef bint by_input = input_table is not None
     check_block(indptr, places, words, table.shape[0])
     if topics.shape[0] != words.shape[0] or (topics.shape[0] and np.max(topics) >= table.shape[1]):
         raise ValueError(f"topics must be one for each token, below {table.shape[1]}")
@@ -306,7 +308,8 @@ def add_up(
                 sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
                 if topics[e] < 0 or last - first < 2:
                     continue
-                input_table[words[e], topics[e]] += 1.0
+                if by_input:
+                    input_table[words[e], topics[e]] += <real> amount
                 for i in range(first, last):
                     if i != e:
-                        table[words[i], topics[e]] += 1.0
+                        table[words[i], topics[e]] += <real> amount

@@ -23,7 +23,7 @@ cdef extern from "skipgram/walk.h" nogil:
         int* times
     ctypedef struct sparsemix_walk_settings:
         Py_ssize_t n_components
-        int window, n_samples
+        int window, n_samples, parts, part
         double inverse_temperature, scale, base, total_prior
         uint64_t seed
         int64_t visit
@@ -74,6 +74,7 @@ def walk(
     if factors is not None:
         s.factors = &factors[0]
     s.scale, s.base, s.seed, s.visit, s.n_samples, s.total_prior = scale, base, seed, visit, n_samples, total_prior
+    s.parts, s.part = 1, 0
     run[real](indptr, places, words, window, numbers, tables, alpha, temperature, s, input_table, table, totals, False,
               topics, states, tally, sizes)
 
@@ -96,12 +97,20 @@ def sweep(
     double[::1] totals,                # INOUT (K,) sums of the latter
     int[::1] topics,                   # INOUT (n_tokens,) of each position, -1 has none yet
     int64_t[::1] tally,                # INOUT (3,) += proposals, accepted, positions that changed their topic
+    int parts=1,                       # IN    positions are shared out in turn among so many parts of each document
+    int part=0,                        # IN    the part whose positions move
 ):
-    """A step of the chains of all positions in order; counts follow at once."""
+    """A step of the chains of the positions of one part in order; counts follow at once.
+
+    The posterior is invariant if the tables depend on no topic of this part.
+    """
     cdef sparsemix_walk_settings s
     s.factors = NULL
     s.scale, s.base, s.seed, s.visit, s.n_samples = 1.0, beta, seed, number, n_samples
     s.total_prior = table.shape[0] * beta
+    if not 0 <= part < parts:
+        raise ValueError(f"part must be from 0 to {parts - 1}")
+    s.parts, s.part = parts, part
     run[real](indptr, places, words, window, numbers, tables, alpha, temperature, s, input_table, table, totals, True,
               topics, None, tally, None)
 

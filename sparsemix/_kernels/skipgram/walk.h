@@ -12,6 +12,7 @@
 typedef struct {
     ptrdiff_t n_components; /* K */
     int window, n_samples;  /* S proposals of a position */
+    int parts, part;        /* visited are positions whose number in their document is ``part`` modulo ``parts`` */
     double inverse_temperature;
     double scale, base;     /* counts of context words plus beta are scale G + base */
     double total_prior;     /* V beta */

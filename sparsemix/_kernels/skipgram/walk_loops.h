@@ -63,7 +63,7 @@ static inline int WALK_NAME(walk)(const sparsemix_walk_settings *s, const sparse
     return z;
 }
 
-/* Chains of all positions of some documents. With ``sweep`` counts follow every position at once; without they stay,
+/* Chains of the positions of one part of some documents. With ``sweep`` counts follow every position at once; without they stay,
  * and ``states`` (n_tokens, S) gets the state after each proposal. Returns -1 - e where a word of the context of e has
  * no table. */
 static int64_t WALK_NAME(sparsemix_walk)(const sparsemix_walk_settings *s, const sparsemix_word_tables *t,
@@ -75,7 +75,7 @@ static int64_t WALK_NAME(sparsemix_walk)(const sparsemix_walk_settings *s, const
     for (ptrdiff_t d = 0; d < n_docs; d++) {
         const uint64_t document = sparsemix_document_key(s->seed, numbers[d], s->visit);
         int64_t first = indptr[d], last = indptr[d];
-        for (int64_t e = indptr[d]; e < indptr[d + 1]; e++) {
+        for (int64_t e = indptr[d] + s->part; e < indptr[d + 1]; e += s->parts) {
             const int word = words[e], old = topics[e];
             const uint64_t key = sparsemix_key(document, (uint64_t)(e - indptr[d]));
             int z;
