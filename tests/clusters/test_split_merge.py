@@ -8,6 +8,7 @@ import reference_nggp as twin
 from cluster_cases import CLOUDS, TEXTS, same_partition
 from scipy import sparse
 from scipy.special import logsumexp
+from scipy.stats import f_oneway
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
@@ -325,6 +326,15 @@ def test_r_hat():
     assert r_hat(np.ones((2, 8))) == 1.0
     assert r_hat([np.ones(8), np.zeros(8)]) == np.inf
     assert np.isnan(r_hat([np.ones(3)]))
+
+
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_r_hat_is_a_ratio_of_variances(n):
+    """The statistic F of an analysis of variance over the halves of the chains says the same."""
+    chains = np.random.default_rng(n).gamma(2.0, size=(3, 2 * n)) + np.arange(3)[:, None]
+    halves = chains.reshape(6, n)
+    assert r_hat(chains) == pytest.approx(np.sqrt((n - 1 + f_oneway(*halves).statistic) / n), rel=1e-12)
+    assert r_hat([[0.0, 2.0, 4.0, 8.0]]) == pytest.approx(np.sqrt(3.0))  # means 1 and 6, variances 2 and 8
 
 
 def test_rows_are_read_as_they_are_needed():

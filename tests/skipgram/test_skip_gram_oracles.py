@@ -121,6 +121,24 @@ def test_temperature_falls_from_pass_to_pass():
     assert model.temperature == pytest.approx(annealing(2.0))
 
 
+def test_warm_start_sets_the_clocks_of_words_to_one_pass():
+    """A word's first steps are those behind its occurrences in the documents, taken one by one."""
+    documents, X = documents_of()
+    old, rows = model_of(DenseSampler(16), X)
+    model, _ = model_of(DenseSampler(16), X)
+    stats = model.continued(old, old.stats, rows)
+    clocks, table = stats["input_topic"], stats["input_topic"].toarray()
+    occurrences = np.bincount([word for word, around in twin.contexts(documents, 3) if around], minlength=V)
+    assert (occurrences > 1).sum() > 3
+    np.testing.assert_allclose(table.sum(axis=1), occurrences)
+    sums = np.random.default_rng(0).dirichlet(np.ones(K), size=V) * 2.0  # each word occurs twice
+    for t in (1, 2):
+        rho = ((5.0 + occurrences + t) ** -0.9)[:, None]
+        table = (1 - rho) * table + rho * occurrences[:, None] * sums / 2.0
+    clocks.advance(sparse.csr_array(sums))
+    np.testing.assert_allclose(clocks.toarray(), table, rtol=1e-9)
+
+
 # -- readings
 
 

@@ -91,6 +91,20 @@ def test_statistics_are_those_of_the_samples(weighted):
     assert float(stats["per_prior"]) == pytest.approx(per_prior, rel=1e-12)
 
 
+@pytest.mark.parametrize("empty", [False, True])
+def test_next_prior_is_that_of_the_documents_and_one_more(empty):
+    """The last document has the first prior, so that a topic without draws keeps a share of it."""
+    est = SparseSCVB0LDA(K, doc_topic_prior=ALPHA, optimize_priors=True, n_start_samples=0, random_state=0)
+    model, stats, _ = statistics(est.set_params(max_iter=1).fit(X), X)
+    if empty:
+        stats["draws"][1] = 0.0
+    of_documents = stats["draws"] / float(stats["per_prior"])
+    model.global_step(stats)
+    np.testing.assert_allclose(model.doc_topic_prior, (60 * of_documents + ALPHA) / 61, rtol=1e-12)
+    if empty:
+        assert model.doc_topic_prior[1] == pytest.approx(ALPHA[1] / 61, rel=1e-12)
+
+
 def test_prior_of_words_is_a_fixed_point():
     est = SparseSCVB0LDA(K, optimize_priors=True, max_iter=5, random_state=0).fit(X)
     stats = est._fitted.stats
