@@ -9,7 +9,9 @@ from sparsemix._kernels.proportions import _proportions
 ENTRIES = 1 << 15
 
 
-def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, linear=False, workers=None):
+def infer_doc_topic(
+    X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, relative=False, linear=False, workers=None
+):
     """Posterior Dirichlet parameters of documents by dense variational inference ([HS16] Algorithm 3), or by CVB0.
 
     Parameters
@@ -22,6 +24,8 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, l
     max_iter : int
     tol : float
         Converged when no N_dk changes by this much, in tokens.
+    relative : bool
+        ``tol`` is a share of the document's tokens.
     linear : bool
         Weights are word_topic times alpha_k + N_dk, and not times exp digamma of that: the update of CVB0 (Asuncion et
         al. 2009) with the topics held fixed.
@@ -46,7 +50,7 @@ def infer_doc_topic(X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, l
             first, last = indptr[a], indptr[b]
             _proportions.infer(
                 indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, prior, max_iter, tol,
-                linear, theta[a:b], np.empty(b - a, dtype=np.int64), room,
+                linear, theta[a:b], np.empty(b - a, dtype=np.int64), room, relative=relative,
             )  # fmt: skip
 
     if workers is None:

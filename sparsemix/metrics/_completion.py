@@ -11,6 +11,9 @@ from sparsemix.metrics._splits import DIVIDE, split_blocks
 
 # Least probability of a word under a topic: the smallest normal float32, the type of the tables of inference.
 FLOOR = float(np.finfo(np.float32).tiny)
+# A document is inferred until no topic's share of its tokens changes by this much, or for so many updates. A tolerance
+# in tokens would stop short documents too early: a thousandth of a token is much of one token.
+TOL, MAX_ITER = 1e-6, 1000
 
 
 @plain_arguments
@@ -93,7 +96,9 @@ def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type",
     log_likelihood = n_tokens = 0.0
     with Workers(n_jobs) as workers:
         for A, B in split_blocks(X, split, test_fraction, random_state, max_rows):
-            doc_topic = infer_doc_topic(A, word_topic, prior, workers=workers)
+            doc_topic = infer_doc_topic(
+                A, word_topic, prior, max_iter=MAX_ITER, tol=TOL, relative=True, workers=workers
+            )
             doc_topic /= doc_topic.sum(axis=1, keepdims=True)
             log_likelihood += float(B.data @ (log_mixture(B, doc_topic, word_topic, workers) + log_scale[B.indices]))
             n_tokens += float(B.data.sum(dtype=np.float64))

@@ -112,6 +112,18 @@ def test_a_document_does_not_depend_on_the_others(linear):
         np.testing.assert_array_equal(alone[0], together[d])
 
 
+@pytest.mark.parametrize("linear", [False, True])
+def test_tolerance_may_be_a_share_of_the_tokens(linear):
+    corpus, prior = corpus_of(37, np.float64)
+    theta, n_iter = infer(corpus, prior, tol=1e-4, linear=linear, relative=True)
+    lengths = np.add.reduceat(corpus.counts, corpus.indptr[:-1][np.diff(corpus.indptr) > 0])
+    assert lengths.max() > 2.0 * lengths.min()
+    for d, length in zip(np.flatnonzero(np.diff(corpus.indptr)), lengths, strict=True):
+        alone, n = infer(corpus.part([d]), prior, tol=1e-4 * float(length), linear=linear)
+        np.testing.assert_array_equal(alone[0], theta[d])
+        assert n[0] == n_iter[d]
+
+
 def test_words_without_probability_leave_numbers_finite():
     corpus, prior = corpus_of(16, np.float32)
     corpus.table[corpus.indices[corpus.entries(0)]] = 0.0

@@ -290,7 +290,7 @@ def completion_twin(topics, X, prior, fraction=0.2, split="type", random_state=0
     """Document by document, word by word."""
     phi = np.maximum(topics / topics.sum(axis=1, keepdims=True), TINY)
     A, B = SPLITS[split](sparse.csr_array(X), fraction, random_state)
-    theta = reference.infer_doc_topic(A, phi.T, prior)
+    theta = reference.infer_doc_topic(A, phi.T, prior, max_iter=10_000, tol=1e-10)
     log_likelihood, n_tokens = 0.0, 0.0
     for d, row in enumerate(B.toarray()):
         for v in np.flatnonzero(row):
@@ -307,6 +307,16 @@ def test_completion_equals_its_twin(split, prior):
     expected = completion_twin(topics, X, prior, 0.3, split, 5)
     got = document_completion(topics, X, doc_topic_prior=prior, test_fraction=0.3, split=split, random_state=5)
     assert got == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("excess", [1e-4, 1e-3, 1e-2])
+def test_short_documents_are_scored_where_they_have_converged(excess, prior):
+    """To 1e-4 nats. The word that is shown tells the topics hardly apart, so that equal shares change slowly."""
+    topics = np.array([[0.5, 0.1, 0.4], [0.5 + excess, 0.3, 0.2 - excess]])
+    X = np.tile([1, 1, 0], (20, 1))
+    expected = completion_twin(topics, X, prior)
+    assert document_completion(topics, X, doc_topic_prior=prior) == pytest.approx(expected, abs=1e-4)
 
 
 def test_completion_of_topics_without_common_words_by_hand():

@@ -16,7 +16,7 @@ cdef extern from "proportions/proportions.h" nogil:
         SPARSEMIX_GROUP
     ctypedef struct sparsemix_proportion_settings:
         Py_ssize_t n_components, longest, kept
-        int max_iter, linear
+        int max_iter, linear, relative
         double tol
     Py_ssize_t sparsemix_whole(Py_ssize_t n, Py_ssize_t group)
     Py_ssize_t sparsemix_proportion_room(const sparsemix_proportion_settings* s)
@@ -39,6 +39,7 @@ def infer(
     int64_t[::1] n_iter,           # OUT (n,) updates of all topics
     scratch,                       # TMP Room of the table's dtype
     Py_ssize_t kept=1 << 24,       # IN  numbers of a panel that are kept; larger ones are read in each update
+    bint relative=False,           # IN  tol is a share of the document's tokens
 ):
     """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on the others."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, d
@@ -52,7 +53,7 @@ def infer(
     for d in range(n):
         s.longest = max(s.longest, indptr[d + 1] - indptr[d])
     s.longest = sparsemix_whole(s.longest, SPARSEMIX_GROUP)
-    s.max_iter, s.tol, s.linear, s.kept = max_iter, tol, linear, kept
+    s.max_iter, s.tol, s.linear, s.kept, s.relative = max_iter, tol, linear, kept, relative
     if prior.shape[0] != s.n_components or theta.shape[0] != n or theta.shape[1] != s.n_components:
         raise ValueError(f"prior must be ({s.n_components},) and theta ({n}, {s.n_components})")
     if n_iter.shape[0] != n:

@@ -19,6 +19,7 @@ typedef struct {
     int max_iter;
     int linear;             /* weights alpha + N_dk in the place of exp E[log pi] */
     double tol;             /* converged when no N_dk changes by this much, in tokens */
+    int relative;           /* ``tol`` is a share of the document's tokens */
 } sparsemix_proportion_settings;
 
 static inline ptrdiff_t sparsemix_whole(ptrdiff_t n, ptrdiff_t group)

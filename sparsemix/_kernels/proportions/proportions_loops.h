@@ -27,6 +27,7 @@ typedef struct {
     const REAL *table;              /* (V, K) */
     const int *words;               /* (n,) */
     double length;                  /* tokens */
+    double tol;                     /* converged when no N_dk changes by this much */
     REAL *counts, *rest;            /* (n_words,) c; what topics that stand still give to Z */
     REAL *alpha;                    /* (K,) */
     REAL *all, *some;               /* panels */
@@ -227,7 +228,7 @@ TARGET static void SPARSEMIX_NAME(iterate_some)(PROPORTIONS *d)
         d->prior[a] = d->alpha[d->topics[a]];
     }
     for (i = 0; i < PAIRS; i++) {
-        if (SPARSEMIX_NAME(update_some)(d, panel, n, width, d->mass, d->first) < d->s.tol)
+        if (SPARSEMIX_NAME(update_some)(d, panel, n, width, d->mass, d->first) < d->tol)
             break;
         SPARSEMIX_NAME(update_some)(d, panel, n, width, d->first, d->second);
         SPARSEMIX_NAME(extrapolate)(n, d->mass, d->first, d->second);
@@ -273,7 +274,7 @@ TARGET static int SPARSEMIX_NAME(infer)(PROPORTIONS *d)
         change = SPARSEMIX_NAME(move)(d->p, d->gain, d->now, n_all, d->next);
         d->now = d->next;
         d->next = swapped;
-        if (change < d->s.tol || i == d->s.max_iter)
+        if (change < d->tol || i == d->s.max_iter)
             break;
         if (d->s.linear)
             SPARSEMIX_NAME(settle)(d);
@@ -325,6 +326,7 @@ TARGET static void SPARSEMIX_NAME(proportions)(
             d.counts[u] = u < n ? counts[start + u] : 0;
             d.length += d.counts[u];
         }
+        d.tol = d.s.relative ? d.s.tol * d.length : d.s.tol;
         if (n == 0)
             memset(d.now, 0, d.s.n_components * sizeof(REAL));
         else {
