@@ -115,6 +115,31 @@ def test_even_draws_have_the_law_of_single_ones(n_even_samples):
     assert deviation(counts_of(fitted(1, n_even_samples=n_even_samples)), total(GIVEN)) < 5.0
 
 
+def test_tokens_of_a_repeated_word_are_drawn_together():
+    """By "gibbs", an approximation: the law is that of the block draws, and as far from the posterior as guides say."""
+    n, alpha, ratio = 20_000, 0.1, 3.0
+    counts = np.array([[30_000.0, 10_000], [10_000, 30_000]])
+    rows = sparse.csr_array(np.tile([2.0, 0.0], (n, 1)))
+    est = SparseSCVB0LDA(
+        2, sampler="gibbs", doc_topic_prior=alpha, topic_word_prior=1e-3, init_params=counts, burn_in=25,
+        n_start_samples=0, n_averaged_iter=0, batch_size=n, learning_decay=1.0, learning_offset=0.0, max_iter=1,
+        random_state=0,
+    ).fit(rows)  # fmt: skip
+    found = est.components_[0, 0] / (2 * n)
+    pairs, weight = list(product(range(2), repeat=2)), np.array([ratio, 1.0])
+    moves = np.empty((4, 4))
+    for i, z in enumerate(pairs):
+        p = weight * (alpha + np.bincount(z, minlength=2) / 2)
+        moves[i] = [np.prod(p[list(new)]) / p.sum() ** 2 for new in pairs]
+    law = np.linalg.matrix_power(moves, 200)[0]
+    drawn = law @ [z.count(0) / 2 for z in pairs]
+    exact = np.array([joint(weight[:, None], np.full(2, alpha), (0, 0), np.array(z)) for z in pairs])
+    posterior = exact @ [z.count(0) / 2 for z in pairs] / exact.sum()
+    assert found == pytest.approx(drawn, abs=0.006)
+    assert found == pytest.approx(0.94, abs=0.006)
+    assert posterior == pytest.approx(0.88, abs=0.003)
+
+
 def test_proposals_of_words_are_their_conditionals(monkeypatch):
     """Where counts have a background, which tables of words do not store, and none is too small for them."""
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 0.0)

@@ -3,7 +3,10 @@
  *
  * The conditional of a token is phi_wk (N_jk + alpha_k), phi_wk = (N_wk + beta) / (N_k + V beta). Its first part has as
  * many terms as the document has topics, and the second is fixed while the topics are: alpha_k phi_wk, whose sums over
- * blocks of topics are made once for a word. Topics of a document have slots, in the order in which they came. */
+ * blocks of topics are made once for a word. Topics of a document have slots, in the order in which they came.
+ *
+ * All tokens of a word type are drawn from one conditional. With one token that is the exact one; with more it leaves
+ * out one token in equal parts, where Gibbs sampling would draw token by token. */
 #ifndef SPARSEMIX_SPLIT_H
 #define SPARSEMIX_SPLIT_H
 

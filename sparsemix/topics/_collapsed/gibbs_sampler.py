@@ -69,6 +69,9 @@ class GibbsSampler:
     sums over blocks of topics that are made once for a word and minibatch, and its expectation costs one number an
     entry.
 
+    Under the topics of a step this samples the exact posterior of a document whose words all differ. The c tokens of a
+    repeated word are drawn together, from one conditional without 1 / c of each of their last topics: an approximation.
+
     Parameters
     ----------
     n_sweeps : int

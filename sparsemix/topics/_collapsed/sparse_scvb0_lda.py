@@ -59,7 +59,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
         each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
-        of short documents, at a cost that follows the number of topics that a document has.
+        of short documents, at a cost that follows the number of topics that a document has. The tokens of a word that
+        repeats in a document are drawn together, which is approximate.
         "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
         ``n_even_samples`` for the topics' counts, as published; "gibbs" has better topics in less time, and less
         memory: "mhw" has 4 bytes for each word and topic, as much again while it starts, and tables of words (4.3 GB in
