@@ -8,8 +8,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
+from sparsemix._stats import symmetric
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters._gaussian._prior import PriorSearch, lumpy
+from sparsemix.clusters._gaussian._prior import MOST_CLUSTERS, MOST_PRODUCTS, PriorSearch, lumpy
 from sparsemix.clusters._gaussian._steps import rounding
 from sparsemix.clusters._parameters import is_whole, make_state
 
@@ -104,6 +105,35 @@ def test_the_evidence_is_the_score_of_the_rows_as_they_came(likelihood):
     within = np.sum(variances, axis=0) / (200 - est.n_clusters_)
     within = np.full(3, within.mean()) if likelihood == "spherical" else within
     np.testing.assert_allclose(guess.within, within, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "n_features"), [(1000, 2), (1000, 300), (40, 300), (150, 1200)])
+def test_the_search_has_a_budget(n, n_features):
+    """Products of all pairs of columns for every row and cluster, given a hundred rows and 8 clusters."""
+    rows = np.random.default_rng(0).standard_normal((n, n_features))
+    arguments = {"mean_precision": None, "dof": None}
+    search = PriorSearch("full", arguments, rows, None, np.zeros(n_features), NGGP(1.0, 0.0, 1.0), 0.5)
+    kept, most = len(search.x), search.most_clusters
+    assert min(n, 100) <= kept <= n
+    assert 8 <= most <= MOST_CLUSTERS
+    assert kept <= 100 or kept * n_features**2 * MOST_CLUSTERS <= MOST_PRODUCTS
+    assert kept == n or (kept + 1) * n_features**2 * MOST_CLUSTERS >= MOST_PRODUCTS
+    assert most == 8 or kept * n_features**2 * most <= MOST_PRODUCTS
+    assert most == MOST_CLUSTERS or kept * n_features**2 * (most + 1) >= MOST_PRODUCTS
+
+
+def test_a_prior_with_correlations_expects_them():
+    """And the variances of the guess: the mean of an inverse Wishart distribution is B / (nu - D - 1)."""
+    rows, _ = blobs(3, 200)
+    search, guess = search_of(rows)
+    correlations = np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.5], [-0.2, 0.5, 1.0]])
+    for given in (None, correlations):
+        prior = search.prior(guess, given)
+        covariance = symmetric.unpack(prior.scale)[0] / (prior.dof[0] - 4.0)
+        widths = np.sqrt(np.diag(covariance))
+        np.testing.assert_allclose(widths**2, guess.variances, rtol=1e-9)
+        found = covariance / np.outer(widths, widths)
+        np.testing.assert_allclose(found, np.eye(3) if given is None else given, atol=1e-9)
 
 
 @pytest.mark.parametrize("likelihood", WITH_MEANS)

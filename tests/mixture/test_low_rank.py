@@ -136,6 +136,16 @@ def reference_entries(resp):
     return out
 
 
+def test_factors_of_no_loadings_have_their_prior():
+    """Then q(z) = p(z), so that factors add nothing to a bound."""
+    x, rng = rows(80)[0], np.random.default_rng(5)
+    family = GAUSSIANS["low_rank"](D, 3)
+    stats, resp = family.empty_stats(K), reference.random_responsibilities(rng, 80, K, 2)
+    family.accumulate(stats, x, Groups.of(reference_entries(resp), None, K), 0, K)
+    assert stats["factor_second"].any()
+    np.testing.assert_allclose(family.factor_terms(stats), 0.0, atol=1e-9)
+
+
 def test_statistics_have_the_documented_size():
     spec, shared = GAUSSIANS["low_rank"](D, Q).spec()
     numbers = 1 + sum(int(np.prod(shape)) for shape in spec.values())  # count

@@ -18,7 +18,7 @@ from sparsemix.mixture._assemble import assemble, weighted_rows
 from sparsemix.mixture._starts import _start
 from sparsemix.mixture._starts._exchanges import best_exchange, exchanged
 from sparsemix.mixture._starts._likely import STEPS, likely
-from sparsemix.mixture._starts._splitting import column_scales, learn
+from sparsemix.mixture._starts._splitting import LEAST_ROWS, SPAN, Splitting, column_scales, learn, spans
 from sparsemix.mixture._starts._start import TRIAL_FROM, Start, ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -222,6 +222,30 @@ def test_exchanges_mend_what_was_shared_out_badly_and_raise_the_bound(covariance
         before, after = (learner.lower_bound(learn(learner, rows, each, 10, workers)[0]) for each in (bad, found))
         assert after > before
         assert exchanged(learner, rows, y.astype(np.int32), np.random.default_rng(0), workers) is None
+
+
+@pytest.mark.parametrize("n_apart", [1, 2, 3])
+def test_few_rows_are_no_half(n_apart):
+    """Rows far out are cut off if they are at least half of ``LEAST_ROWS``."""
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    X[:n_apart] += 1e3
+    with Workers(1) as workers:
+        rows, _, learner = assemble(SparseGaussianMixture(2), weighted_rows(X, None), workers)
+        splitting = Splitting(learner, rows, np.random.default_rng(0), workers)
+        stats = splitting._hard((np.arange(60) < n_apart).astype(np.int32), 2)
+        gain = splitting._gains(stats)
+    assert np.isfinite(gain).all() == (n_apart >= LEAST_ROWS / 2)
+
+
+def test_spans_of_components_have_few_rows_each():
+    """Every component is in one span, and only one that is larger has more rows."""
+    sizes = np.random.default_rng(0).choice([0, 1, SPAN // 3, SPAN // 2, SPAN, 3 * SPAN], size=200)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    found = list(spans(starts))
+    assert [first for first, _ in found] == [0, *(last for _, last in found[:-1])]
+    assert found[-1][1] == len(sizes)
+    for first, last in found:
+        assert starts[last] - starts[first] <= SPAN or last == first + 1
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from sparsemix import SkipGramTopicModel
 from sparsemix._engine.threads import Workers
 from sparsemix.datasets import make_skip_gram
+from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
 from sparsemix.skipgram._sequences import Sequences
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
@@ -108,6 +109,13 @@ def test_weights_multiply_what_a_document_contributes():
             weight[d] * collected(model, Sequences(X[[d]], V), workers)["word_topic"].toarray() for d in range(12)
         )
     np.testing.assert_allclose(weighted["word_topic"].toarray(), total, atol=0.2)
+
+
+@pytest.mark.parametrize("window", [1, 4])
+def test_default_temperature_starts_at_the_words_of_a_whole_context(window):
+    annealing = _assemble.annealing(SkipGramTopicModel(window=window))
+    assert annealing(0.0) == pytest.approx(1.0 + 2 * window)
+    assert annealing(100.0) == pytest.approx(1.0)
 
 
 def test_temperature_falls_from_pass_to_pass():
