@@ -291,7 +291,7 @@ def add_up(
     int window,                    # IN
     const int[::1] topics,         # IN    (n_tokens,) -1 has none
     real[:, ::1] table,            # INOUT (V, K) += amount for each context word
-    real[:, ::1] input_table=None, # INOUT (V, K) += amount; or None
+    real[:, ::1] input_table=None,  # INOUT (V, K) += amount; or None
     double amount=1.0,              # IN
 ):
     """Add the counts of the positions, from the topics themselves."""
