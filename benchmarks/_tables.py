@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import mean, median, stdev
 
 from _report import print_table
-from _results import CLOCKS, IDENTITY, RecordError
+from _results import CLOCKS, FOLDER, IDENTITY, RecordError, read
 
 NUMBERS = re.compile(r"\{(?:(min|max|median|mean|error) )?([^{}:]+):([^{}]+)\}")
 POINT = re.compile(r"(at|best)\(([^()]+)\)\.(\w+)")
@@ -209,14 +209,55 @@ def as_rst(table, title=""):
     return [*lines, "", ".. rst-class:: results-notes", "", *" ".join(table.notes).splitlines(), ""]
 
 
+def compare(specification, folder=FOLDER):
+    """A table with a row for each task and a cell for each package, from several files of results.
+
+    A task is a paragraph: its name, then lines "results = TABLE", "where FIELD = VALUE | VALUE", "score = WORDS",
+    "cell = TEMPLATE", and "PACKAGE = LABEL as NAME | LABEL". A cell shows the label with the largest first number.
+    """
+    rows, shown, packages = [], [], []
+    for paragraph in specification.strip().split("\n\n"):
+        task, *lines = paragraph.splitlines()
+        conditions = specify([*(line for line in lines if line.startswith("where ")), "label", "{seconds:.1f}"]).where
+        asked = dict(line.split(" = ", 1) for line in lines if not line.startswith("where "))
+        records = [record for record in read(asked.pop("results"), folder)
+                   if all(word(record, field) in values for field, values in conditions)]  # fmt: skip
+        score, template = asked.pop("score"), asked.pop("cell")
+        cells = {}
+        for package, labels in asked.items():
+            name, group = best_group(records, labels.split(" | "), template)
+            cells[package] = f"{name}: {cell(group, template)}"
+            shown.append(group)
+            task += TUNED * (any(map(on_its_own_corpus, group)) and not task.endswith(TUNED))
+        packages += [package for package in asked if package not in packages]
+        rows.append((task, score, cells))
+    table = [[task, score, *(cells.get(package, "") for package in packages)] for task, score, cells in rows]
+    remarks = notes([record for group in shown for record in group], shown, "deviations")
+    return Table(["task", "score", *packages], table, [remarks[0], *remarks[2:]])
+
+
+def best_group(records, labels, template):
+    """The name and the records of the label, and of its prior, whose first number has the largest mean."""
+    _, field, _ = NUMBERS.search(template).groups()
+    groups = []
+    for asked in labels:
+        label, _, name = asked.partition(" as ")
+        for prior in distinct(record["prior"] for record in records):
+            group = [record for record in records if word(record, "label") == label and record["prior"] == prior]
+            if group:
+                check_alike(group)
+                groups.append((mean(look_up(record, field) for record in group), name or label, group))
+    if not groups:
+        raise RecordError(f"no record with label {' or '.join(labels)}")
+    _, name, group = max(groups, key=lambda entry: entry[0])
+    return name, group
+
+
 def as_markdown(table):
-    """Lines of a table for README, where commands and machine are folded; names of code stay as they are."""
-    command, *remarks, machine = (note.replace("``", "`") for note in table.notes)
+    """Lines of a table for README, with its notes except the commands, which the pages of measurements have."""
     lines = ["| " + " | ".join(table.header) + " |", "|" + "---|" * len(table.header)]
     lines += ["| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in table.rows]
-    lines += ["", *wrap(" ".join(remarks))] if remarks else []
-    return [*lines, "", "<details><summary>Command and machine</summary>", "", *wrap(f"{command} {machine}"), "",
-            "</details>"]  # fmt: skip
+    return [*lines, "", *wrap(" ".join(table.notes[1:]))]
 
 
 def wrap(text):

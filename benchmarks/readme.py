@@ -1,9 +1,9 @@
-"""Tables of README.md from committed results.
+"""The table of README.md, from committed results.
 
-python benchmarks/readme.py           write them anew
-python benchmarks/readme.py --check   fail where they are not what the results say; part of make lint
+python benchmarks/readme.py           write it
+python benchmarks/readme.py --check   fail where it differs from the results; part of make lint
 
-A table stands between two comments; the first names the results and says what of them is shown, as in _tables.py.
+The table stands between two comments. overview.txt says which results it shows; _tables.compare describes that file.
 """
 
 import argparse
@@ -11,22 +11,18 @@ import re
 import sys
 from pathlib import Path
 
-from _results import FOLDER, read, read_file
-from _tables import as_markdown, make
+from _results import FOLDER, read_file
+from _tables import as_markdown, compare
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCK = re.compile(r"(<!-- results: (\S+)\n(.*?)-->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
+SPECIFICATION = Path(__file__).with_name("overview.txt")
+BLOCK = re.compile(r"(<!-- results -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
 
 
 def written(text, folder=FOLDER):
-    """The text with all tables as the results have them."""
-
-    def fill(match):
-        opening, table, specification, _, closing = match.groups()
-        lines = as_markdown(make(read(table, folder), specification.splitlines()))
-        return opening + "\n" + "\n".join(lines) + "\n" + closing
-
-    return BLOCK.sub(fill, text)
+    """The text with the table as the results have it."""
+    lines = as_markdown(compare(SPECIFICATION.read_text(encoding="utf-8"), folder))
+    return BLOCK.sub(lambda match: match.group(1) + "\n" + "\n".join(lines) + "\n" + match.group(3), text)
 
 
 def main():
@@ -39,7 +35,7 @@ def main():
     old = README.read_text(encoding="utf-8")
     new = written(old)
     if options.check and new != old:
-        sys.exit("README.md: tables are not those of benchmarks/results; run python benchmarks/readme.py")
+        sys.exit("README.md: the table differs from benchmarks/results; run python benchmarks/readme.py")
     if new != old:
         README.write_text(new, encoding="utf-8")
 

@@ -175,11 +175,38 @@ def test_a_table_in_both_markups():
     head = ".. list-table:: Topics\n   :header-rows: 1\n   :class: results\n\n"
     assert text.startswith(head + "   * - name\n     - nats\n   * - SparseLDA\n")
     lines = _tables.as_markdown(table)
-    assert lines[:3] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |"]
-    folded = lines[lines.index("<details><summary>Command and machine</summary>") :]
-    assert folded[2].startswith("From `python ")
-    assert folded[-1] == "</details>"
-    assert not any("`python " in line for line in lines[: -len(folded)])
+    assert lines[:4] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |", "| B | -1.00 |"]
+    assert not any("python benchmarks" in line for line in lines)
+
+
+TASK = """\
+Papers
+results = topics
+where corpus = papers, 100 documents
+score = nats
+cell = {mean scores.nats:.1f}, {mean seconds:.0f} s
+ours = A as Alpha
+theirs = B | C
+"""
+
+
+def test_a_comparison_shows_the_best_label_and_prior_of_each_package(tmp_path):
+    measured = [("A", "own", 0, -7.0), ("A", "own", 1, -8.0), ("B", "own", 0, -6.0), ("B", "5/K", 0, -5.0),
+                ("C", "own", 0, -9.0)]  # fmt: skip
+    for label, prior, seed, nats in measured:
+        _results.write(record(label=label, prior=prior, seed=seed, scores={"nats": nats}, seconds=2.0 + seed), tmp_path)
+    _results.write(record(label="A", corpus="abstracts", scores={"nats": 0.0}), tmp_path)
+    other = (
+        TASK.replace("Papers", "Abstracts").replace("papers, 100 documents", "abstracts").replace("theirs = B | C", "")
+    )
+    table = _tables.compare(TASK + "\n" + other, tmp_path)
+    assert table.header == ["task", "score", "ours", "theirs"]
+    assert table.rows == [
+        ["Papers", "nats", "Alpha: -7.5, 2 s", "B: -5.0, 2 s"],
+        ["Abstracts", "nats", "Alpha: 0.0, 2 s", ""],
+    ]
+    with pytest.raises(RecordError, match="no record with label D"):
+        _tables.compare(TASK.replace("A as Alpha", "D"), tmp_path)
 
 
 def test_rows_of_one_first_cell_stand_together():
@@ -234,7 +261,7 @@ def test_readme_shows_what_the_results_say():
 def test_a_stale_readme_is_told(tmp_path, monkeypatch):
     stale = tmp_path / "README.md"
     text = readme.README.read_text(encoding="utf-8")
-    shown = readme.BLOCK.search(text).group(4)
+    shown = readme.BLOCK.search(text).group(2)
     stale.write_text(text.replace(shown, shown.replace("1", "2")), encoding="utf-8")
     monkeypatch.setattr(readme, "README", stale)
     monkeypatch.setattr(sys, "argv", ["readme.py", "--check"])
