@@ -8,8 +8,7 @@ from sparsemix._stats.families.full import FullGaussian
 from sparsemix._stats.families.low_rank import FactorAnalysers, FactorView, LowRankGaussian
 from sparsemix._stats.families.spherical import SphericalGaussian
 from sparsemix._stats.families.tied import TiedGaussian
-from sparsemix._stats.families.tied_diag import TiedDiagonalGaussian
-from sparsemix._stats.families.tied_spherical import TiedSphericalGaussian
+from sparsemix._stats.families.tied_diag import TiedDiagonalGaussian, TiedSphericalGaussian
 from sparsemix._stats.families.zero_mean import ZeroMeanGaussian
 
 GAUSSIANS = {

@@ -1,4 +1,4 @@
-"""Gaussians that share one diagonal covariance, Normal-Gamma prior with one Gamma a dimension."""
+"""Gaussians that share one diagonal covariance, or one variance: Normal-Gamma priors with one Gamma per variance."""
 
 from dataclasses import dataclass, replace
 
@@ -9,6 +9,7 @@ from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats.families._base import GaussianFamily, add_first
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians
 from sparsemix._stats.families.diag import DiagonalGaussian, NormalGamma
+from sparsemix._stats.families.spherical import SphericalGaussian
 
 
 @dataclass(frozen=True)
@@ -128,3 +129,30 @@ class TiedDiagonalGaussian(GaussianFamily):
         """As for the family whose covariances are not shared."""
         own_prior = NormalGamma(prior.mean, prior.mean_precision, np.array([prior.dof]), prior.scale[None])
         return self.alone(self.n_features).item_divergences(own_prior, x)
+
+
+class TiedSphericalGaussian(TiedDiagonalGaussian):
+    """One variance for all components and dimensions, as in k-means, with probabilities.
+
+    Statistics are sums of rows (K, D), and the shared sum of squared lengths of all rows (1, 1).
+    """
+
+    structure = "tied_spherical"
+    alone = SphericalGaussian
+
+    @property
+    def n_shared(self):
+        """All dimensions have one variance."""
+        return self.n_features
+
+    def fold(self, squares):
+        """See TiedDiagonalGaussian."""
+        return squares.sum(axis=-1, keepdims=True)
+
+    def pack_covariances(self, covariances):
+        """One number."""
+        return np.array([covariances], dtype=np.float64)
+
+    def unpack_covariances(self, covariances):
+        """One number."""
+        return float(covariances[0])
