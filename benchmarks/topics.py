@@ -31,7 +31,7 @@ GAPS = (0.1, 0.05, 0.02, 0.01)
 
 # Ours: the parameter whose values are contestants of their own, each named after its value.
 ESTIMATORS = {"SparseLDA": "n_nonzero", "SparseSCVB0LDA": "sampler", "CollapsedLDA": "method"}
-# What the defaults of ours were chosen on; those of SparseSCVB0LDA, doc/user_guide/topic_defaults.rst, on all of these.
+# Corpora that the defaults of ours were chosen on, those of SparseSCVB0LDA on all of them; see doc/decisions.
 TUNED_ON = ["nips", "kos", "20news", "ap", "reuters21578", "arxiv", "tweets_t"]
 # Others: package to import, adapter, its arguments.
 PEERS = {
