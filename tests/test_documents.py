@@ -1,0 +1,34 @@
+"""README, CONTRIBUTING and the architecture page: short enough to read, and every file that they name exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", "doc/architecture.rst"]
+FOLDERS = [ROOT, ROOT / "sparsemix", ROOT / "sparsemix" / "_kernels", ROOT / "doc"]
+MOST_WORDS = 5_000
+NAMED = re.compile(r"`+([\w./-]+(?:/|\.(?:py|pyx|h|rst|md|toml)))`+|\]\(([^)#:]+)\)")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_that_a_page_names_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names = {name.strip() for found in NAMED.findall(text) for name in found if name}
+    assert names
+    # NAME and FOLDER are for the reader to fill in; make writes _build and .venv.
+    names = {name for name in names if not re.search(r"NAME|FOLDER|NNNN|_build|\.venv|^build", name)}
+    missing = sorted(name for name in names if not any((folder / name).exists() for folder in FOLDERS))
+    assert not missing
+
+
+def test_the_pages_that_everyone_reads_are_short():
+    assert sum(len((ROOT / page).read_text(encoding="utf-8").split()) for page in PAGES) < MOST_WORDS
+
+
+def test_decisions_are_numbered_without_gaps_and_listed():
+    records = sorted(path.stem for path in (ROOT / "doc" / "decisions").glob("[0-9]*.rst"))
+    assert [int(name[:4]) for name in records] == list(range(1, len(records) + 1))
+    index = (ROOT / "doc" / "decisions" / "index.rst").read_text(encoding="utf-8")
+    assert re.findall(r"^   (\d{4}-\S+)$", index, re.MULTILINE) == records
