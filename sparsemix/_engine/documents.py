@@ -254,10 +254,13 @@ class Documents:
 
 
 def canonical(X):
-    """Documents as CSR without duplicates or stored zeros; the caller's arrays stay as they are."""
+    """Documents as CSR without duplicates or stored zeros; whole numbers are added as float64, which does not wrap.
+
+    The caller's arrays stay as they are.
+    """
     X = sparse.csr_array(X)
     if not X.has_canonical_format or not X.data.all():
-        X = X.copy()
+        X = X.astype(np.float64 if X.dtype.kind == "i" else X.dtype)
         X.sum_duplicates()
         X.eliminate_zeros()
     return X

@@ -4,10 +4,12 @@ import numbers
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator.forms import TYPES, floats_of, numbers_of
 from sparsemix._estimator.texts import texts_named
 
 # Parameters that are to be positive: what is divided by still smaller ones, which have few digits, is infinite.
@@ -27,14 +29,22 @@ SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-140, 1e140
 VARIANCE = Interval(numbers.Real, SMALLEST_VARIANCE, LARGEST_VARIANCE, closed="both")
 
 
+def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
+    """scikit-learn's checks of the shape, and of the names and the number of features, after the conversion."""
+    with texts_named(estimator, X), np.errstate(over="ignore"):
+        numbers = check_array(
+            numbers_of(X), dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
+            ensure_all_finite=False, estimator=estimator, input_name="X",
+        )  # fmt: skip
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return numbers
+
+
 def check_rows(estimator, X, reset, dtype=None):
     """Dense rows as float32 or float64, without a copy where they are; the first row with NaN or inf is named, or with
     a value whose square is beyond the numbers of ``dtype`` (None: of the rows).
     """
-    with texts_named(estimator, X):
-        X = validate_data(
-            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, accept_sparse=False
-        )
+    X = validated(estimator, X, reset, (np.float64, np.float32))
     dtype = X.dtype if dtype is None else np.result_type(dtype)
     limit = largest_value(dtype)
     for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
@@ -81,51 +91,9 @@ def check_explained(largest, start):
         )
 
 
-def check_structure(X, name="X"):
-    """Row and column numbers within a sparse matrix: SciPy takes them on trust, and compiled loops would read there."""
-    if X.format == "coo":
-        for numbers, n, kind in zip((X.row, X.col), X.shape, ("row", "column"), strict=True):
-            bad = np.flatnonzero((numbers < 0) | (numbers >= n)) if len(numbers) else ()
-            if len(bad):
-                number = numbers[bad[0]]
-                raise ValueError(f"entry {bad[0]} of {name} has the {kind} number {number}; " + within(kind, n))
-    elif X.format in ("csr", "csc"):
-        by_row = X.format == "csr"
-        (n_lines, n), (line, kind) = (X.shape, ("row", "column")) if by_row else (X.shape[::-1], ("column", "row"))
-        starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
-        if len(starts) != n_lines + 1 or starts[0] != 0 or starts[-1] > n_stored or (starts[1:] < starts[:-1]).any():
-            raise ValueError(
-                f"{name} is a sparse matrix whose indptr does not rise from 0 to the {n_stored} entries that it holds; "
-                "build it anew, for instance with scipy.sparse.csr_array((data, (rows, columns)))"
-            )
-        numbers = X.indices[: starts[-1]]
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < n):
-            bad = np.flatnonzero((numbers < 0) | (numbers >= n))[0]
-            place = np.searchsorted(starts, bad, side="right") - 1
-            raise ValueError(f"{line} {place} of {name} has the {kind} number {numbers[bad]}; " + within(kind, n))
-    elif X.format == "bsr":
-        X.check_format(full_check=True)
-
-
-def within(kind, n):
-    """The remedy for a number beyond the shape."""
-    return (
-        f"the matrix has {n} {kind}s, which count from 0 to {n - 1}: subtract 1 from numbers that count from 1, or "
-        "build the matrix anew with a larger shape"
-    )
-
-
 def check_counts(estimator, X, reset):
     """Word counts as CSR or a dense array of any numeric type, not copied; the first bad document is named."""
-    if sparse.issparse(X):
-        check_structure(X)
-    with texts_named(estimator, X):
-        X = validate_data(
-            estimator, X, reset=reset, dtype=[np.float64, np.float32, np.int64, np.int32], accept_sparse="csr",
-            accept_large_sparse=True, ensure_all_finite=False,
-        )  # fmt: skip
-    if sparse.issparse(X):  # a new object: what the caller's has noted of its order is not trusted
-        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    X = validated(estimator, X, reset, accept_sparse=True)
     n_rows, largest = 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1]), 0.0
     for start, stop in spans(X.shape[0], n_rows):
         block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]
@@ -142,6 +110,8 @@ def check_counts(estimator, X, reset):
         )
     if largest > LARGEST_COUNT:
         check_magnitude(X, None)
+    if X.dtype.kind == "i" and largest * (X.nnz if sparse.issparse(X) else X.size) > np.iinfo(np.int64).max:
+        return X.astype(np.float64)  # int64 does not hold the sums
     return X
 
 
@@ -172,13 +142,13 @@ def bad_row(block):
     return int(np.flatnonzero(~(np.isfinite(block) & (block >= 0)).all(axis=1))[0])
 
 
-def check_weights(sample_weight, n_rows, dtype=np.float64, part=False):
+def check_weights(sample_weight, n_rows, part=False):
     """Sample weights as a vector; None stays None. Those of a ``part`` of the rows may be as small as they like."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):
-        sample_weight = np.full(n_rows, sample_weight)
-    sample_weight = np.ascontiguousarray(sample_weight, dtype=dtype)
+        sample_weight = np.full(n_rows, floats_of(sample_weight, "sample_weight"))
+    sample_weight = np.ascontiguousarray(floats_of(sample_weight, "sample_weight"))
     if sample_weight.shape != (n_rows,):
         raise ValueError(
             f"sample_weight has shape {sample_weight.shape}, expected ({n_rows},): give one weight for each row of X"

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sparsemix._estimator.checks import LARGEST_VARIANCE, SMALLEST_VARIANCE, largest_value
+from sparsemix._estimator.forms import floats_of
 
 
 def prior_arguments(params, family, shift, kind):
@@ -34,7 +35,8 @@ def spread(value, family):
 
 def check_shape(name, value, shape):
     """A finite float64 array of the given shape."""
-    value = check_array(value, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name=name)
+    value = floats_of(value, name)
+    value = check_array(value, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name=name)
     if value.shape != shape:
         raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
     return value

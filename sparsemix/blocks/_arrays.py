@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
+from sparsemix._estimator.forms import numbers_of
 from sparsemix._estimator.parameters import plain_arguments
 
 # Bytes of a block where nobody says how many rows: enough that its overhead is nothing, few beside any memory.
@@ -87,7 +88,7 @@ def from_arrays(X, rows=None):
     [4, 4, 2]
     """
     if not sparse.issparse(X):
-        X = X if isinstance(X, np.ndarray) else np.asarray(X)
+        X = X if type(X) in (np.ndarray, np.memmap) else numbers_of(X)
     elif X.format != "csr":
         raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows lie together")
     if X.ndim != 2:

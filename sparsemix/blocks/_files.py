@@ -12,13 +12,14 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.forms import csr_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks
 
 # What is raised of archives that are not as they were written; a changed byte may also name another compression.
 DAMAGED = (
-    ValueError, KeyError, EOFError, OverflowError, RuntimeError, struct.error, lzma.LZMAError, zipfile.BadZipFile,
-    zlib.error, tokenize.TokenError, OSError,
+    ValueError, TypeError, KeyError, EOFError, OverflowError, RuntimeError, struct.error, lzma.LZMAError,
+    zipfile.BadZipFile, zlib.error, tokenize.TokenError, OSError,
 )  # fmt: skip
 
 
@@ -124,7 +125,7 @@ def array_or_names(path):
             return archive
         if "indptr" in archive.files:
             file.seek(0)
-            return sparse.csr_array(sparse.load_npz(file))
+            return csr_of(sparse.load_npz(file), "the matrix")
         return archive[archive.files[0]] if len(archive.files) == 1 else archive.files
 
 
@@ -138,8 +139,9 @@ def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, colu
         Of one file. How many rows a group has was chosen by who wrote it.
     doc, word, count : str, default=None
         Columns of a table with a line for each word of a document: the document, in any order that keeps its lines
-        together; the word's number from 0; how often it occurs, None where that is once. A document that goes on in the
-        next groups belongs to the group that it begins in.
+        together; the word's number from 0; how often it occurs, None where that is once. Each line has all of them.
+        Counts of lines of the same document and word are added in double precision. A document whose lines continue in
+        the next groups belongs to the group of its first line.
     n_features : int, default=None
         Size of the vocabulary, for counts; None reads the largest number from the file's statistics.
     columns : list of str, default=None
@@ -232,7 +234,18 @@ class LongTableBlocks(TableBlocks):
     def _group(self, i, names=None):
         with as_written(self._path, "pyarrow"):
             table = self._file().read_row_group(i, columns=names or self._columns)
-            return {name: table[name].to_numpy() for name in table.column_names}
+            parts = {name: self._values(i, name, table[name]) for name in table.column_names}
+        return parts
+
+    def _values(self, i, name, column):
+        """A column as it is in the file: with a null the numbers of it would become inexact."""
+        missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
+        if len(missing):
+            raise ValueError(
+                f"{self._path} has no value in line {missing[0]} of row group {i} in the column {name!r}; remove the "
+                "line, or fill it"
+            )
+        return column.to_numpy()
 
     def _read(self, i):
         parts = self._group(i)
@@ -252,19 +265,23 @@ class LongTableBlocks(TableBlocks):
         joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in parts}
         documents = joined[self._doc]
         rows = np.cumsum(np.concatenate([[False], documents[1:] != documents[:-1]])) if len(documents) else []
-        counts = np.ones(len(documents)) if self._count is None else joined[self._count]
+        counts = np.ones(len(documents)) if self._count is None else self._counts(joined[self._count])
         shape = int(rows[-1]) + 1 if len(documents) else 0, self._n_features
-        self._check(joined[self._word], counts)
+        self._check(joined[self._word])
         return sparse.csr_array((counts, (rows, joined[self._word])), shape=shape)
 
-    def _check(self, words, counts):
-        """Refuse what are no numbers of words and no counts."""
-        if words.dtype.kind not in "iu":  # with a null they are no integers either
+    def _counts(self, counts):
+        """Counts in a type whose sums do not wrap."""
+        if counts.dtype.kind not in "biuf":
+            raise ValueError(f"{self._path} has no numbers in the column {self._count!r}")
+        return counts.astype(np.float64)
+
+    def _check(self, words):
+        """Refuse values that are not numbers of words."""
+        if words.dtype.kind not in "iu":
             raise ValueError(f"{self._path} has no whole number in each line of the column {self._word!r}")
         if len(words) and not 0 <= words.min() <= words.max() < self._n_features:
             wrong = words[(words < 0) | (words >= self._n_features)][0]
             raise ValueError(
                 f"{self._path} has the word {wrong}, and n_features is {self._n_features}: words count from 0"
             )
-        if counts.dtype.kind not in "biuf":
-            raise ValueError(f"{self._path} has no numbers in the column {self._count!r}")

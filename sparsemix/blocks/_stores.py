@@ -89,8 +89,13 @@ class StoreBlocks(Blocks):
                     f"{self._path} holds {self._name!r} as {encoding}, whose rows cannot be read one after the other; "
                     "write it as CSR, adata.X = adata.X.tocsr()"
                 )
-            indptr, shape = np.asarray(node["indptr"][:], dtype=np.int64), tuple(int(n) for n in node.attrs["shape"])
+            indptr, shape = np.asarray(node["indptr"][:]), np.asarray(node.attrs["shape"])
             data, indices = node["data"], node["indices"]
+            if not all(np.dtype(each.dtype).kind in "iu" for each in (indptr, shape, indices)):
+                raise ValueError(
+                    f"{self._path} has bounds of rows, columns or a shape of {self._name!r} that are not whole numbers"
+                )
+            indptr, shape = indptr.astype(np.int64), tuple(shape.tolist())
             fits = len(shape) == 2 and min(shape) >= 0 and indptr.shape == (shape[0] + 1,) and indptr[0] >= 0
             if not fits or (np.diff(indptr) < 0).any() or indptr[-1] > min(data.shape[0], indices.shape[0]):
                 raise ValueError(

@@ -4,7 +4,6 @@ import numbers
 import warnings
 
 import numpy as np
-from scipy import sparse
 
 from sparsemix._compat import Interval, Options, StrOptions
 from sparsemix._engine.blocks import Rows, spans
@@ -19,6 +18,7 @@ from sparsemix._estimator.checks import (
     check_rows,
     check_weights,
 )
+from sparsemix._estimator.forms import is_sparse
 from sparsemix._estimator.gaussian_prior import check_means, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -74,7 +74,7 @@ def check_data(est, X, reset):
     """
     likelihood = est._params.likelihood if reset else est._fitted.state.sums.likelihood
     if likelihood == "auto":
-        dense = None if sparse.issparse(X) else check_numbers(est, X, reset)
+        dense = None if is_sparse(X) else check_numbers(est, X, reset)
         if dense is not None and not is_whole(dense):
             return dense, False
     elif likelihood != "multinomial":

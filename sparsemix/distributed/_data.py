@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.forms import csr_of, floats_of, is_frame, numbers_of
 from sparsemix.blocks import Blocks, from_arrays
 from sparsemix.blocks._files import needed
 
@@ -15,7 +16,7 @@ def as_blocks(data):
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
         return DelayedBlocks(data)
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not hasattr(data, "iloc"):
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not is_frame(data):
         if len(data) == 0:
             raise ValueError("data has no blocks; give one at least")
         return data if isinstance(data, Blocks) else ListedBlocks(data)
@@ -40,8 +41,7 @@ class ListedBlocks(Blocks):
         return len(self._data)
 
     def _read(self, i):
-        block = self._data[i]
-        return block if sparse.issparse(block) else np.asarray(block)
+        return numbers_of(self._data[i], f"block {i}")
 
 
 def len_of(block):
@@ -70,9 +70,9 @@ class DelayedBlocks(Blocks):
 
 def block_of(value):
     """Rows of what a partition holds: an array, a matrix, or a list of rows."""
-    if isinstance(value, list):
-        return sparse.vstack(value, format="csr") if sparse.issparse(value[0]) else np.asarray(value)
-    return value if sparse.issparse(value) else np.asarray(value)
+    if isinstance(value, list) and len(value) and sparse.issparse(value[0]):
+        return sparse.vstack([csr_of(rows, "a block") for rows in value], format="csr")
+    return numbers_of(value, "a block")
 
 
 def weights_of(sample_weight, data):
@@ -88,4 +88,4 @@ def weights_of(sample_weight, data):
         sample_weight = np.split(sample_weight, np.cumsum(data.sizes)[:-1])
     if len(sample_weight) != len(data):
         raise ValueError(f"sample_weight has {len(sample_weight)} arrays for {len(data)} blocks; give one for each")
-    return [np.ascontiguousarray(weight, dtype=np.float64) for weight in sample_weight]
+    return [np.ascontiguousarray(floats_of(weight, "sample_weight")) for weight in sample_weight]

@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from sparsemix._estimator.checks import LARGEST_COUNT, check_structure
+from sparsemix._engine.documents import canonical
+from sparsemix._estimator.checks import LARGEST_COUNT
+from sparsemix._estimator.forms import TYPES, floats_of, numbers_of
 
-# What counts and weights are read as; everything else is cast.
-COUNT_TYPES = (np.int32, np.int64, np.float32, np.float64)
 # Of one word in one document, where tokens are listed: 600 MB.
 MOST_TOKENS = 10_000_000
 
@@ -19,14 +19,14 @@ def read_topics(topics, name="topics"):
     """Weights (K, V) of an estimator's ``components_`` or of an array: finite, not negative, no row all zero."""
     if hasattr(topics, "fit") and not hasattr(topics, "components_"):
         raise NotFittedError(f"{name} is a {type(topics).__name__} without components_; call its fit first")
-    weights = np.asarray(getattr(topics, "components_", topics))
-    if weights.ndim != 2 or weights.dtype.kind not in "biuf" or weights.size == 0:
+    weights = getattr(topics, "components_", topics)
+    if sparse.issparse(weights) or np.ndim(weights) != 2 or np.size(weights) == 0:
         raise ValueError(
             f"{name} must be a fitted estimator with components_ or a dense array of weights of shape (n_topics, "
-            f"n_words), got {type(topics).__name__} of shape {weights.shape}"
+            f"n_words), got {type(topics).__name__} of shape {np.shape(weights)}"
         )
-    if weights.dtype not in (np.float32, np.float64):
-        weights = weights.astype(np.float64)
+    weights = numbers_of(weights, name)
+    weights = weights if weights.dtype == np.float32 else floats_of(weights, name)
     if not (weights.min() >= 0 and weights.max() < np.inf):
         row, word = np.argwhere(~((weights >= 0) & (weights < np.inf)))[0]
         raise ValueError(
@@ -41,29 +41,27 @@ def read_topics(topics, name="topics"):
 
 def read_counts(X, n_words=None):
     """Counts as CSR with sorted, distinct, non-zero entries; what the caller passed stays as it is."""
-    if sparse.issparse(X):
-        check_structure(X)
-    X = check_array(X, accept_sparse="csr", ensure_all_finite=False, input_name="X")
-    X = X if sparse.issparse(X) else sparse.csr_array(X)
+    kind, X = sparse.csr_matrix if isinstance(X, sparse.spmatrix) else sparse.csr_array, numbers_of(X)
+    with np.errstate(over="ignore"):
+        X = check_array(
+            X, dtype=list(TYPES), accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, input_name="X"
+        )
+    X = sparse.csr_array(X)
     if n_words is not None and X.shape[1] != n_words:
         raise ValueError(
             f"X has {X.shape[1]} columns but topics have {n_words} words; count the words of the vocabulary that the "
             "topics were learned on"
         )
-    data = X.data if X.dtype in COUNT_TYPES else X.data.astype(np.int64 if X.dtype.kind in "biu" else np.float64)
+    data = X.data
     if len(data) and not (data.min() >= 0 and data.max() <= LARGEST_COUNT):
         entry = np.flatnonzero(~((data >= 0) & (data <= LARGEST_COUNT)))[0]
         raise ValueError(
             f"X has {data[entry]} in row {row_of(X, entry)}, column {X.indices[entry]}; counts must be finite, not "
             f"negative and at most {LARGEST_COUNT:g}: remove such rows or correct them"
         )
-    # A new object: flags that the caller's matrix has cached about its order are not trusted.
-    X = type(X)((data, X.indices, X.indptr), shape=X.shape)
-    if not (X.has_canonical_format and data.all()):
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    return X
+    counts = canonical(X)  # of sums in float64
+    fits = X.dtype.kind == "i" and counts.data.max(initial=0) < np.iinfo(X.dtype).max
+    return kind(counts.astype(X.dtype, copy=False) if fits else counts)
 
 
 def check_token_list(X, first_row, remedy):

@@ -5,6 +5,7 @@ import numpy as np
 from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.metrics._splits import DIVIDE, split_blocks
@@ -160,7 +161,7 @@ def read_prior(doc_topic_prior, topics, n_topics):
     """Concentrations (K,)."""
     if doc_topic_prior is None:
         doc_topic_prior = getattr(topics, "doc_topic_prior_", 1.0 / n_topics)
-    prior = np.asarray(doc_topic_prior, dtype=np.float64)
+    prior = floats_of(doc_topic_prior, "doc_topic_prior")
     if prior.shape not in ((), (n_topics,)):
         raise ValueError(f"doc_topic_prior has shape {prior.shape}; give one number or {n_topics}, one a topic")
     if not (np.isfinite(prior) & (prior > 0)).all():

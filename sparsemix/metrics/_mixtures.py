@@ -5,6 +5,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
 
 
@@ -45,14 +46,14 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
     >>> round(mixture_log_likelihood(X, np.ones(1), np.zeros((1, 2)), np.eye(2)[None]), 4)
     -1.8379
     """
-    X, means = np.asarray(X, dtype=np.float64), np.asarray(means, dtype=np.float64)
-    covariances = np.asarray(covariances, dtype=np.float64)
+    X, means, weights = floats_of(X, "X"), floats_of(means, "means"), floats_of(weights, "weights")
+    covariances = floats_of(covariances, "covariances")
     if X.ndim != 2 or not len(X):
         raise ValueError(f"X has shape {X.shape}; give at least one row, as an array of shape (n_samples, n_features)")
     if basis is not None:
         X, means, covariances = X @ basis, means @ basis, basis.T @ covariances @ basis
-    live = np.flatnonzero(np.asarray(weights) > 0)
-    log_weights = np.log(np.asarray(weights, dtype=np.float64)[live])
+    live = np.flatnonzero(weights > 0)
+    log_weights = np.log(weights[live])
     factors = np.array([factor_of(covariances[k], k) for k in live])
     constants = log_weights - np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
     constants -= 0.5 * X.shape[1] * np.log(2.0 * np.pi)

@@ -14,7 +14,8 @@ from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
-from sparsemix._estimator.checks import check_columns, check_structure, check_weights
+from sparsemix._estimator.checks import check_columns, check_weights
+from sparsemix._estimator.forms import numbers_of
 from sparsemix._estimator.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
@@ -296,8 +297,7 @@ def given_weights(name, weights, n_components):
 
 def check_responsibilities(resp, n_rows, n_components, kept):
     """A given (N, K) matrix, dense or sparse, as CSR, without the rows that have no weight."""
-    if sparse.issparse(resp):
-        check_structure(resp, "init_params")
+    resp = numbers_of(resp, "init_params")
     resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
     if resp.shape[0] != n_rows:
         raise ValueError(f"init_params has {resp.shape[0]} rows, expected one for each of the {n_rows} rows of X")

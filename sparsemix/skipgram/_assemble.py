@@ -6,6 +6,7 @@ from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.checks import LARGEST_COUNT, check_weights
+from sparsemix._estimator.forms import floats_of
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
 from sparsemix.skipgram._sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
@@ -35,7 +36,7 @@ def input_topic_prior(params):
     prior, n_components = params.input_topic_prior, params.n_components
     if prior is None:
         prior = min(LARGEST_PRIOR, PRIOR_MASS / n_components)
-    prior = np.asarray(prior, dtype=np.float64)
+    prior = floats_of(prior, "input_topic_prior")
     if prior.shape not in ((), (n_components,)):
         raise ValueError(
             f"input_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"

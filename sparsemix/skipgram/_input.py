@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from sparsemix._estimator.checks import check_structure
+from sparsemix._estimator.forms import TYPES, array_numbers, numbers_of
 from sparsemix._estimator.texts import texts_named
 
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
@@ -52,9 +52,10 @@ def from_lists(documents):
         array = np.asarray(document)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
             raise ValueError(
-                f"row {row} of X is no list of word numbers; give one number for each word in its order, as "
+                f"row {row} of X is not a list of word numbers; give one number for each word in its order, as "
                 "TokenSequences makes them from texts"
             )
+        array = array_numbers(document, f"row {row} of X", "place")
         if array.dtype.kind == "f" and not (np.floor(array) == array).all():  # NaN too
             bad = int(np.flatnonzero(np.floor(array) != array)[0])
             raise ValueError(f"row {row} of X has {array[bad]} at place {bad}, which is no word number")
@@ -76,13 +77,17 @@ def from_lists(documents):
 
 def from_matrix(estimator, X):
     """A matrix of word numbers + 1 as CSR without zeros; the caller's arrays stay as they are."""
-    if sparse.issparse(X):
-        check_structure(X)
-    X = check_array(
-        X, accept_sparse="csr", accept_large_sparse=True, dtype=[np.int32, np.int64, np.float64, np.float32],
-        ensure_all_finite=False, estimator=estimator, input_name="X",
-    )  # fmt: skip
-    dense = not sparse.issparse(X)
+    given, X = X, numbers_of(X)
+    if getattr(given, "format", None) in ("coo", "lil") and X.nnz < given.nnz:  # words of a place have been added
+        given = given.tocoo()
+        order = np.lexsort((given.col, given.row))
+        row, column = given.row[order], given.col[order]
+        raise_two_words(row, column, np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))[0])
+    with np.errstate(over="ignore"):
+        X = check_array(
+            X, accept_sparse="csr", accept_large_sparse=True, dtype=list(TYPES), ensure_all_finite=False,
+            estimator=estimator, input_name="X",
+        )  # fmt: skip
     X = sparse.csr_array(X)
     bad = np.flatnonzero(~(X.data >= 0) | (X.data != np.floor(X.data)) | ~(X.data < np.iinfo(np.int32).max))
     if len(bad):
@@ -93,21 +98,21 @@ def from_matrix(estimator, X):
             f"Negative values in data passed to {type(estimator).__name__}, or NaN, infinity or fractions: row "
             f"{row_of(X, entry)} of X has {kind} at place {X.indices[entry]}, which is no word; {REMEDY}"
         )
-    if not dense:
-        shared, X = X, sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # no flags of the caller's
-        if not X.has_sorted_indices:
-            X = X.copy()
-            X.sort_indices()
-        same = np.flatnonzero(X.indices[1:] == X.indices[:-1]) + 1
-        same = same[~np.isin(same, X.indptr)] if len(same) else same
-        if len(same):
-            raise ValueError(
-                f"row {row_of(X, same[0])} of X has two words at place {X.indices[same[0]]}; a place has room for one"
-            )
-        if not X.data.all():
-            X = X.copy() if X.data is shared.data else X
-            X.eliminate_zeros()
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    same = np.flatnonzero(X.indices[1:] == X.indices[:-1]) + 1
+    same = same[~np.isin(same, X.indptr)] if len(same) else same
+    if len(same):
+        raise_two_words(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices, same[0])
+    if not X.data.all():
+        X = X.copy()
+        X.eliminate_zeros()
     return X
+
+
+def raise_two_words(rows, places, entry):
+    """Refuse two words of a document at the same place."""
+    raise ValueError(f"row {rows[entry]} of X has two words at place {places[entry]}; a place has room for one")
 
 
 def counts_of(X, n_words):

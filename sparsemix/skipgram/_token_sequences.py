@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, configured_sparse
 from sparsemix._estimator.parameters import PlainParameters
+from sparsemix.skipgram._input import check_sequences
 
 WORDS = r"(?u)\b\w\w+\b"
 
@@ -218,12 +219,17 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         -------
         documents : list of ndarray of str
             Words without the gaps between them.
+
+        Raises
+        ------
+        ValueError
+            For a number that is not of a word, with its row and place.
         """
         check_is_fitted(self)
-        names, X = self.get_feature_names_out(), sparse.csr_array(X)
-        X = X if X.has_sorted_indices else X.sorted_indices()
+        names = self.get_feature_names_out()
+        X, _ = check_sequences(self, X, len(names))
         parts = (X.data[first:last] for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True))
-        return [names[part[part > 0].astype(np.int64) - 1] for part in parts]
+        return [names[part.astype(np.int64) - 1] for part in parts]
 
     def get_feature_names_out(self, input_features=None):  # noqa: ARG002
         """The words by their numbers: names of the words of a model, and not of the columns, which are places.

@@ -5,6 +5,7 @@ from sklearn.utils import check_array
 
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, check_weights
+from sparsemix._estimator.forms import floats_of
 from sparsemix.topics import _start
 
 # Of a document's tokens; smaller entries are not remembered from visit to visit.
@@ -33,7 +34,7 @@ def doc_topic_prior(params):
     prior, n_components = params.doc_topic_prior, params.n_components
     if prior is None:
         prior = min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
-    prior = np.asarray(prior, dtype=np.float64)
+    prior = floats_of(prior, "doc_topic_prior")
     if prior.shape not in ((), (n_components,)):
         raise ValueError(
             f"doc_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
@@ -68,7 +69,7 @@ def start_topics(params, model, documents, totals, rng, workers):
 
 def given_topics(components, model):
     """Given ``components_`` as counts by word and topic."""
-    components = check_array(components, dtype=np.float64, input_name="init_params")
+    components = check_array(floats_of(components, "init_params"), input_name="init_params")
     expected = model.n_components, model.n_words
     if components.shape != expected:
         raise ValueError(f"init_params has shape {components.shape}, expected {expected}: topics by words")

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sparsemix._estimator.base import seeded
+from sparsemix._estimator.forms import numbers_of
 from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
@@ -76,7 +77,7 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
         raise ValueError("candidates is empty; give numbers of topics such as [20, 50, 100]")
     learned, held_out = X, validation_data
     if held_out is None:
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = X if hasattr(X, "iloc") else numbers_of(X)
         n_held_out = min(MOST, round(SHARE * X.shape[0]))
         if n_held_out == 0:
             raise ValueError(f"a tenth of the {X.shape[0]} documents is set aside for the score; give validation_data")

@@ -4,10 +4,9 @@ from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
-from scipy import sparse
 
 from sparsemix._compat import _fit_context, with_callbacks
-from sparsemix._engine.documents import Documents
+from sparsemix._engine.documents import Documents, canonical
 from sparsemix._estimator.checks import check_counts
 from sparsemix._estimator.progress import fingerprint
 from sparsemix.metrics import document_completion, topic_coherence
@@ -130,10 +129,7 @@ def set_aside(documents, rng, dtype):
 
 def check_held_out(held_out, documents):
     """Before anything is learned: something can be scored, and something is left to learn from."""
-    words = sparse.csr_array(held_out, copy=True)
-    words.sum_duplicates()
-    words.eliminate_zeros()
-    if not (np.diff(words.indptr) > 1).any():
+    if not (np.diff(canonical(held_out).indptr) > 1).any():
         raise ValueError(
             "no document that is held out for evaluation has two distinct words; give validation_data with longer ones"
         )

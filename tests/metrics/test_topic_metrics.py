@@ -704,7 +704,7 @@ BAD_TOPICS = {
     "no weight": (TOPICS * [[1], [1], [0], [1]], "row 2 of topics is all zero.*leave it out"),
     "one dimension": (TOPICS[0], r"shape \(n_topics, n_words\), got ndarray of shape \(12,\)"),
     "no topics": (TOPICS[:0], r"got ndarray of shape \(0, 12\)"),
-    "text": (np.full((2, 2), "a"), "array of weights"),
+    "text": (np.full((2, 2), "a"), "topics has .a. in row 0, column 0, which is not a number"),
     "sparse": (sparse.csr_matrix(TOPICS), "dense array.*got csr_matrix"),
     "nothing": (None, "fitted estimator with components_.*got NoneType"),
 }
@@ -746,7 +746,7 @@ BAD_COUNTS = {
     "too large": (spoilt(X, 1e39), r"X has 1e\+39 in row 2, column 5.* at most 1e\+17"),
     "one dimension": (X[0], "Reshape your data"),
     "no rows": (X[:0], "0 sample"),
-    "text": (np.full((2, 12), "a"), "numeric"),
+    "text": (np.full((2, 12), "a"), "X has .a. in row 0, column 0, which is not a number"),
     "complex": (X + 1j, "Complex data not supported"),
 }
 

@@ -238,7 +238,10 @@ def test_tables_that_hold_no_counts(tmp_path):
         return list(blocks.from_parquet(path, doc="doc", word="word", count="count", n_features=n_features))
 
     assert read([0, 1, 3])[0].shape == (2, 4)
-    wrong = {"word 4": [0, 1, 4], "word -1": [0, -1, 3], "no whole number": [0, None, 3], "no whole": ["a", "b", "c"]}
+    wrong = {
+        "word 4": [0, 1, 4], "word -1": [0, -1, 3], "no whole": ["a", "b", "c"],
+        "no value in line 1 of row group 0": [0, None, 3],
+    }  # fmt: skip
     for message, word in wrong.items():
         with pytest.raises(ValueError, match=message):
             read(word)

@@ -25,6 +25,7 @@ from sparsemix._commands.reading.words import (
     vectorizer_of,
 )
 from sparsemix._estimator.checks import check_magnitude
+from sparsemix._estimator.forms import csr_of
 from sparsemix.blocks._files import DAMAGED
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary
@@ -392,8 +393,7 @@ def read_npz(path, vocabulary):
     if vocabulary is None:
         raise ValueError(f"{path} has no words; give a file with a word a line by --vocabulary.")
     try:
-        counts = sparse.csr_matrix(sparse.load_npz(path))
-        counts.check_format(full_check=True)  # column numbers beyond the shape would be read as they are
+        counts = sparse.csr_matrix(csr_of(sparse.load_npz(path), "the matrix"))
     except (FileNotFoundError, PermissionError):
         raise
     except DAMAGED as error:

@@ -2,11 +2,11 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from sparsemix._engine.blocks import Rows, part, spans
 from sparsemix._engine.documents import DocumentBlock, Documents
-from sparsemix._estimator.checks import bad_row, check_rows, check_structure, check_weights
+from sparsemix._estimator.checks import bad_row, check_rows, check_weights, validated
+from sparsemix._estimator.forms import is_sparse
 
 
 class Standing:
@@ -91,16 +91,12 @@ class UnitDocuments(SparseDocuments):
 
 def check_directions(estimator, X, reset):
     """Rows that have a direction, dense or CSR of float32 or float64."""
-    if sparse.issparse(X):
-        check_structure(X)
-        X = validate_data(
-            estimator, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse="csr", accept_large_sparse=True,
-            ensure_all_finite=False,
-        )  # fmt: skip
+    if is_sparse(X):
+        X = validated(estimator, X, reset, (np.float64, np.float32), accept_sparse=True)
         if not np.isfinite(X.data).all():
             row = bad_row(abs(X))
             raise ValueError(f"Input X contains NaN or infinity in row {row}; remove or mend that row")
-        return sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+        return X
     return check_rows(estimator, X, reset)
 
 

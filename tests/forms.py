@@ -1,0 +1,414 @@
+"""Forms in which people have a matrix: those that are read as their numbers, those that are refused, damaged ones.
+
+Each is a function of an array of whole numbers from 0 to 100. Forms of packages that are not installed are left out.
+"""
+
+import importlib.util
+import tempfile
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+PANDAS, ARROW, POLARS = (importlib.util.find_spec(name) is not None for name in ("pandas", "pyarrow", "polars"))
+NUMBERS = [
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float64", "longdouble",
+    ">i2", ">i8", ">u4", ">f4", ">f8",
+]  # fmt: skip
+FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
+
+
+def names_of(A):
+    return [f"x{j}" for j in range(A.shape[1])]
+
+
+def objects(A, make=int):
+    """An array of Python's objects."""
+    out = np.empty(A.shape, dtype=object)
+    for place, value in np.ndenumerate(A):
+        out[place] = make(int(value))
+    return out
+
+
+def mapped(A):
+    """A file in memory; the name of the file is gone and its contents stay as long as the map."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder, "a.npy"), A.astype(np.float64))
+        return np.load(Path(folder, "a.npy"), mmap_mode="r")
+
+
+def frozen(A):
+    out = A.astype(np.float64)
+    out.flags.writeable = False
+    return out
+
+
+def frame(A, dtype="float64"):
+    import pandas as pd
+
+    return pd.DataFrame(A.astype(np.int64), columns=names_of(A)).astype(dtype)
+
+
+def mixed_frame(A):
+    types = ["int8", "Int64", "float64", "Float64", "uint16", "object", "category"]
+    return frame(A, {name: types[j % len(types)] for j, name in enumerate(names_of(A))})
+
+
+def polars_frame(A, dtype="Float64"):
+    import polars as pl
+
+    return pl.DataFrame({name: A[:, j] for j, name in enumerate(names_of(A))}).cast(getattr(pl, dtype))
+
+
+def arrow_table(A, dtype="float64"):
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(A[:, j].astype(dtype)) for j, name in enumerate(names_of(A))})
+
+
+DENSE = {
+    **{dtype: lambda A, dtype=dtype: A.astype(dtype) for dtype in NUMBERS},
+    "objects": objects,
+    "fractions": lambda A: objects(A, Fraction),
+    "decimals": lambda A: objects(A, Decimal),
+    "text of numbers": lambda A: A.astype(np.int64).astype(str),
+    "Fortran order": lambda A: np.asfortranarray(A.astype(np.float64)),
+    "every second row": lambda A: np.repeat(A.astype(np.float64), 2, axis=0)[::2],
+    "reversed": lambda A: A.astype(np.float64)[:, ::-1].copy()[:, ::-1],
+    "read-only": frozen,
+    "memory map": mapped,
+    "nothing masked": lambda A: np.ma.masked_array(A.astype(np.float64), mask=False),
+    "list": lambda A: A.astype(np.float64).tolist(),
+    "list of tuples": lambda A: [tuple(row) for row in A.astype(np.int64).tolist()],
+}
+SINGLE = {"float32": lambda A: A.astype(np.float32)}  # read as float32
+# In words' order a list of lists is something else.
+LISTS = ("list", "list of tuples")
+if PANDAS:
+    DENSE |= {
+        f"frame of {dtype}": lambda A, dtype=dtype: frame(A, dtype)
+        for dtype in ("float64", "int64", "uint8", "Int64", "UInt16", "Float64", "category", "object", "float16")
+    }
+    DENSE |= {
+        "frame of several types": mixed_frame,
+        "frame of text of numbers": lambda A: frame(A, "object").map(str),
+        "frame of some sparse columns": lambda A: frame(A, {"x0": "Sparse[int]"}),
+    }
+    SINGLE |= {f"frame of {dtype}": lambda A, dtype=dtype: frame(A, dtype) for dtype in ("float32", "Float32")}
+if PANDAS and ARROW:
+    DENSE |= {
+        f"frame of {dtype}": lambda A, dtype=dtype: frame(A, dtype)
+        for dtype in ("int64[pyarrow]", "uint8[pyarrow]", "double[pyarrow]")
+    }
+if POLARS:
+    DENSE |= {
+        f"polars {dtype}": lambda A, dtype=dtype: polars_frame(A, dtype)
+        for dtype in ("Float64", "Int64", "UInt8", "Int16")
+    }
+    SINGLE |= {"polars Float32": lambda A: polars_frame(A, "Float32")}
+if ARROW:
+    DENSE |= {f"Arrow {dtype}": lambda A, dtype=dtype: arrow_table(A, dtype) for dtype in ("float64", "int64", "uint8")}
+    SINGLE |= {"Arrow float32": lambda A: arrow_table(A, "float32")}
+
+
+# -- sparse
+
+
+def wide(A):
+    out = sparse.csr_array(A)
+    out.indices, out.indptr = out.indices.astype(np.int64), out.indptr.astype(np.int64)
+    return out
+
+
+def unsorted(A):
+    out = sparse.csr_array(A)
+    for start, stop in zip(out.indptr[:-1], out.indptr[1:], strict=True):
+        out.indices[start:stop], out.data[start:stop] = out.indices[start:stop][::-1], out.data[start:stop][::-1]
+    out.has_sorted_indices = False
+    return out
+
+
+def stored_zeros(A):
+    out = sparse.csr_array(A.astype(np.int64) + 1)
+    out.data -= 1
+    return out
+
+
+def longer_arrays(A):
+    """More room than entries; the rest is garbage."""
+    out = sparse.csr_array(A)
+    out.indices, out.data = np.append(out.indices, np.int32(1 << 30)), np.append(out.data, out.data.dtype.type(7))
+    return out
+
+
+def typed(A, layout, dtype):
+    """A matrix whose stored numbers have any type, which SciPy's own conversions may not know."""
+    out = getattr(sparse, f"{layout}_array")(sparse.csr_array(A.astype(np.int64)))
+    out.data = out.data.astype(dtype)
+    return out
+
+
+SPARSE = {
+    **{
+        f"{layout}_{kind}": lambda A, name=f"{layout}_{kind}": getattr(sparse, name)(A.astype(np.int64))
+        for layout in FORMATS for kind in ("array", "matrix")
+    },
+    **{
+        f"{layout} of {dtype}": lambda A, layout=layout, dtype=dtype: typed(A, layout, dtype)
+        for layout in ("csr", "csc", "coo", "bsr") for dtype in ("uint8", "uint64", "float16", "longdouble", ">i4", "O")
+    },
+    "bsr of blocks": lambda A: sparse.bsr_array(A.astype(np.int64), blocksize=(2, 1) if len(A) % 2 == 0 else (1, 1)),
+    "64-bit indices": wide,
+    "unsorted": unsorted,
+    "stored zeros": stored_zeros,
+    "longer arrays": longer_arrays,
+}  # fmt: skip
+if PANDAS:
+    SPARSE |= {"frame of sparse columns": lambda A: frame(A, "Sparse[int]")}
+
+
+def repeated(A, layout="coo", dtype=np.int64):
+    """Each number in two parts at the same place."""
+    coo = sparse.coo_array(A.astype(np.int64))
+    rows, columns = np.r_[coo.row, coo.row], np.r_[coo.col, coo.col]
+    data = np.r_[coo.data - coo.data // 2, coo.data // 2].astype(dtype)
+    if layout == "coo":
+        return sparse.coo_array((data, (rows, columns)), shape=A.shape)
+    if layout == "lil":
+        out = sparse.lil_array(A.shape, dtype=dtype)
+        for row, column, value in zip(rows, columns, data, strict=True):
+            out.rows[row].append(column)
+            out.data[row].append(value)
+        return out
+    order = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(A)))])
+    return sparse.csr_array((data[order], columns[order], indptr), shape=A.shape)
+
+
+REPEATED = {
+    f"{layout} with repeated places": lambda A, layout=layout: repeated(A, layout) for layout in ("coo", "csr", "lil")
+}
+
+
+# -- refused
+
+
+def with_value(A, value, dtype=object):
+    """The matrix with something else in row 1, column 0."""
+    out = A.astype(dtype)
+    out[1, 0] = value
+    return out
+
+
+def frame_with(A, value, dtype):
+    out = frame(A, "object")
+    out.iloc[1, 0] = value
+    return out.astype({"x0": dtype})
+
+
+def polars_with(A, dtype, value):
+    import polars as pl
+
+    column = pl.Series("x0", [None if i == 1 else value for i in range(len(A))], dtype=getattr(pl, dtype))
+    return polars_frame(A).with_columns(column)
+
+
+def arrow_with(A, values, dtype):
+    import pyarrow as pa
+
+    return arrow_table(A).set_column(0, "x0", pa.array(values(A), dtype))
+
+
+def half_masked(A):
+    return np.ma.masked_array(A.astype(np.float64), mask=np.eye(*A.shape, k=-1, dtype=bool))
+
+
+WRONG = {
+    "complex64": (lambda A: A.astype(np.complex64), "Complex data not supported"),
+    "complex128": (lambda A: A + 1j, "Complex data not supported"),
+    "complex object": (lambda A: with_value(A, 1j), "Complex data not supported.*row 1, column 0"),
+    "object of NumPy's complex": (lambda A: with_value(A, np.complex64(1j)), "Complex data not supported.*row 1"),
+    "None": (lambda A: with_value(A, None), "row 1"),
+    "text": (lambda A: with_value(A, "a"), "'a' in row 1, column 0"),
+    "array of text": (lambda A: with_value(A, "a", "U5"), "'a' in row 1, column 0"),
+    "dictionary": (lambda A: with_value(A, {}), "in row 1, column 0.*not a number"),
+    "date object": (lambda A: with_value(A, np.datetime64("2020-01-01")), "row 1, column 0.*not a number"),
+    "dates": (lambda A: A.astype("M8[s]"), "type datetime64.*convert"),
+    "durations": (lambda A: A.astype("m8[s]"), "type timedelta64.*convert"),
+    "huge integer": (lambda A: with_value(A, 10**400), "row 1, column 0.*not a number"),
+    "bytes": (lambda A: A.astype(np.float64).view("V8"), "has the type.*convert"),
+    "masked": (half_masked, "masked in row 1, column 0"),
+    "three dimensions": (lambda A: np.stack([A, A]), "dim 3"),
+    "one dimension": (lambda A: A[0].astype(float), "Reshape your data"),
+    "rows of different lengths": (lambda A: [[[1]], [[2, 3]]], "same length"),  # noqa: ARG005
+    **{
+        f"NaN as {dtype}": (lambda A, dtype=dtype: with_value(A, np.nan, dtype), "row 1")
+        for dtype in ("float16", "float32", "float64", "longdouble", ">f8", "O")
+    },
+    "infinite longdouble": (lambda A: with_value(A, np.longdouble("1e4000"), "longdouble"), "row 1"),
+}
+if PANDAS:
+    import pandas as pd
+
+    WRONG |= {
+        "pd.NA object": (lambda A: with_value(A, pd.NA), "<NA>.* in row 1, column 0"),
+        **{
+            f"frame of {dtype} with pd.NA": (lambda A, dtype=dtype: frame_with(A, pd.NA, dtype), "row 1")
+            for dtype in ("Int64", "Float64", *(["int64[pyarrow]", "double[pyarrow]"] * ARROW))
+        },
+        "frame with dates": (lambda A: frame(A).assign(x0=pd.Timestamp("2020-01-01")), "column 'x0' of X.*convert"),
+        "frame with zoned dates": (
+            lambda A: frame(A).assign(x0=pd.Timestamp("2020-01-01", tz="UTC")), "column 'x0' of X .*row 0.*convert"
+        ),
+        "frame with text": (lambda A: frame(A).assign(x0="a"), "column 'x0' of X has 'a' in row 0"),
+        "frame with categories": (
+            lambda A: frame(A).assign(x0=pd.Categorical(["a"] * len(A))), "column 'x0' of X has 'a' in row 0"
+        ),
+        "frame of complex": (lambda A: frame(A).assign(x0=1j), "Complex data not supported.*x0"),
+    }  # fmt: skip
+if POLARS:
+    import datetime
+
+    day = datetime.date(2020, 1, 1)
+    WRONG |= {
+        "polars with nothing": (lambda A: polars_with(A, "Int64", 1), "row 1"),
+        "polars with dates": (lambda A: polars_with(A, "Date", day), "column 'x0' of X.*convert"),
+        "polars with text": (lambda A: polars_with(A, "String", "a"), "column 'x0' of X has 'a' in row 0"),
+        "polars with categories": (lambda A: polars_with(A, "Categorical", "a"), "column 'x0' of X has 'a' in row 0"),
+    }
+if ARROW:
+    WRONG |= {
+        "Arrow with a null": (lambda A: arrow_with(A, lambda A: [1, None] * (len(A) // 2), "int64"), "row 1"),
+        "Arrow with dates": (lambda A: arrow_with(A, lambda A: [1] * len(A), "date32"), "column 'x0' of X.*convert"),
+        "Arrow with text": (lambda A: arrow_with(A, lambda A: ["a"] * len(A), "string"), "column 'x0' of X has 'a'"),
+    }
+WRONG_SPARSE = {
+    **{
+        f"complex {layout}": (lambda A, layout=layout: typed(A, layout, np.complex128), "Complex data not supported")
+        for layout in ("csr", "csc", "coo", "bsr")
+    },
+    "text in lil": (lambda A: changed(A, "lil", lambda X: X.data[1].__setitem__(0, "a")), "X has 'a' in entry"),
+    "dates in csr": (lambda A: typed(A, "csr", "M8[s]"), "type datetime64.*convert"),
+    "sparse with one dimension": (lambda A: sparse.coo_array(A[0]), "Reshape your data"),
+}
+# Of words in their order: neither is a word, and no type makes one of it.
+NO_WORDS = {
+    **{
+        f"2.5 as {dtype}": (lambda A, dtype=dtype: with_value(A, 2.5, dtype), "row 1 of X has 2.5 at place 0")
+        for dtype in ("float16", "float32", "float64", "longdouble", ">f4", "O")
+    },
+    **{
+        f"large {dtype}": (lambda A, dtype=dtype: with_value(A, 2**32 + 3, dtype), "row 1 of X has 4294967299")
+        for dtype in ("int64", "uint64", "float64", "longdouble", ">i8", "O")
+    },
+    **{
+        f"large {dtype} in {layout}": (
+            lambda A, layout=layout, dtype=dtype: typed(with_value(A, 2**32 + 3, np.int64), layout, dtype),
+            "row 1 of X has 4294967299",
+        )
+        for layout in ("csr", "csc", "coo", "bsr") for dtype in ("uint64", "longdouble", "O")
+    },
+    **{name: (make, "two words at place") for name, make in REPEATED.items()},
+}  # fmt: skip
+if PANDAS:
+    NO_WORDS |= {
+        f"2.5 in a frame of {dtype}": (lambda A, dtype=dtype: frame_with(A, 2.5, dtype), "row 1 of X has 2.5")
+        for dtype in ("Float64", "object", *(["double[pyarrow]"] * ARROW))
+    }
+    NO_WORDS |= {
+        f"large in a frame of {dtype}": (lambda A, dtype=dtype: frame_with(A, 2**32 + 3, dtype), "row 1 of X has 42949")
+        for dtype in ("Int64", "UInt64", *(["uint64[pyarrow]"] * ARROW))
+    }
+
+
+# -- damaged
+
+
+def changed(A, layout, change, kind="array"):
+    """A sparse matrix whose parts somebody has changed."""
+    make, sizes = getattr(sparse, f"{layout}_{kind}"), {"blocksize": (1, 1)} if layout == "bsr" else {}
+    out = make(sparse.csr_array(A.astype(np.int64)), **sizes)
+    change(out)
+    return out
+
+
+def set_part(part, value):
+    """Set an attribute to a function of it."""
+    return lambda X: setattr(X, part, value(getattr(X, part)))
+
+
+def put(place, number):
+    """A function of an array: a copy with a number at a place."""
+
+    def change(values):
+        values = values.copy()
+        values[place] = number
+        return values
+
+    return change
+
+
+def move_entry(X, key):
+    """Give the first entry of a DOK matrix another key, as its dictionary allows."""
+    X._dict[key] = X._dict.pop(next(iter(X._dict)))
+
+
+FAR = 50_000_000
+OUTSIDE = (-1, 1 << 20, FAR)
+COMPRESSED = {
+    **{f"the index {number}": ("indices", put(3, number)) for number in OUTSIDE},
+    "another length": ("indptr", lambda starts: starts[:-1]),
+    "falling indptr": ("indptr", put(1, FAR)),
+    "a long indptr": ("indptr", put(-1, FAR)),
+    "indptr from -5": ("indptr", put(0, -5)),
+    "fractions as indices": ("indices", lambda numbers: numbers + 0.5),
+    "text as indices": ("indices", lambda numbers: numbers.astype(str)),
+    "short data": ("data", lambda data: data[:-2]),
+}
+DAMAGED = {
+    **{
+        f"{layout} with {name}": (layout, set_part(*change))
+        for layout in ("csr", "csc", "bsr") for name, change in COMPRESSED.items()
+    },
+    "bsr with blocks of nothing": ("bsr", set_part("data", lambda d: d[:, :0])),
+    "bsr with flat data": ("bsr", set_part("data", lambda d: d.ravel())),
+    **{f"coo with the row {n}": ("coo", lambda X, n=n: set_coo(X, put(2, n)(X.row), X.col)) for n in OUTSIDE},
+    **{f"coo with the column {n}": ("coo", lambda X, n=n: set_coo(X, X.row, put(2, n)(X.col))) for n in OUTSIDE},
+    "coo with short data": ("coo", set_part("data", lambda d: d[:-2])),
+    "coo with fewer rows": ("coo", lambda X: set_coo(X, X.row[:-1], X.col)),
+    "coo with fractions as rows": ("coo", lambda X: set_coo(X, X.row + 0.5, X.col)),
+    **{f"dia with the diagonal {n}": ("dia", set_part("offsets", put(0, n))) for n in (1 << 20, -FAR, FAR)},
+    "dia with a diagonal twice": ("dia", set_part("offsets", lambda o: np.r_[o[1], o[1:]])),
+    "dia with fewer offsets": ("dia", set_part("offsets", lambda o: o[:-1])),
+    "dia with fractions as offsets": ("dia", set_part("offsets", lambda o: o + 0.5)),
+    "dia with flat data": ("dia", set_part("data", lambda d: d.ravel())),
+    **{f"lil with the column {n}": ("lil", lambda X, n=n: X.rows[1].__setitem__(0, n)) for n in (*OUTSIDE, 10**30)},
+    "lil with a fraction as column": ("lil", lambda X: X.rows[1].__setitem__(0, 0.5)),
+    "lil with text as column": ("lil", lambda X: X.rows[1].__setitem__(0, "a")),
+    "lil with more columns": ("lil", lambda X: X.rows[1].append(0)),
+    "lil with more values": ("lil", lambda X: X.data[1].append(1)),
+    "lil with fewer rows": ("lil", set_part("rows", lambda r: r[:-1])),
+    "lil with fewer lists": ("lil", set_part("data", lambda d: d[:-1])),
+    "lil with None as a row": ("lil", lambda X: X.rows.__setitem__(1, None)),
+    "lil with an array as a row": ("lil", lambda X: X.rows.__setitem__(1, np.array(X.rows[1]))),
+    **{f"dok with the column {n}": ("dok", lambda X, n=n: move_entry(X, (0, n))) for n in (*OUTSIDE, 10**30)},
+    **{f"dok with the row {n}": ("dok", lambda X, n=n: move_entry(X, (n, 0))) for n in OUTSIDE},
+    "dok with a number as key": ("dok", lambda X: move_entry(X, 3)),
+    "dok with three numbers": ("dok", lambda X: move_entry(X, (0, 0, 0))),
+    "dok with a fraction": ("dok", lambda X: move_entry(X, (0.5, 0))),
+    "dok with text": ("dok", lambda X: move_entry(X, ("a", 0))),
+}  # fmt: skip
+DAMAGE_IS_SAID = r"damaged sparse matrix: .*build it again|number .*; the matrix has .* count from 0 to"
+
+
+def set_coo(X, rows, columns):
+    """Row and column numbers as they are, without SciPy's checks."""
+    X.coords = (rows, columns)
+
+
+def damaged(name, A, kind="array"):
+    """The damaged matrix of that name."""
+    layout, change = DAMAGED[name]
+    return changed(A, layout, change, kind)
