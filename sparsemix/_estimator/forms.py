@@ -219,6 +219,26 @@ def check_structure(X, name="X"):
 
 def check_compressed(X, name):
     """``check_structure`` of CSR, CSC and BSR."""
+    n, line, kind = check_starts(X, name)
+    numbers = X.indices[: X.indptr[-1]]
+    bad = first_outside(numbers, n, f"{kind} numbers", name)
+    if bad is not None:
+        place = np.searchsorted(X.indptr, bad, side="right") - 1
+        if X.format == "bsr":
+            damaged(name, f"it has in its {place + 1}. line of blocks the block {numbers[bad]} of {n}")
+        raise ValueError(f"{line} {place} of {name} has the {kind} number {numbers[bad]}; " + within(kind, n))
+
+
+def check_starts(X, name):
+    """``check_structure`` of CSR, CSC and BSR but for the contents of the indices, which may be on a disk.
+
+    Returns
+    -------
+    n : int
+        What the indices have to be less than.
+    line, kind : str
+        What ``indptr`` and the indices are numbers of.
+    """
     blocks = X.data.shape[1:] if X.format == "bsr" else (1, 1)
     if np.ndim(X.data) != (3 if X.format == "bsr" else 1) or np.ndim(X.indices) != 1 or np.ndim(X.indptr) != 1:
         damaged(name, f"it has data of shape {np.shape(X.data)}, indices of {np.shape(X.indices)}")
@@ -229,16 +249,11 @@ def check_compressed(X, name):
         sizes, kinds = sizes[::-1], kinds[::-1]
     (n_lines, n), (line, kind) = sizes, kinds
     starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
-    check_whole(starts, "row pointers", name)
+    check_whole(starts, f"bounds of {line}s", name)
+    check_whole(X.indices, f"{kind} numbers", name)
     if len(starts) != n_lines + 1 or starts[0] != 0 or starts[-1] > n_stored or (starts[1:] < starts[:-1]).any():
         damaged(name, f"its indptr does not rise from 0 to the {n_stored} entries that it holds")
-    numbers = X.indices[: starts[-1]]
-    bad = first_outside(numbers, n, f"{kind} numbers", name)
-    if bad is not None:
-        place = np.searchsorted(starts, bad, side="right") - 1
-        if X.format == "bsr":
-            damaged(name, f"it has in its {place + 1}. line of blocks the block {numbers[bad]} of {n}")
-        raise ValueError(f"{line} {place} of {name} has the {kind} number {numbers[bad]}; " + within(kind, n))
+    return n, line, kind
 
 
 def first_outside(numbers, n, kinds, name, least=0):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
-from sparsemix._estimator.forms import numbers_of
+from sparsemix._estimator.forms import check_starts, numbers_of
 from sparsemix._estimator.parameters import plain_arguments
 
 # Bytes of a block where nobody says how many rows: enough that its overhead is nothing, few beside any memory.
@@ -18,8 +18,8 @@ BLOCK_BYTES = 1 << 26
 class Blocks:
     """Rows in blocks: ``len(blocks)``, ``blocks[i]``, iteration.
 
-    Use it as a base for a reader of your own: define ``__len__`` and ``_read(i)``, which returns rows as an array or a
-    CSR matrix, and set ``portable`` where a pickled copy reads the same on another machine.
+    Use it as a base for a reader of your own: define ``__len__`` and ``_read(i)``, which returns rows as an array, a
+    data frame or a sparse matrix, and set ``portable`` where a pickled copy reads the same on another machine.
 
     Attributes
     ----------
@@ -51,10 +51,11 @@ class Blocks:
         raise NotImplementedError
 
     def __getitem__(self, i):
-        """Rows of block ``i``."""
+        """Rows of block ``i``, an array or a CSR matrix whose parts fit each other."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"block {i} of {len(self)}")
-        return self._read(i % len(self))
+        i %= len(self)
+        return numbers_of(self._read(i), f"block {i}")
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
@@ -91,6 +92,8 @@ def from_arrays(X, rows=None):
         X = X if type(X) in (np.ndarray, np.memmap) else numbers_of(X)
     elif X.format != "csr":
         raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows lie together")
+    else:
+        check_starts(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions; give rows and columns")
     return ArrayBlocks(X, rows)

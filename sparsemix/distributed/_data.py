@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.forms import csr_of, floats_of, is_frame, numbers_of
+from sparsemix._estimator.forms import csr_of, floats_of, is_frame
 from sparsemix.blocks import Blocks, from_arrays
 from sparsemix.blocks._files import needed
 
@@ -41,7 +41,7 @@ class ListedBlocks(Blocks):
         return len(self._data)
 
     def _read(self, i):
-        return numbers_of(self._data[i], f"block {i}")
+        return self._data[i]
 
 
 def len_of(block):
@@ -71,8 +71,8 @@ class DelayedBlocks(Blocks):
 def block_of(value):
     """Rows of what a partition holds: an array, a matrix, or a list of rows."""
     if isinstance(value, list) and len(value) and sparse.issparse(value[0]):
-        return sparse.vstack([csr_of(rows, "a block") for rows in value], format="csr")
-    return numbers_of(value, "a block")
+        return sparse.vstack([csr_of(rows, "a row") for rows in value], format="csr")
+    return value
 
 
 def weights_of(sample_weight, data):

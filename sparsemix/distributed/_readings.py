@@ -98,8 +98,8 @@ class Results(Blocks):
     def __len__(self):
         return len(self._data)
 
-    def _read(self, i):
-        return self._function(self._estimator, self._data[i])
+    def __getitem__(self, i):
+        return self._function(self._estimator, self._data[range(len(self))[i]])
 
 
 def read_rows(estimator, X):

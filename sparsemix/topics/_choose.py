@@ -75,9 +75,9 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
     candidates = list(candidates)
     if not candidates:
         raise ValueError("candidates is empty; give numbers of topics such as [20, 50, 100]")
-    learned, held_out = X, validation_data
+    X, held_out = (rows if hasattr(rows, "iloc") or rows is None else numbers_of(rows) for rows in (X, validation_data))
+    learned = X
     if held_out is None:
-        X = X if hasattr(X, "iloc") else numbers_of(X)
         n_held_out = min(MOST, round(SHARE * X.shape[0]))
         if n_held_out == 0:
             raise ValueError(f"a tenth of the {X.shape[0]} documents is set aside for the score; give validation_data")
