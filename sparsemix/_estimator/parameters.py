@@ -12,7 +12,6 @@ import numpy as np
 
 from sparsemix._compat import validate_parameter_constraints
 
-
 # Types that need no conversion: nearly all parameters, and a quick test saves time for streams of single rows.
 PLAIN = frozenset((bool, int, float, str, type(None)))
 
