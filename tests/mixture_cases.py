@@ -58,7 +58,8 @@ def assert_valid_covariances(est, d):
     elif reference.shape_of(est.covariance_type) != "full":
         assert np.all(covariances > 0)
     else:
-        assert (np.linalg.eigvalsh(covariances) > 0).all()
+        roots = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))  # columns may have any units
+        assert (np.linalg.eigvalsh(covariances / roots[..., :, None] / roots[..., None, :]) > 0).all()
     assert np.isfinite(est.precisions_).all()
     drawn, _ = est.sample(5)
     assert drawn.shape == (5, d)

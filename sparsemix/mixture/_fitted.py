@@ -39,13 +39,21 @@ class FittedMixture:
     @cached_property
     def means(self):
         """Means in the coordinates of the data, (K, D)."""
-        means = self.gaussians.means
+        return self.in_data_coordinates(self.gaussians.means)
+
+    def in_data_coordinates(self, means):
+        """Means (K, D) that were relative to the shift."""
         return means.copy() if self.model.shift is None else means + self.model.shift
+
+    @cached_property
+    def definite(self):
+        """The same Gaussians with matrices that are positive definite, as densities and responsibilities use them."""
+        return self.gaussians.definite()
 
     @cached_property
     def covariances(self):
         """Covariances in scikit-learn's shape."""
-        return self.model.family.published_covariances(self.gaussians)
+        return self.model.family.published_covariances(self.definite)
 
     @cached_property
     def plug_in(self):

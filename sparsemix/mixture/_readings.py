@@ -16,7 +16,7 @@ from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._stats import symmetric
-from sparsemix._stats.families import cholesky
+from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._model import VariationalMixture
 
 
@@ -235,6 +235,47 @@ class MixtureReadings(RowReadings):
             X[labels == k] = X[labels == k] @ square_root(k).T
         return X + self.means_[labels], labels
 
+    def density_parameters(self):
+        """The parameters of the mixture whose log densities ``score_samples`` gives.
+
+        Use them to rebuild that mixture elsewhere. ``SparseGaussianMixture.from_parameters`` takes them as they are.
+
+        Returns
+        -------
+        parameters : dict
+            "weights" of shape (n_components,), "means" of shape (n_components, n_features) or None for "zero_mean",
+            "covariances" in the shape of ``covariances_``, and "covariance_type". For "low_rank" the covariances are a
+            pair of loadings and noise variances.
+
+        Notes
+        -----
+        In VB the covariances are posterior means, B / (nu - n_features - 1). For diagonal and spherical ones, and the
+        noise of "low_rank", they are b / (nu - 2). ``covariances_`` has the smaller B / nu, as scikit-learn's
+        BayesianGaussianMixture has. In EM both are the estimates.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sparsemix import SparseGaussianMixture
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> mixture = SparseGaussianMixture(2, random_state=0).fit(X)
+        >>> same = SparseGaussianMixture.from_parameters(**mixture.density_parameters())
+        >>> np.allclose(same.score_samples(X), mixture.score_samples(X))
+        True
+        """
+        check_is_fitted(self)
+        fitted = self._fitted
+        family, gaussians = fitted.model.family, fitted.plug_in.definite()
+        if family.has_loadings:
+            covariances = gaussians.loadings, gaussians.covariances
+        else:
+            covariances = family.published_covariances(gaussians)
+        means = fitted.in_data_coordinates(gaussians.means) if family.has_means else None
+        return {
+            "weights": fitted.weights, "means": means, "covariances": covariances,
+            "covariance_type": next(name for name, kind in GAUSSIANS.items() if type(family) is kind),
+        }  # fmt: skip
+
     def aic(self, X):
         """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
 
@@ -279,19 +320,19 @@ class MixtureReadings(RowReadings):
         (n_components, n_features, n_features) for "full" and "zero_mean", (n_components, n_features) for "diag",
         (n_components,) for "spherical"; (n_features, n_features) for "tied", (n_features,) for "tied_diag", a number
         for "tied_spherical". In VB they are B / nu, as in
-        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1). For "low_rank"
+        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1), which
+        ``density_parameters`` returns. For "low_rank"
         they are (n_components, n_features, n_features) matrices, made when they are asked for: ``loadings_`` and
         ``noise_variance_`` say the same in rank + 1 numbers a feature.
+
+        Matrices are positive definite. Where round-off has left a component with one that is not, fits, predictions
+        and this attribute add 1e-6 of its variances to its diagonal, and a warning says so.
         """
         return self._attribute("covariances_").covariances
 
     @parameter
     def precisions_(self):
-        """Inverses of the covariances, in the same shapes.
-
-        Of a covariance that is not positive definite but for round-off, the inverse of the one that fits and
-        predictions go on with: 1e-6 of its mean variance is added to its diagonal, and a warning says so.
-        """
+        """Inverses of the covariances, in the same shapes."""
         fitted = self._attribute("precisions_")
         if fitted.model.family.shape != "full" and not fitted.model.family.has_loadings:
             return 1.0 / fitted.covariances
@@ -307,7 +348,7 @@ class MixtureReadings(RowReadings):
             return fitted.gaussians.precision_factors()
         if family.shape != "full":
             return 1.0 / np.sqrt(fitted.covariances)
-        factors = np.swapaxes(symmetric.unpack_triangle(fitted.gaussians.whitened()[0]), -1, -2)
+        factors = np.swapaxes(symmetric.unpack_triangle(fitted.definite.whitened()[0]), -1, -2)
         return factors[0] if family.tied else factors
 
     @parameter
@@ -406,7 +447,7 @@ class MixtureReadings(RowReadings):
             return lambda k: np.linalg.cholesky(analysers.take([k]).dense()[0])
         covariances = self.covariances_
         if family.shape == "full":
-            factors = cholesky(np.atleast_2d(self._fitted.gaussians.covariances))
+            factors = symmetric.cholesky(np.atleast_2d(self._fitted.definite.covariances))
             return lambda k: symmetric.unpack_triangle(factors[0 if family.tied else k])
         return lambda k: np.sqrt(covariances if family.tied else covariances[k]) * np.eye(self.n_features_in_)
 

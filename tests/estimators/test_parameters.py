@@ -100,7 +100,7 @@ def test_an_unfitted_estimator_says_so(case):
         check_is_fitted(est)
     methods = needs_a_fit(est)
     assert "score" in methods
-    without_rows = {"get_feature_names_out", "topic_table", "sample"}
+    without_rows = {"get_feature_names_out", "topic_table", "sample", "density_parameters"}
     for name in methods:
         parameters = inspect.signature(getattr(est, name)).parameters.values()
         n_needed = sum(parameter.default is inspect.Parameter.empty for parameter in parameters)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._stats.families import GAUSSIANS
 
 SIZES = 5, 3  # K, D
 
@@ -98,6 +99,27 @@ def em_step(est, X):
     means = resp.T @ X / counts[:, None]
     covariances = [(r[:, None] * (X - m)).T @ (X - m) / r.sum() for r, m in zip(resp.T, means, strict=True)]
     return counts / len(X), means, np.array(covariances)
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", GAUSSIANS)
+def test_density_parameters_reproduce_the_scores_of_a_fit(covariance_type, inference):
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((300, 5)) + 3.0 * rng.standard_normal((4, 5))[np.arange(300) % 4]) * [1, 1, 1, 1e6, 1e-6]
+    if covariance_type != "zero_mean":
+        X += [0.0, 1e3, 0.0, 0.0, 1.0]
+    params = {"covariance_type": covariance_type, "inference": inference, "reg_covar": 1e-14}
+    mixture = SparseGaussianMixture(12, max_iter=5, tol=0.0, random_state=0, **params).fit(X)
+    parameters = mixture.density_parameters()
+    assert parameters["covariance_type"] == covariance_type
+    same = SparseGaussianMixture.from_parameters(**parameters)
+    np.testing.assert_allclose(same.score_samples(X), mixture.score_samples(X), rtol=0.0, atol=1e-6)
+    covariances = mixture.covariances_
+    if covariance_type == "low_rank":
+        covariances = mixture.loadings_, mixture.noise_variance_
+    posterior = same.from_parameters(**parameters | {"covariances": covariances}).score_samples(X)
+    apart = np.abs(posterior - mixture.score_samples(X)).max()
+    assert apart > 1e-4 if inference == "vb" else apart < 1e-6
 
 
 def test_a_block_and_a_pass_go_on_from_it():

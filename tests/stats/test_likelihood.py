@@ -114,7 +114,7 @@ def test_singular_covariance_warns_and_is_mended(name, dtype):
     bad = slice(None) if name == "tied" else [2]
     singular[bad] = np.diag([1.0, 0.0, 2.0])
     mended = singular.copy()
-    mended[bad] += 1e-6 * np.eye(D)  # 1e-6 of the mean variance, which is 1
+    mended[bad] += 1e-6 * np.diag([1.0, 1.0, 2.0])  # 1e-6 of each variance, or of their mean, which is 1
     packed = family.pack_covariances(singular[0] if name == "tied" else singular)
     x = np.random.default_rng(3).normal(size=(20, D))
     x[:, 1] *= 1e-3

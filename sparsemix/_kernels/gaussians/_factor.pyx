@@ -9,8 +9,13 @@ ctypedef fused real:
     double
 
 
+# A pivot below so many times D eps of its variance is round-off, and the matrix counts as singular. Units of single
+# columns do not matter to this ratio.
+cdef double LEAST_PIVOT = 16.0 * 2.220446049250313e-16
+
+
 cdef Py_ssize_t whiten_one(const double* packed, int d, double* square, double* log_det) noexcept nogil:
-    """Inverse of the lower Cholesky factor of one packed matrix, in ``square``; 0, or what LAPACK said.
+    """Inverse of the lower Cholesky factor of one packed matrix, in ``square``; 0, or the number of a bad pivot.
 
     LAPACK counts by columns, so the lower triangle row by row is its upper triangle: A = U^T U, and the inverse of
     U, upper by columns, is the inverse of L, lower by rows.
@@ -26,6 +31,8 @@ cdef Py_ssize_t whiten_one(const double* packed, int d, double* square, double* 
         return info
     log_det[0] = 0.0
     for i in range(d):
+        if square[i * d + i] * square[i * d + i] < LEAST_PIVOT * d * packed[i * (i + 3) // 2]:
+            return i + 1
         log_det[0] += 2.0 * log(square[i * d + i])
     dtrtri(b"U", b"N", &d, square, &d, &info)
     return info

@@ -85,6 +85,19 @@ class Gaussians(Structured):
             return self.means.shape[1] / self.covariances
         return np.einsum("kt,kt->k", self.whitened()[0], self.whitened()[0])
 
+    def definite(self):
+        """The same with matrices that are positive definite: those that tables are made of."""
+        if self.shape != "full":
+            return self
+        covariances = np.atleast_2d(self.covariances)
+        _, _, log_dets = factors_of(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
+        bad = np.flatnonzero(np.isnan(log_dets))
+        if not len(bad):
+            return self
+        covariances = covariances.copy()
+        covariances[bad] = mended(covariances, bad)
+        return replace(self, covariances=covariances.reshape(self.covariances.shape))
+
     def whitened(self):
         """Inverse Cholesky factors of full covariances, with what else ``whiten`` gives; of (1, ...) where tied."""
         covariances = np.atleast_2d(self.covariances)
@@ -94,7 +107,7 @@ class Gaussians(Structured):
 def whiten(covariances, means, dtype, split=serial):
     """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
 
-    A matrix that is not positive definite gets 1e-6 of its mean diagonal added, once and with a warning.
+    A matrix that is not positive definite, but for round-off, is mended first, with a warning (see ``mended``).
     """
     means = np.ascontiguousarray(means, dtype=np.float64)
     factors, offsets, log_dets = factors_of(covariances, means, dtype, split)
@@ -126,16 +139,20 @@ def cholesky(covariances):
 
 
 def mended(covariances, bad):
-    """The matrices ``bad`` with 1e-6 of their mean diagonal added, and a warning."""
+    """The matrices ``bad`` with 1e-6 of each variance added to it, and a warning.
+
+    A variance that is not positive gets 1e-6 of the mean variance.
+    """
     warnings.warn(
-        f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its mean variance is added to its "
+        f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its variances is added to its "
         "diagonal; raise reg_covar or covariance_prior to avoid this",
         RuntimeWarning,
         stacklevel=3,
     )
     out = covariances[bad]
     diagonal = symmetric.diagonal_positions(symmetric.n_features_of(out.shape[1]))
-    out[:, diagonal] += 1e-6 * out[:, diagonal].mean(axis=1, keepdims=True)
+    variances = out[:, diagonal]
+    out[:, diagonal] += 1e-6 * np.where(variances > 0.0, variances, variances.mean(axis=1, keepdims=True))
     return out
 
 
@@ -198,8 +215,9 @@ def full_table(gaussians, constants, dtype, split):
     constants = constants - 0.5 * (log_dets + n_features * LOG_2PI)
     if gaussians.floor is not None:
         columns = np.concatenate([np.arange(i + 1) for i in range(n_features)])
-        floor = np.minimum(gaussians.floor[columns], np.finfo(dtype).max).astype(dtype)
-        constants = constants - 0.5 * np.einsum("kt,kt,t->k", factors, factors, floor)
+        roots = np.minimum(np.sqrt(gaussians.floor[columns]), np.finfo(dtype).max).astype(dtype)
+        # each product of a factor and a root is free of units; squares of factors may be beyond the dtype
+        constants = constants - 0.5 * np.einsum("kt,t,kt,t->k", factors, roots, factors, roots)
     return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
 
 
