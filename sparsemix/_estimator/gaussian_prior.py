@@ -5,6 +5,7 @@ from sklearn.utils import check_array
 
 from sparsemix._estimator.checks import LARGEST_VARIANCE, SMALLEST_VARIANCE, largest_value
 from sparsemix._estimator.forms import floats_of
+from sparsemix._stats import symmetric
 
 
 def prior_arguments(params, family, shift, kind):
@@ -61,9 +62,11 @@ def check_covariances(name, value, family, n_components):
     value = check_shape(name, value, shape)
     if family.shape != "full":
         return check_variances(name, value)
-    diagonal, transposed = np.diagonal(value, axis1=-2, axis2=-1), np.swapaxes(value, -1, -2)
-    alike = np.allclose(value, transposed, atol=1e-8 * np.abs(diagonal).max(initial=0.0))
-    if not alike or not (np.linalg.eigvalsh(value) > 0).all():
+    diagonal = np.diagonal(value, axis1=-2, axis2=-1)
+    roots = np.sqrt(np.abs(diagonal))
+    most = 1e-8 * roots[..., :, None] * roots[..., None, :]  # columns may have any units
+    alike = (np.abs(value - np.swapaxes(value, -1, -2)) <= most + 1e-5 * np.abs(value)).all()
+    if not alike or np.isnan(symmetric.cholesky(np.atleast_2d(symmetric.pack(value)))).any():
         raise ValueError(f"{name} must be symmetric and positive definite; add a multiple of the identity")
     check_variances(f"the diagonal of {name}", diagonal)
     return value

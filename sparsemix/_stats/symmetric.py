@@ -71,6 +71,13 @@ def cholesky(packed):
         return np.concatenate([cholesky(one[None]) for one in packed])
 
 
+def inverse(matrices):
+    """Inverses of positive definite (..., D, D), whatever the units of the columns."""
+    exponents = np.frexp(np.diagonal(matrices, axis1=-2, axis2=-1))[1] // 2
+    scaled = np.ldexp(matrices, -exponents[..., :, None] - exponents[..., None, :])
+    return np.ldexp(np.linalg.inv(scaled), -exponents[..., :, None] - exponents[..., None, :])
+
+
 def pack_product(factors):
     """Packed L L^T of packed triangles L."""
     triangles = unpack_triangle(factors)

@@ -18,6 +18,7 @@ from sparsemix._estimator.checks import (
     check_rows,
     check_weights,
 )
+from sparsemix._estimator.columns import ColumnLimits
 from sparsemix._estimator.forms import is_sparse
 from sparsemix._estimator.gaussian_prior import check_means, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
@@ -235,9 +236,12 @@ def prior_is_given(params):
 
 
 def origin(params, rows):
-    """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean."""
+    """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean.
+
+    Wild values of a column move its mean by a few standard deviations of its other values at most.
+    """
     if params.mean_prior is None:
-        return rows.mean()
+        return ColumnLimits.of(rows.X, rows.sample_weight).clipped(rows.mean())
     return check_means("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 

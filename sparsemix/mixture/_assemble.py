@@ -15,15 +15,17 @@ from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.checks import check_columns, check_weights
+from sparsemix._estimator.columns import ColumnLimits
 from sparsemix._estimator.forms import numbers_of
 from sparsemix._estimator.gaussian_prior import check_covariances, check_means, check_shape
+from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix.mixture._priors import covariance_share, learns_scales, make_floor, make_prior
+from sparsemix.mixture._priors import DataScale, covariance_share, learns_scales, make_floor, make_prior
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
@@ -119,12 +121,13 @@ def assemble(params, rows, workers):
     """
     family = make_family(params, rows.X.shape[1], params.total_samples or rows.mass)
     check_columns(rows.X)
+    limits = ColumnLimits.of(rows.X, rows.sample_weight, family.has_means)
     if family.has_means:
-        rows = rows.shifted(rows.mean())
+        rows = rows.shifted(limits.clipped(rows.mean()))
     plain = family.plain
-    data = data_gaussian(plain, rows, workers)
+    scale = DataScale.of(data_gaussian(plain, rows, workers), rows.shift, rows.mass, limits, rows.X.dtype)
+    data, floor = scale.gaussian, make_floor(params, scale)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
-    floor = make_floor(params, data, rows.mass)
     even, learn_scales = DirichletWeights(1.0 / params.n_components), False
     if params.inference == "em":
         prior = judging_prior(plain, data, params.n_components, rows.mass)
@@ -166,8 +169,10 @@ def given_mixture(params, weights, means, covariances):
     for each in ("count", *family.spec()[0]):
         one[each] = stats[each].sum(axis=0, keepdims=True)
     data = family.plain.maximum_likelihood(one, 0.0)
-    prior, even = judging_prior(family.plain, data, n_components, 1.0), DirichletWeights(1.0 / n_components)
-    remember_judge(model, VariationalMixture(family.plain, even, prior, *sizes, floor=make_floor(params, data, 1.0)))
+    scale = DataScale.of(data, shift, 1.0, ColumnLimits.none(family.n_features), np.float64)
+    prior = judging_prior(family.plain, scale.gaussian, n_components, 1.0)
+    even, floor = DirichletWeights(1.0 / n_components), make_floor(params, scale)
+    remember_judge(model, VariationalMixture(family.plain, even, prior, *sizes, floor=floor))
     model.search = make_search(params, seeded(params.random_state), BATCH_ROWS, stored=False)
     model.take(gaussians, stats)
     return FittedMixture(model, stats)
@@ -277,7 +282,7 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
         means = check_means("means_init", params.means_init, (n_components, family.n_features)) - model.shift
     if params.precisions_init is not None:
         precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
-        inverse = np.linalg.inv(precisions) if family.shape == "full" else 1.0 / precisions
+        inverse = symmetric.inverse(precisions) if family.shape == "full" else 1.0 / precisions
         covariances = family.pack_covariances(inverse)
     size = default_init_size(family, n_components) if params.init_size is None else params.init_size
     init_params = params.init_params

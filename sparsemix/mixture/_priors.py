@@ -1,20 +1,57 @@
-"""Default priors of a mixture of Gaussians, from the data's Gaussian and the number of components."""
+"""Default priors and variance floors of a mixture of Gaussians, from the data and the number of components.
 
-from dataclasses import replace
+Columns may have any units: dates in seconds stand beside temperatures. So no scale of one column decides what is small
+in another one.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsemix._estimator.columns import round_off
 from sparsemix._estimator.gaussian_prior import prior_arguments
+from sparsemix._stats import symmetric
 
 # A variance floor of this share of a column's variance: a thousandth of its standard deviation.
 FLOOR = 1e-6
-# Columns of less than this share of the median variance are constant, but for round-off.
-CONSTANT = 1e-12
+# The prior's variance of a constant column, as a share of the square of its value.
+CONSTANT_SHARE = 1e-6
 # From so many components on they are to describe a density rather than to be clusters, and learn their priors' scales.
 LEARN_FROM = 16
 # The least of these scales, in those of a prior that is not learned: components of a surface, or of a series' windows,
 # are thinner than the data in every direction, and a pixel that a component has never seen should not draw it to zero.
 LEAST_SCALE = 0.1
+
+
+@dataclass(frozen=True)
+class DataScale:
+    """All rows as one Gaussian in which every column has a variance, and the variance floor (D,) that follows."""
+
+    gaussian: object
+    floor: np.ndarray
+
+    @classmethod
+    def of(cls, data, shift, mass, limits, dtype):
+        """From the rows' Gaussian, whose mean is relative to the shift.
+
+        A column without variance has shown one value in N rows. One row more may differ from it by the size of this
+        value, and the variance under which that costs least in all is the square of the value, divided by N + 1. For
+        zeros the median variance of the varying columns takes the place of the square, or one where none varies. Both
+        the floor and the prior are proportional to it, so that it moves all log densities alike.
+        """
+        d = data.means.shape[1]
+        mean = data.means[0] + (0.0 if shift is None else shift)
+        means = data.means[0] + (limits.clipped(mean) - mean)
+        variances, squares = data_variances(data), mean**2
+        limited = limits.variances(variances)
+        if data.shape == "spherical":  # all columns share one variance
+            squares, limited = np.full(d, squares.mean()), np.minimum(variances, (limits.spread**2).mean())
+        varies = variances > round_off(squares, dtype)
+        usual = np.median(limited[varies]) if varies.any() else 1.0
+        levels = np.where(squares > 0.0, squares, usual)
+        scales = np.where(varies, limited, CONSTANT_SHARE * levels)
+        floor = np.where(varies, FLOOR * scales, levels / (mass + 1.0))
+        return cls(replace(data, means=means[None], covariances=with_variances(data, scales)), floor)
 
 
 def make_prior(params, family, data, rows):
@@ -50,19 +87,11 @@ def learns_scales(params, family):
     return params.optimize_priors
 
 
-def make_floor(params, data, mass):
-    """Variances (D,) of the cloud that every row stands for; None for none.
-
-    A column without variance has shown one value in N rows. One row more may differ from it by about as much as rows
-    differ in other columns, and the variance under which that costs least in all is theirs, divided by N.
-    """
-    d = data.means.shape[1]
+def make_floor(params, scale):
+    """Variances (D,) of the cloud that every row stands for; None for none."""
     if params.reg_covar is not None:
-        return np.full(d, float(params.reg_covar)) if params.reg_covar else None
-    variances = data_variances(data)
-    varying = variances[variances > CONSTANT * variances.max(initial=0.0)]
-    level = np.median(varying) if len(varying) else 1.0
-    return np.where(variances > CONSTANT * level, FLOOR * variances, level / (mass + 1.0))
+        return np.full_like(scale.floor, params.reg_covar) if params.reg_covar else None
+    return scale.floor
 
 
 def data_variances(data):
@@ -72,5 +101,19 @@ def data_variances(data):
         return np.full(d, float(data.covariances[0]))
     if data.shape == "diag":
         return np.array(data.covariances).reshape(-1)
-    diagonal = np.arange(d) * (np.arange(d) + 3) // 2
-    return np.array(data.covariances).reshape(-1)[diagonal]
+    return np.array(data.covariances).reshape(-1)[symmetric.diagonal_positions(d)]
+
+
+def with_variances(data, variances):
+    """The Gaussian's covariances with other variances; a column that gets another one has no correlations."""
+    if data.shape == "spherical":
+        return np.full_like(data.covariances, variances[0])
+    if data.shape == "diag":
+        return variances.reshape(data.covariances.shape)
+    out = np.array(data.covariances)
+    packed = out.reshape(-1)
+    diagonal = symmetric.diagonal_positions(len(variances))
+    same = packed[diagonal] == variances
+    packed *= symmetric.pack_outer(same.astype(np.float64))
+    packed[diagonal] = variances
+    return out

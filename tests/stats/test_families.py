@@ -410,16 +410,6 @@ def test_weight_two_is_the_row_twice(name):
 # -- default priors
 
 
-@pytest.mark.parametrize("constant", [0, 1, 3])
-def test_default_prior_is_proper_on_data_with_constant_columns(name, constant):
-    case = Case(name)
-    x = case.x.copy()
-    x[:, :constant] = 0.0
-    data = case.family.maximum_likelihood(case.stats(np.ones((len(x), 1)), x), 0.0)
-    post = case.family.prior(data).repeat(2)
-    assert np.isfinite(case.expected_log_lik(post, x)).all()
-
-
 def test_default_prior_expects_the_covariance_of_the_data(name):
     case = Case(name, n_rows=50)
     data = case.family.maximum_likelihood(case.stats(np.ones((50, 1))), 0.0)

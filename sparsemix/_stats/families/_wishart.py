@@ -99,14 +99,16 @@ def white(x, mean, packed):
 
 
 def prior_scale(data, dof, covariance, d):
-    """Packed B0: the argument (D, D), or (dof - D - 1) times the data's covariance, made positive definite."""
+    """Packed B0: the argument (D, D), or (dof - D - 1) times the data's covariance, made positive definite.
+
+    The data's variances are positive. Where columns are combinations of other ones, each gets 1e-6 of its variance.
+    """
     if covariance is not None:
         return symmetric.pack(covariance)
     covariance = np.array(data.covariances).reshape(-1)
     if is_singular(covariance):
         diagonal = symmetric.diagonal_positions(d)
-        level = covariance[diagonal].mean()
-        covariance[diagonal] += 1e-6 * level if level > 0 else 1.0
+        covariance[diagonal] *= 1.0 + 1e-6
     return max(dof - d - 1, 1e-3) * covariance
 
 

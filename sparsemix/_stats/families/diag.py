@@ -21,10 +21,8 @@ class NormalGamma(ConjugateParameters):
 
 
 def default_variances(data):
-    """The data's variance or variances, whatever their units; a constant column gets 1e-6 of their mean."""
-    variances = np.atleast_2d(data.covariances)[0]  # without K where it is shared
-    level = variances.mean()
-    return np.where(variances > 1e-30 * level, variances, 1e-6 * level if level > 0 else 1.0)
+    """The data's variance or variances, without K where they are shared; all are positive."""
+    return np.atleast_2d(data.covariances)[0]
 
 
 class DiagonalGaussian(GaussianFamily):

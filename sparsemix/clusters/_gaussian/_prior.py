@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsemix._estimator.columns import ColumnLimits
 from sparsemix._estimator.gaussian_prior import prior_arguments
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
@@ -33,6 +34,8 @@ FIRST_STRENGTHS = (2.0, 32.0)
 COLUMNS_APART = 4.0
 # For clusters as they are, expected variances so many times those within them: strengths of few rows want other ones.
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
+# A scatter that is less than this share of the sum of squares that it is a difference of is round-off.
+ROUND_OFF = 1e-14
 # Rounds of: clusters from the prior, the prior from the clusters' own variances.
 ROUNDS = 4
 
@@ -159,16 +162,23 @@ class PriorSearch:
         return self._correlated * scale * scale[:, None]
 
     def _total(self):
-        """Variances of the columns; a constant one gets that of the others, of which it cannot disagree with any."""
+        """Variances of the columns, within the limits of wild values; a constant column gets the mean of the varying
+        ones, as no value of it can disagree.
+        """
         n, d = self.x.shape
         weight = np.ones(n) if self.weight is None else self.weight
-        first = weight @ self.x / weight.sum() if self.family.has_means else np.zeros(d)
-        total = weight @ (self.x - first) ** 2 / weight.sum()
-        varies = np.ptp(self.x, axis=0) > 0.0
+        has_means = self.family.has_means
+        first = weight @ self.x / weight.sum() if has_means else np.zeros(d)
+        variances = weight @ (self.x - first) ** 2 / weight.sum()
+        varies = np.ptp(self.x, axis=0) > 0.0 if has_means else variances > 0.0
+        total = ColumnLimits.of(self.x, weight, has_means).variances(variances)
         total = np.where(varies, total, total[varies].mean() if varies.any() else 1.0)
-        if not self.family.has_means:
+        if not has_means:
             second = (self.x * weight[:, None]).T @ self.x / weight.sum()
+            limited = varies & (total < variances)
+            second[limited], second[:, limited] = 0.0, 0.0
             self._correlated = (n * second + d * np.diag(total)) / (n + d)  # definite, whatever the rows are
+            self._correlated[limited, limited] = total[limited]
         return np.full(d, total.mean()) if self.structure == "spherical" else total
 
     def _through_shares(self, strength):
@@ -228,7 +238,9 @@ class PriorSearch:
             second, first = np.repeat(second / d, d, axis=1), first.mean(axis=1, keepdims=True)
         elif self.structure != "diag":
             second = second[:, symmetric.diagonal_positions(d)]
-        scatter = (second - first / counts[:, None]).sum(axis=0)
+        scatter = second - first / counts[:, None]
+        scatter[scatter < ROUND_OFF * second] = 0.0  # of a cluster far out
+        scatter = scatter.sum(axis=0)
         return np.maximum(scatter / degrees_of(counts), 1e-9 * self.total)
 
     def _pooled(self, stats):

@@ -1,0 +1,142 @@
+"""Each column has its own scale: units, constants and wild values of one column do not decide about other columns."""
+
+import numpy as np
+import pytest
+from mixture_cases import assert_valid
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._estimator.columns import ColumnLimits
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# Factors of the columns, from 1e-12 to 1e12. Powers of two are exact, whatever is done with the rows.
+EXACT = 2.0 ** np.array([-40, 33, 0, 40])
+INEXACT = np.array([1e-12, 3e9, 0.7, 1e12])
+# Models that do not depend on units of single columns. Spherical ones depend on all units but a common one.
+BY_COLUMN = ["full", "tied", "diag", "tied_diag", "low_rank", "zero_mean"]
+SPHERICAL = ["spherical", "tied_spherical"]
+WAYS = ["vb", "em", "stream"]
+# Starts that do not depend on units of single columns.
+STARTS = ["kmeans_scaled", "splitting", "bregman", "random_from_data", "random", "given"]
+
+
+def clusters(n=240, seed=1):
+    """Rows of three correlated clusters that overlap."""
+    rng = np.random.default_rng(0)
+    centres, shapes = 4.0 * rng.standard_normal((3, 4)), 0.5 * rng.standard_normal((3, 4, 4)) + np.eye(4)
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n)
+    return centres[labels] + np.einsum("nd,nde->ne", rng.standard_normal((n, 4)), shapes[labels])
+
+
+def learn(X, way="vb", **params):
+    """A mixture that ``fit``, in VB or EM, or a stream of two blocks has learned."""
+    params = {"n_components": 3, "random_state": 0, "max_iter": 12, "tol": 0.0, **params}
+    if way == "em":
+        return SparseGaussianMixture(inference="em", reg_covar=0.0, **params).fit(X)
+    mixture = SparseGaussianMixture(**params)
+    return mixture.fit(X) if way == "vb" else mixture.partial_fit(X[::2]).partial_fit(X[1::2])
+
+
+def given_start(covariance_type, way, factors, shift):
+    """Parameters of a start: three means and precisions, or responsibilities where a type has no means."""
+    if covariance_type == "zero_mean":
+        return {"init_params": np.eye(3)[np.arange(120 if way == "stream" else 240) % 3]}
+    variances = np.broadcast_to(factors, 4) ** 2
+    matrix = np.diag(1.0 / variances) + 0.1 / np.sqrt(np.outer(variances, variances))
+    single = {"full": matrix, "diag": 1.0 / variances, "spherical": 1.0 / variances[0]}
+    name = covariance_type.removeprefix("tied_")
+    precisions = single.get({"tied": "full", "low_rank": "diag"}.get(name, name))
+    if not covariance_type.startswith("tied"):
+        precisions = np.array([precisions] * 3)
+    return {"means_init": (clusters()[:3] + shift) * factors, "precisions_init": precisions}
+
+
+def assert_only_units_differ(covariance_type, way, start, factors, tolerance, dtype=np.float64, shift=0.0):
+    """Fits to rows and to the same rows, shifted and in other units: labels and log densities of new rows agree."""
+    there = [((each + shift) * factors).astype(dtype) for each in (clusters(), clusters(seed=2))]
+    here = [(each.astype(np.float64) / factors - shift).astype(dtype) for each in there]  # rounded like the others
+    params = {"covariance_type": covariance_type, "way": way, "init_params": start}
+    one, other = params, params
+    if start == "given":
+        one = params | {"init_params": "auto"} | given_start(covariance_type, way, 1.0, 0.0)
+        other = params | {"init_params": "auto"} | given_start(covariance_type, way, factors, shift)
+    one, other = learn(here[0], **one), learn(there[0], **other)
+    assert len(np.unique(one.predict(here[1]))) == 3
+    np.testing.assert_array_equal(other.predict(there[1]), one.predict(here[1]))
+    moved = other.score_samples(there[1]) + np.log(np.broadcast_to(factors, 4)).sum()
+    np.testing.assert_allclose(moved, one.score_samples(here[1]), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("covariance_type", BY_COLUMN + SPHERICAL)
+def test_units_of_columns_do_not_matter(covariance_type, way, start):
+    """The same arithmetic but for exponents: what is left is the round-off of the logarithms."""
+    factors = EXACT if covariance_type in BY_COLUMN else EXACT[0]
+    assert_only_units_differ(covariance_type, way, start, factors, 1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("covariance_type", BY_COLUMN)
+def test_units_of_columns_in_single_precision_do_not_matter(covariance_type, way):
+    """Rows are scored in double precision where single precision does not hold the inverses of variances."""
+    assert_only_units_differ(covariance_type, way, "splitting", EXACT, 1e-4, dtype=np.float32)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("covariance_type", BY_COLUMN)
+def test_units_and_origins_of_columns_do_not_matter(covariance_type, way):
+    """Factors round each number of the rows, and an origin as far as that of dates rounds those of a column."""
+    shift = 0.0 if covariance_type == "zero_mean" else np.array([1e6, -3.0, 0.0, 40.0])
+    assert_only_units_differ(covariance_type, way, "splitting", INEXACT, 1e-6, shift=shift)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "tied_diag", "low_rank"])
+def test_constant_columns_say_nothing(covariance_type):
+    """Whatever the constant is, labels are the same, and log densities but for what all rows have in common."""
+    X, scores, labels = clusters() * EXACT, [], []
+    for value in (0.0, 1.0, -1e9, 1e-9, 1e9 / 3):
+        rows = np.c_[X, np.full(len(X), value)]
+        mixture = learn(rows, covariance_type=covariance_type, init_params="splitting", degrees_of_freedom_prior=9.0)
+        assert_valid(mixture, rows)
+        scores.append(mixture.score_samples(rows))
+        labels.append(mixture.predict(rows))
+        assert np.isfinite(mixture.score(rows + np.r_[np.zeros(4), 1.0])).all()
+    np.testing.assert_array_equal(labels, labels[:1] * 5)
+    np.testing.assert_allclose(np.ptp(np.array(scores) - scores[0], axis=1), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [1e4, 1e9, 1e12])
+@pytest.mark.parametrize("way", ["vb", "stream"])
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical", "low_rank", "zero_mean"])
+def test_one_wild_value_costs_ordinary_rows_next_to_nothing(covariance_type, way, value):
+    """The prior, the floor and the origin follow from the other values, so that a component may have the wild row."""
+    X, fresh, params = clusters(480), clusters(seed=2), {"covariance_type": covariance_type, "way": way}
+    resp = np.eye(4)[learn(X, init_params="splitting", **params).predict(X)]
+    resp[6] = np.eye(4)[3]
+    params["init_params"] = resp[::2] if way == "stream" else resp
+    want = learn(X, n_components=4, **params).score(fresh)
+    X[6, 2] = value
+    assert learn(X, n_components=4, **params).score(fresh) > want - 0.2
+
+
+def test_limits_leave_ordinary_columns_as_they_are():
+    """Means and variances of columns without wild values are their own to the last bit."""
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal(500), rng.exponential(size=500), rng.random(500) < 0.01, rng.standard_t(4, 500)
+    X = np.stack(columns, axis=1) * [1.0, 1e-9, 5.0, 1e9]
+    limits = ColumnLimits.of(X)
+    np.testing.assert_array_equal(limits.variances(X.var(axis=0)), X.var(axis=0))
+    np.testing.assert_array_equal(limits.clipped(X.mean(axis=0)), X.mean(axis=0))
+    assert np.isinf(limits.spread[2])
+
+
+def test_a_row_of_weight_two_limits_like_two_rows():
+    rng = np.random.default_rng(1)
+    X, weight = rng.standard_normal((60, 3)), rng.integers(1, 4, size=60)
+    X[7, 1] = 1e9
+    found, want = ColumnLimits.of(X, weight.astype(float)), ColumnLimits.of(np.repeat(X, weight, axis=0))
+    np.testing.assert_array_equal(found.middle, want.middle)
+    np.testing.assert_allclose(found.spread, want.spread, rtol=1e-12)
+    assert found.spread[1] < 20.0
