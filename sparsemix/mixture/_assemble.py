@@ -25,7 +25,14 @@ from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSea
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix.mixture._priors import DataScale, covariance_share, learns_scales, make_floor, make_prior
+from sparsemix.mixture._priors import (
+    DataScale,
+    conditioned,
+    covariance_share,
+    learns_scales,
+    make_floor,
+    make_prior,
+)
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
 # Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
@@ -126,7 +133,7 @@ def assemble(params, rows, workers):
         rows = rows.shifted(limits.clipped(rows.mean()))
     plain = family.plain
     scale = DataScale.of(data_gaussian(plain, rows, workers), rows.shift, rows.mass, limits, rows.X.dtype)
-    data, floor = scale.gaussian, make_floor(params, scale)
+    data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params, scale)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     even, learn_scales = DirichletWeights(1.0 / params.n_components), False
     if params.inference == "em":

@@ -21,6 +21,9 @@ LEARN_FROM = 16
 # The least of these scales, in those of a prior that is not learned: components of a surface, or of a series' windows,
 # are thinner than the data in every direction, and a pixel that a component has never seen should not draw it to zero.
 LEAST_SCALE = 0.1
+# With fewer rows than this for each column the prior keeps only a part of the data's correlations. Learned scales then
+# have a larger minimum: few rows of a component say too little about most directions.
+FEW_ROWS = 8.0
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,36 @@ def make_prior(params, family, data, rows):
     B0 / (nu0 - D - 1), the prior's mean of a covariance, is that of the data times K^(-2 / D), which is what is left
     when K clusters of one shape share its volume (Fraley and Raftery 2007), times min(1, D K / N): the prior counts
     as one row whatever there is, and where components have many rows for each of their D directions its row
-    should not hide how small the smallest are. It is a tenth of that where components learn how much larger theirs is.
+    should not hide how small the smallest are. It is a tenth of that where components learn how much larger theirs is,
+    and more than a tenth where rows are few (``correlation_share``).
     """
     prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
     if params.covariance_prior is not None:
         return prior
     share = covariance_share(family.n_features, params.n_components, rows.mass)
-    return replace(prior, scale=prior.scale * share * (LEAST_SCALE if learns_scales(params, family) else 1.0))
+    if learns_scales(params, family):
+        share *= LEAST_SCALE ** correlation_share(family, rows.mass)
+    return replace(prior, scale=prior.scale * share)
+
+
+def conditioned(family, data, mass):
+    """The data's Gaussian, whose correlations are multiplied by ``correlation_share``.
+
+    The covariance of few rows has variances near zero in some directions, or zero, which other rows do not have. The
+    variances of its columns are better known than their correlations (Schaefer and Strimmer 2005).
+    """
+    share = correlation_share(family, mass)
+    if share == 1.0:
+        return data
+    diagonal = symmetric.diagonal_positions(family.n_features)
+    covariances = share * data.covariances
+    covariances[..., diagonal] = data.covariances[..., diagonal]
+    return replace(data, covariances=covariances)
+
+
+def correlation_share(family, mass):
+    """How much of the data's correlations the prior keeps: all of them from FEW_ROWS rows a column on."""
+    return min(1.0, mass / (FEW_ROWS * family.n_features)) if family.shape == "full" else 1.0
 
 
 def covariance_share(n_features, n_components, mass):

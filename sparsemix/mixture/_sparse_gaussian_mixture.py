@@ -82,8 +82,9 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, M
         B_0 (VB), in scikit-learn's meaning: (n_features, n_features), diagonal (n_features,), spherical a number; a
         number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical:
         nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N); a tenth of it where
-        components learn their scales. Standard deviations count as at most ten times those without the 5 % of rows
-        farthest from the median, so that a typing error does not decide it.
+        components learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations.
+        Standard deviations count as at most ten times those without the 5 % of rows farthest from the median, so
+        that a typing error does not decide the prior.
     optimize_priors : bool or None, default=None
         Whether each component learns s_k >= 1 by which its B_0 is multiplied, so that its evidence is largest (VB;
         "full", "diag", "low_rank", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None;
@@ -93,10 +94,11 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, M
         EM 1e-6, and for VB 1e-6 times the variance of each column; a column of one value gets the square of this
         value divided by N + 1.
     init_params : str or matrix of shape (n_samples, n_components), default="auto"
-        Start of the fit. "kmeans": scikit-learn's k-means, "kmeans_scaled" with all columns on one scale, "k-means++"
-        its seeds alone; "splitting": one component becomes K by repeated cuts; "bregman" k-means++ [4]_;
-        "random_from_data": rows drawn at random; "random": random labels. "auto" tries some of them (user guide) and
-        keeps the one under which rows that were held out are most likely; 3 to 15 components are then mended by
+        Start of the fit. "kmeans": scikit-learn's k-means, "kmeans_scaled" with columns of equal standard deviation,
+        "kmeans_range" with columns of equal range; "k-means++": its seeds alone; "splitting": one component becomes K by
+        repeated cuts; "bregman" k-means++ [4]_; "random_from_data": rows drawn at random; "random": random labels.
+        "auto" tries some of them (user guide) and keeps the one under which held-out rows are most likely; 3 to 15
+        components are then improved by
         exchanges [8]_, and full covariances find places by EM where that is better. A matrix, dense or sparse, gives
         the responsibilities themselves.
     init_size : int, default=None

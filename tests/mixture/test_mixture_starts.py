@@ -93,11 +93,99 @@ def test_default_start_finds_separate_clusters(covariance_type):
     assert adjusted_rand_score(y, est.predict(X)) > 0.9
 
 
+def clusters_in_small_columns():
+    """Three clusters in three columns; the fourth has nearly all variance and no clusters."""
+    X, y = make_blobs(300, 3, centers=3, cluster_std=1.5, random_state=4)
+    return np.column_stack([X, 1e3 * np.random.default_rng(0).standard_normal(300)]), y, 3
+
+
+def stretched_clusters():
+    """Clusters with correlated columns."""
+    X, y = make_blobs(400, 4, centers=5, random_state=1)
+    return X @ np.random.default_rng(1).standard_normal((4, 4)), y, 5
+
+
+def mixed_columns():
+    """Columns of clusters, a skewed one and one of two values."""
+    X, y = make_blobs(300, 5, centers=4, random_state=2)
+    X[:, 3], X[:, 4] = X[:, 3] > 0.0, np.exp(0.3 * X[:, 4])
+    return X, y, 4
+
+
+def more_columns_than_rows():
+    """Separate clusters."""
+    X, y = make_blobs(40, 60, centers=3, random_state=3)
+    return X, y, 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "table", [clusters_in_small_columns, stretched_clusters, mixed_columns, more_columns_than_rows]
+)
+@pytest.mark.parametrize("covariance_type", [kind for kind in FAMILIES if "spherical" not in kind])
+def test_units_of_columns_do_not_change_labels(covariance_type, table):
+    X, _, n_clusters = table()
+    X = X - X.mean(axis=0)
+    units = 10.0 ** np.random.default_rng(0).uniform(-2.5, 2.5, X.shape[1])
+    for seed in range(2):
+        fits = [
+            SparseGaussianMixture(n_clusters, covariance_type=covariance_type, random_state=seed).fit_predict(each)
+            for each in (X, X / X.std(axis=0), X * units)
+        ]
+        np.testing.assert_array_equal(fits[1], fits[0])
+        np.testing.assert_array_equal(fits[2], fits[0])
+
+
+@pytest.mark.parametrize("covariance_type", [kind for kind in WITH_MEANS if "spherical" not in kind])
+def test_clusters_in_columns_of_small_variance_are_found(covariance_type):
+    X, y, n_clusters = clusters_in_small_columns()
+    for seed in range(5):
+        est = SparseGaussianMixture(n_clusters, covariance_type=covariance_type, random_state=seed)
+        assert adjusted_rand_score(y, est.fit_predict(X)) > 0.9
+
+
+def test_given_means_take_the_same_rows_in_other_units():
+    X, y, n_clusters = clusters_in_small_columns()
+    means = np.array([X[y == k].mean(axis=0) for k in range(n_clusters)])
+    fits = [
+        SparseGaussianMixture(n_clusters, means_init=unit * means, random_state=0, max_iter=5).fit_predict(unit * X)
+        for unit in (1.0, 1e-6)
+    ]
+    np.testing.assert_array_equal(fits[1], fits[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_clusters"),
+    [(60, 50, 3), (60, 58, 3), (60, 100, 3), (60, 150, 3), (200, 250, 16), (30, 200, 2), (100, 100, 5)],
+)
+@pytest.mark.parametrize("covariance_type", WITH_MEANS)
+def test_clusters_of_few_rows_are_found_and_take_new_rows(covariance_type, n_rows, n_columns, n_clusters):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(2 * n_rows) % n_clusters)
+    means = 2.0 * rng.standard_normal((n_clusters, n_columns))
+    noise = rng.standard_normal((2 * n_rows, n_columns)) @ rng.standard_normal((n_columns, n_columns))
+    X = means[y] + noise / np.sqrt(n_columns)
+    if "spherical" not in covariance_type:
+        X *= 10.0 ** rng.uniform(-2.0, 2.0, n_columns)
+    est = SparseGaussianMixture(n_clusters, covariance_type=covariance_type, random_state=0).fit(X[:n_rows])
+    assert adjusted_rand_score(y[:n_rows], est.predict(X[:n_rows])) > 0.95
+    assert adjusted_rand_score(y[n_rows:], est.predict(X[n_rows:])) > 0.95
+
+
+def test_many_rows_keep_the_correlations_of_the_prior_and_few_rows_lose_them():
+    for n_rows, share in ((8 * 5, 1.0), (4 * 5, 0.5)):
+        X = continuum(n_rows, 5)
+        prior = SparseGaussianMixture(1, random_state=0).fit(X).covariance_prior_
+        expected = np.cov(X.T, ddof=0) * np.where(np.eye(5), 1.0, share)
+        np.testing.assert_allclose(prior / np.diag(prior).mean(), expected / np.diag(expected).mean(), rtol=1e-9)
+
+
 def test_columns_of_other_units_are_brought_to_one_scale():
     X, y = make_blobs(600, 4, centers=3, random_state=3)
     X = np.column_stack([X, 1e4 * np.random.default_rng(0).standard_normal(600)])
     est = SparseGaussianMixture(3, random_state=0).fit(X)
-    assert est.init_params_ == "kmeans_scaled"
+    assert est.init_params_ == "kmeans_range"
     assert adjusted_rand_score(y, est.predict(X)) > 0.9
 
 
@@ -159,7 +247,7 @@ def test_a_second_way_of_seeding_is_carried_out_when_a_trial_says_so():
         rows, model, learner = assemble(params, weighted_rows(X, None), Workers(1))
         with Workers(1) as workers:
             Observed(model, learner, "auto", 0, 6000).stats(rows, np.random.default_rng(0), workers)
-    assert tried == [["kmeans"], ["kmeans", "splitting"]]
+    assert tried == [["kmeans_range"], ["kmeans_range", "splitting"]]
 
 
 @pytest.mark.parametrize("covariance_type", WITH_MEANS)

@@ -255,6 +255,15 @@ def sized(model, n_components):
 
 def column_scales(x):
     """Standard deviations of the columns, the size of their entries for those that are constant, one for zeros."""
-    scales = x.std(axis=0, dtype=np.float64)
+    return scales_or_size(x.std(axis=0, dtype=np.float64), x)
+
+
+def column_ranges(x):
+    """Ranges of the columns, with the same replacements."""
+    return scales_or_size(np.ptp(x, axis=0), x)
+
+
+def scales_or_size(scales, x):
+    """The scales of the columns; for a constant column the size of its entries, and one for zeros."""
     size = np.abs(x).max(axis=0, initial=0.0)
     return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)

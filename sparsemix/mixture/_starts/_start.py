@@ -15,9 +15,11 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._model import MixtureModel
 from sparsemix.mixture._starts._exchanges import exchanged
 from sparsemix.mixture._starts._likely import likely
-from sparsemix.mixture._starts._splitting import column_scales, grow, learn, sized
+from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized
 
-SEEDINGS = "auto", "kmeans", "kmeans_scaled", "k-means++", "splitting", "bregman", "random_from_data", "random"
+SEEDINGS = (
+    "auto", "kmeans", "kmeans_scaled", "kmeans_range", "k-means++", "splitting", "bregman", "random_from_data", "random",
+)  # fmt: skip
 # A start need not have converged; where it is a large share of the fit, even less: all iterations together make so many
 # products of numbers then. With none at all rows belong to the nearest seed, and passes do the rest.
 KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
@@ -53,9 +55,10 @@ TRIAL_FROM, TRIAL = 128, 8
 # Fewer components than this, of so many rows in all, try places found by EM: of more each has few rows, and of fewer
 # rows too few are held out to tell.
 LIKELY_BELOW, LIKELY_ROWS = 64, 1_000
-# k-means sees a column in the measure of its variance. Where so few columns carry it that they count as less than this
-# share of all, seeds with all columns on one scale are tried too.
-FEW_COLUMNS = 0.25
+# The variance of a column is its influence on k-means. Where the columns with most of the variance count as less than
+# this share of all columns, k-means with all standard deviations equal is tried too. Spherical components see raw
+# columns, the other types see columns of range one.
+FEW_COLUMNS, FEW_COLUMNS_OF_RANGE_ONE = 0.25, 0.5
 
 
 def data_gaussian(family, rows, workers):
@@ -138,7 +141,7 @@ class Start:
         n_components = self.model.n_components
         methods = self._methods(some)
         first = labels(methods[0], self.learner, some, n_components, rng, workers)
-        if methods[0] == "kmeans" and len(methods) > 1 and n_components >= TRIAL_FROM:
+        if methods[0].startswith("kmeans") and len(methods) > 1 and n_components >= TRIAL_FROM:
             methods = self._trial(methods, first, some, rng, workers)
         methods = methods * (self.n_init if n_components > 1 else 1)
         tried = [first, *(labels(each, self.learner, some, n_components, rng, workers) for each in methods[1:])]
@@ -171,10 +174,14 @@ class Start:
             return ["bregman", "random_from_data", "splitting"]
         if self.family.structure == "tied_spherical":  # whose passes are those of k-means: its seeds are enough
             return ["kmeans" if few_pairs(len(some), n_components) else "k-means++"]
+        raw = self.family.shape == "spherical"
         variances = some.X.var(axis=0, dtype=np.float64)
-        few = variances.sum() ** 2 < FEW_COLUMNS * len(variances) * (variances**2).sum()
-        methods = ["kmeans"] + ["kmeans_scaled"] * bool(few)
-        return [*methods, "splitting"] if n_components >= SPLITTING_FROM else methods
+        if not raw:
+            variances /= np.square(column_ranges(some.X), dtype=np.float64)
+        share = FEW_COLUMNS if raw else FEW_COLUMNS_OF_RANGE_ONE
+        few = variances.sum() ** 2 < share * len(variances) * (variances**2).sum()
+        methods = ["kmeans" if raw else "kmeans_range"] + ["kmeans_scaled"] * bool(few)
+        return methods + ["splitting"] * (n_components >= SPLITTING_FROM)
 
     def _exchanges(self):
         """Whether components are to be clusters, which k-means may have shared out badly."""
@@ -247,11 +254,11 @@ class Start:
         return stats
 
     def _nearest(self, rows, selection, workers):
-        """The nearest given mean of each row, in the metric of the data's covariance."""
-        covariances = data_gaussian(self.family, rows, workers).covariances
+        """The nearest given mean of each row, in the metric of the default prior's covariance."""
+        covariances = self.family.point_estimate(self.learner.wide_prior).covariances
         if not self.family.tied:
             covariances = np.repeat(covariances, len(self.means), axis=0)
-        gaussians = Gaussians(self.family.structure, self.means, self.family.add_to_diagonal(covariances, 1e-6))
+        gaussians = Gaussians(self.family.structure, self.means, covariances)
         return self._assign(gaussians, rows, selection, workers)
 
     def _assign(self, gaussians, rows, selection, workers):
@@ -278,6 +285,9 @@ def ahead(difference, weight, sure=SURE, extreme=0.0):
 
 # -- seeds
 
+# What k-means divides columns by.
+SCALES = {"kmeans_scaled": column_scales, "kmeans_range": column_ranges}
+
 
 def labels(method, learner, rows, n_components, rng, workers):
     """Cluster of each of the rows by one of the methods of ``init_params``."""
@@ -288,8 +298,8 @@ def labels(method, learner, rows, n_components, rng, workers):
         return initialize.random_labels(len(x), n_components, rng)
     if method == "kmeans":
         return kmeans(x, n_components, weight, rng)
-    if method == "kmeans_scaled":
-        return kmeans(x / column_scales(x), n_components, weight, rng)
+    if method in SCALES:
+        return kmeans(x / SCALES[method](x), n_components, weight, rng)
     if method == "k-means++":
         return kmeans(x, n_components, weight, rng, max_iter=1, n_init=1)
     from_row = learner.family.item_divergences(learner.wide_prior, x)
