@@ -95,12 +95,11 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, M
         value divided by N + 1.
     init_params : str or matrix of shape (n_samples, n_components), default="auto"
         Start of the fit. "kmeans": scikit-learn's k-means, "kmeans_scaled" with columns of equal standard deviation,
-        "kmeans_range" with columns of equal range; "k-means++": its seeds alone; "splitting": one component becomes K by
-        repeated cuts; "bregman" k-means++ [4]_; "random_from_data": rows drawn at random; "random": random labels.
-        "auto" tries some of them (user guide) and keeps the one under which held-out rows are most likely; 3 to 15
-        components are then improved by
-        exchanges [8]_, and full covariances find places by EM where that is better. A matrix, dense or sparse, gives
-        the responsibilities themselves.
+        "kmeans_range" with columns of equal range; "k-means++": its seeds alone; "splitting": one component becomes K
+        by repeated cuts; "bregman" k-means++ [4]_; "random_from_data": rows drawn at random; "random": random labels.
+        "auto" tries some of them (user guide) and keeps the one under which held-out rows are most likely. With 3 to
+        15 components exchanges of components follow [8]_. Full covariances find places by EM where held-out rows are
+        then more likely. A matrix, dense or sparse, gives the responsibilities themselves.
     init_size : int, default=None
         Rows of the random subset that seeds are chosen from. None means 20,000 or, if that is more, 50 a component,
         3 n_features a component where each has a covariance matrix; less where they would take more than 128 MB.

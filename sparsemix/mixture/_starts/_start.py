@@ -17,9 +17,8 @@ from sparsemix.mixture._starts._exchanges import exchanged
 from sparsemix.mixture._starts._likely import likely
 from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized
 
-SEEDINGS = (
-    "auto", "kmeans", "kmeans_scaled", "kmeans_range", "k-means++", "splitting", "bregman", "random_from_data", "random",
-)  # fmt: skip
+K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
+SEEDINGS = "auto", *K_MEANS, "k-means++", "splitting", "bregman", "random_from_data", "random"
 # A start need not have converged; where it is a large share of the fit, even less: all iterations together make so many
 # products of numbers then. With none at all rows belong to the nearest seed, and passes do the rest.
 KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
@@ -141,7 +140,7 @@ class Start:
         n_components = self.model.n_components
         methods = self._methods(some)
         first = labels(methods[0], self.learner, some, n_components, rng, workers)
-        if methods[0].startswith("kmeans") and len(methods) > 1 and n_components >= TRIAL_FROM:
+        if methods[0] in K_MEANS and len(methods) > 1 and n_components >= TRIAL_FROM:
             methods = self._trial(methods, first, some, rng, workers)
         methods = methods * (self.n_init if n_components > 1 else 1)
         tried = [first, *(labels(each, self.learner, some, n_components, rng, workers) for each in methods[1:])]
