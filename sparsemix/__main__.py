@@ -16,6 +16,7 @@ def main(arguments=None):
         try:
             run(parser, arguments)
         except KeyboardInterrupt:
+            let_interrupts_end()
             parser.exit(130, f"{parser.prog}: interrupted\n")
         finally:
             let_interrupts_end()
