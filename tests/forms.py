@@ -326,6 +326,17 @@ if PANDAS:
 # -- damaged
 
 
+def fits(X):
+    """Whether a matrix can be given to the functions of this file."""
+    if isinstance(X, list) or min(np.shape(X)) < 2 or len(np.shape(X)) != 2:
+        return False
+    if sparse.issparse(X):
+        if X.format != "csr" or X.nnz < 5 or not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+            return False
+        X = X.data
+    return bool(((X >= 0) & (X <= 100) & (np.floor(X) == X)).all())
+
+
 def changed(A, layout, change, kind="array"):
     """A sparse matrix whose parts somebody has changed."""
     make, sizes = getattr(sparse, f"{layout}_{kind}"), {"blocksize": (1, 1)} if layout == "bsr" else {}

@@ -1,5 +1,6 @@
 """Data at random: good and bad rows, documents, words in their order, weights; in every form that people have."""
 
+import forms
 import numpy as np
 from scipy import sparse
 
@@ -90,6 +91,27 @@ def draw_sequences(rng, n_features=None):
     if X.nnz and rng.random() < 0.05 and X.dtype.kind == "f":
         X.data[rng.integers(X.nnz)] = rng.choice([np.nan, 0.5, np.inf])
     return disorder(rng, X)
+
+
+def dressed(rng, X):
+    """Whole numbers in a form of ``forms.py``, and whether it has to be refused; mostly the rows as they are."""
+    if rng.random() < 0.7 or not forms.fits(X):
+        return X, False
+    A = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    kind = rng.integers(6)
+    if kind == 0 and A[1:].any(axis=1).all():
+        return forms.damaged(one_of(rng, forms.DAMAGED), A, one_of(rng, ("array", "matrix"))), True
+    if kind == 1:
+        table = {**forms.WRONG, **forms.WRONG_SPARSE}
+        del table["rows of different lengths"]  # of words, these are documents
+        return table[one_of(rng, table)][0](A), True
+    table = forms.SPARSE | forms.REPEATED if sparse.issparse(X) and kind < 5 else forms.DENSE | forms.SINGLE
+    return table[one_of(rng, table)](A), False
+
+
+def one_of(rng, names):
+    """A name at random."""
+    return sorted(names)[rng.integers(len(names))]
 
 
 def in_some_form(rng, X):

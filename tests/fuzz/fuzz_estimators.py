@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from fitted import assert_same, attributes
 from fuzz_arrays import draw_arrays
-from fuzz_data import draw_counts, draw_rows, draw_sequences, draw_weights
+from fuzz_data import draw_counts, draw_rows, draw_sequences, draw_weights, dressed
 from fuzz_parameters import draw_parameters
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -69,7 +69,9 @@ def try_estimator(rng):
         if cls in BY_BLOCKS and not stream and rng.random() < 0.15:
             learn = "distributed.fit"
         held_out = draw_held_out(rng, est, draw, X) if learn == "fit" else None
+        X, wrong = dressed(rng, X)
         outcome = attempt(method(est, learn, held_out), X, weight)
+        assert outcome is not None or not wrong, "a wrong form was taken"
         if outcome is not None:
             assert sorted(vars(est)) == sorted(est.get_params()), f"a failed {learn} left {sorted(vars(est))}"
             return f"{cls.__name__} {learn} {type(outcome).__name__}"
@@ -87,7 +89,7 @@ def draw_held_out(rng, est, draw, X):
         return None
     if rng.random() < 0.5:
         est.set_params(evaluate_every=1, early_stopping=bool(rng.integers(2)))
-    return draw(rng, None if rng.random() < 0.1 else np.shape(X)[1])
+    return dressed(rng, draw(rng, None if rng.random() < 0.1 else np.shape(X)[1]))[0]
 
 
 def method(est, learn, held_out=None):
@@ -97,7 +99,8 @@ def method(est, learn, held_out=None):
         return call if held_out is None else partial(call, validation_data=held_out)
 
     def fit(X, sample_weight=None):
-        X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        if not isinstance(X, np.ndarray) and getattr(X, "format", "") != "csr":
+            return distributed.fit(est, [X], sample_weight=None if sample_weight is None else [sample_weight])
         cuts = range(0, X.shape[0], 7)
         weights = None if sample_weight is None else [sample_weight[a : a + 7] for a in cuts]
         return distributed.fit(est, [X[a : a + 7] for a in cuts], sample_weight=weights)
@@ -207,7 +210,7 @@ def check_more(rng, est, draw, X):
     """Other data: good, or refused with nothing changed."""
     same = rng.random() < 0.7
     shape = est.n_features_in_ if same and not isinstance(est, SkipGramTopicModel) else None
-    other = draw(rng, shape)
+    other = dressed(rng, draw(rng, shape))[0]
     for name in ("partial_fit", "fit"):
         if not hasattr(est, name):
             continue

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from fuzz_data import draw_counts, draw_rows
+from fuzz_data import draw_counts, draw_rows, dressed
 from fuzz_estimators import quiet, said_clearly
 from scipy import sparse
 
@@ -17,6 +17,7 @@ from sparsemix.datasets import load_bag_of_words
 
 CLEAR = (ValueError, TypeError)
 WORST = [b"9" * 30, b"-1", b"nan", b"1e400", b"\n\n", b"[" * 3000, b'"', b"\x00", b"\xff\xfe"]
+OF_COUNTS = ("topic_coherence", "document_completion", "perplexity", "split_by_type", "split_by_token")
 MEASURES = ("npmi", "umass", "c_v", "no such measure")
 
 
@@ -29,6 +30,7 @@ def try_metric(rng):
         topics[rng.integers(len(topics)), rng.integers(topics.shape[1])] = (np.nan, -1.0, 1e300)[spoilt]
     elif spoilt == 3:
         topics = topics[:, :-1]
+    X, wrong = dressed(rng, X)
     n_top = int(rng.choice([-1, 0, 1, 2, 3, 10]))
     rows = draw_rows(rng)
     d = np.shape(rows)[1]
@@ -59,6 +61,7 @@ def try_metric(rng):
             value = calls[name]()
         except CLEAR as error:
             return f"{name} {type(said_clearly(error)).__name__}"
+    assert not wrong or name not in OF_COUNTS, f"{name} took a wrong form"
     for part in value if isinstance(value, tuple) else (value,):
         array = part.data if sparse.issparse(part) else np.asarray(part)
         if array.dtype.kind == "f" and name != "mixture_log_likelihood":

@@ -16,6 +16,8 @@ MOST = {
 GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
 # So many of these are made, whatever comes of them: a number that is too large is no wrong value.
 PASSES = {"n_init_iter", "mini_epoch_passes", "n_init", "n_restarts", "n_epochs", "n_chains", "thin", "burn_in"}
+# Types of NumPy in which parameters are given too.
+SCALARS = {bool: [np.bool_], int: [np.int64], float: [np.float64]}
 WRONG = (-1, 0, 0.5, -0.5, float("nan"), float("inf"), "no such option", None, [], {}, 1 << 40, 1e300, True)
 
 
@@ -33,7 +35,19 @@ def draw_parameters(rng, constraints, defaults):
             out[name] = value
     if "max_iter" in defaults:
         out["max_iter"] = int(rng.integers(0, MOST["max_iter"] + 1))
-    return out | {"random_state": int(rng.integers(1000))}
+    out |= {"random_state": int(rng.integers(1000))}
+    return {name: numpys(rng, value) if rng.random() < 0.1 else value for name, value in out.items()}
+
+
+def numpys(rng, value):
+    """The same as a number of NumPy, of a type that holds it."""
+    fitting = [each for each in SCALARS.get(type(value), []) if holds(each, value)]
+    return fitting[rng.integers(len(fitting))](value) if fitting else value
+
+
+def holds(kind, value):
+    """Whether a type of NumPy has this number."""
+    return not issubclass(kind, np.integer) or np.iinfo(kind).min <= value <= np.iinfo(kind).max
 
 
 def values_of(rng, kind, name):
