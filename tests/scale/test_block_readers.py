@@ -279,6 +279,19 @@ def test_parts_of_single_cells_that_do_not_fit(tmp_path, part):
         blocks.from_h5ad(tmp_path / "x.h5ad")
 
 
+@pytest.mark.parametrize("part", ["indptr", "indices", "shape"])
+def test_fractions_are_no_places_in_a_matrix(tmp_path, part):
+    h5py = pytest.importorskip("h5py")
+    X = sparse.csr_array(np.eye(5))
+    with h5py.File(tmp_path / "x.h5ad", "w") as root:
+        for name in ("data", "indices", "indptr"):
+            root[f"X/{name}"] = getattr(X, name) + (0.5 if name == part else 0)
+        root["X"].attrs["encoding-type"] = "csr_matrix"
+        root["X"].attrs["shape"] = (5.5, 5.0) if part == "shape" else (5, 5)
+    with pytest.raises(ValueError, match=r"x\.h5ad has bounds of rows, columns or a shape of 'X' that are not whole"):
+        blocks.from_h5ad(tmp_path / "x.h5ad")
+
+
 def test_wide_tables(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({c: X[:, i] for i, c in enumerate("abc")})
