@@ -7,8 +7,8 @@ from scipy import sparse
 
 COUNTS = "counts of words; count them with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
 NUMBERS = (
-    "rows of numbers; encode categories with sklearn.preprocessing.OneHotEncoder, and texts with a sentence encoder or "
-    "sklearn.feature_extraction.text.TfidfVectorizer"
+    "rows of numbers; encode categories with sklearn.preprocessing.OneHotEncoder, and texts with a sentence encoder, "
+    "or with sklearn.feature_extraction.text.TfidfVectorizer and sklearn.decomposition.TruncatedSVD"
 )
 SEQUENCES = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
 # Characters of a text that an error quotes.
