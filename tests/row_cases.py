@@ -56,7 +56,7 @@ BAD_DATA = {
     "one dimension": (CLOUDS[:, 0], None, "Reshape your data"),
     "no rows": (CLOUDS[:0], None, "0 sample"),
     "no features": (CLOUDS[:, :0], None, "0 feature"),
-    "text": (np.full((N, D), "a"), None, "convert"),
+    "text": (np.full((N, D), "a"), None, "row 0 of X holds the text 'a', and .* takes"),
     "complex": (CLOUDS + 1j, None, "Complex data not supported"),
     **{
         kind: (getattr(sparse, kind)(CLOUDS), None, "(?i)sparse data was passed.*dense")

@@ -35,7 +35,7 @@ BAD_DATA = {
     ),
     "negative in a list": ([[0, 1], [2, -3]], "row 1 of X has the word -3 at place 1; word numbers of lists begin"),
     "fraction in a list": ([[0, 1], [2, 0.5]], "row 1 of X has 0.5 at place 1"),
-    "text": ([["a", "b"]], "row 0 of X is not a list of word numbers.*TokenSequences"),
+    "text": ([["a", "b"]], "row 0 of X holds the text 'a'.*TokenSequences"),
     "one dimension": (np.arange(5), "Reshape your data"),
     "complex": (X.toarray() + 1j, "Complex data not supported"),
     "empty list": ([], "0 sample"),

@@ -42,9 +42,9 @@ BAD_DATA = {
     "no rows": (X.toarray()[:0], None, "0 sample"),
     "no rows, sparse": (X[:0], None, "0 sample"),
     "no features": (X.toarray()[:, :0], None, "0 feature"),
-    "text": (np.full((N, V), "a"), None, "convert"),
+    "text": (np.full((N, V), "a"), None, "row 0 of X holds the text 'a', and .* takes"),
     "complex": (X.toarray() + 1j, None, "Complex data not supported"),
-    "words and not counts": (["a b", "b c"], None, "Expected 2D array|convert"),
+    "words and not counts": (["a b", "b c"], None, "row 0 of X holds the text .a b.*CountVectorizer"),
 }
 BAD_CALLS = BAD_DATA | {name: (X, weight, message) for name, (weight, message) in bad_weights(N).items()}
 

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from documented import entries
-from estimator_cases import CASES, CLASSES, FIRST, over, with_parameters, with_warm_start
+from estimator_cases import CASES, CLASSES, FIRST, over, with_parameters
 from fitted import assert_same_bits, assert_unchanged, few_passes, snapshot
 
 from sparsemix import SparseGaussianMixture
@@ -107,21 +107,6 @@ def test_subclasses_may_set_attributes_that_a_mixture_lacks(case):
 
 
 # -- errors in the user's terms
-
-
-@over(with_warm_start())
-def test_warm_start_names_the_parameters_that_changed(case):
-    name = "n_components"
-    est, rows = case.fitted(warm_start=True), case.data.rows
-    before = snapshot(est, rows)
-    old = est.n_components
-    start = {"init_params": "random"} if not isinstance(est.init_params, str) else {}
-    priors = {prior: None for prior in ("doc_topic_prior", "input_topic_prior") if case.has(prior)}
-    given = {name: getattr(est, name) for name in (*start, *priors)}
-    changed = {name: old - 1, **start, **priors}
-    with pytest.raises(ValueError, match=rf"{name}={old}\b.*{name} is now {old - 1}\b.*warm_start=False"):
-        est.set_params(**changed).fit(rows)
-    assert_unchanged(est.set_params(n_components=old, **given), before, rows)
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,10 @@ def test_warm_start_with_other_components_is_refused(case):
     est = case.fitted(warm_start=True)
     before, params = snapshot(est, case.data.rows), est.get_params()
     own = {"init_params": "random", case.prior: None} if case.can("topic_table") else {}
-    with refused("fewer components", r"warm_start.*keep n_components.*warm_start=False"):
-        est.set_params(n_components=est.n_components - 1, **own).fit(case.data.rows)
+    old = est.n_components
+    message = rf"warm_start.*fitted with n_components={old}, but n_components is now {old - 1};.*warm_start=False"
+    with refused("fewer components", message):
+        est.set_params(n_components=old - 1, **own).fit(case.data.rows)
     est.set_params(**params)
     assert_unchanged(est, before, case.data.rows)
     if case.data.kind == "words":
