@@ -1,4 +1,4 @@
-"""Bounds on the scale of each column, which a few wild values cannot move."""
+"""Wild values of columns, such as typing errors, which do not decide the scale of their column."""
 
 from dataclasses import dataclass
 
@@ -6,48 +6,45 @@ import numpy as np
 
 # A column is constant if its standard deviation is at most so many times the round-off of its mean.
 ROUND_OFF = 2.0
-# The trimmed variance leaves out the rows farthest from the median, this share of the total weight.
-TRIMMED = 0.05
-# A column's standard deviation counts as at most so many times its trimmed one. Gaussians have a ratio of 1.2.
-MOST_SPREAD = 10.0
-# A column's mean is at most so many trimmed standard deviations from its median.
-MOST_APART = 2.0
-# The sample that trimmed variances are taken from: at most so many rows, and so many numbers.
-SAMPLE_ROWS, SAMPLE_NUMBERS = 2048, 1 << 21
+# The share of a column's rows that may be wild: those farthest from the median, and at least one.
+WILD_SHARE = 0.01
+# They are wild if they make the standard deviation so many times that of the remaining rows.
+WILD = 30.0
+# What the standard deviation counts as then, and how far the mean may be from the median, in that of these rows.
+COUNTED = 2.0
+# The share of a column's rows that have to differ from the median; of a column of zeros, what is not zero is not wild.
+VARYING_SHARE = 0.05
+# The sample that tells: at least enough rows for that share to be one of them, at most so many rows, and numbers.
+LEAST_ROWS, SAMPLE_ROWS, SAMPLE_NUMBERS = 20, 2048, 1 << 21
 
 
 @dataclass(frozen=True)
 class ColumnLimits:
-    """Bounds on the mean and the standard deviation of each column, from rows without the most extreme values.
+    """``middle`` (D,) holds the median of each column, and ``spread`` (D,) the standard deviation of its tame rows.
 
-    ``middle`` (D,) holds medians and ``spread`` (D,) the largest standard deviations that count. A spread of infinity
-    limits nothing: more than 95 % of the column's values are equal, and the remaining ones are all that varies.
+    A spread of infinity limits nothing. All rows count alike, whatever their weights.
     """
 
     middle: np.ndarray
     spread: np.ndarray
 
     @classmethod
-    def of(cls, X, sample_weight=None, has_means=True):
+    def of(cls, X, has_means=True):
         """Limits from a sample of the rows; deviations are those from zero where means are fixed."""
         n, d = X.shape
-        size = min(SAMPLE_ROWS, max(256, SAMPLE_NUMBERS // d))
-        chosen = slice(None) if n <= size else np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-        x = np.asarray(X[chosen], dtype=np.float64)
-        weight = np.ones(len(x)) if sample_weight is None else sample_weight[chosen]
-        mass = weight.sum()
-        middle = np.zeros(d)
-        if has_means:
-            order = np.argsort(x, axis=0)
-            half = (np.cumsum(weight[order], axis=0) < 0.5 * mass).sum(axis=0)
-            middle = np.take_along_axis(x, order, axis=0)[half, np.arange(d)]
-        apart = np.abs(x - middle)
-        order = np.argsort(apart, axis=0)
-        weights = weight[order]
-        kept = np.clip((1.0 - TRIMMED) * mass - (np.cumsum(weights, axis=0) - weights), 0.0, weights)
-        variances = (kept * np.take_along_axis(apart, order, axis=0) ** 2).sum(axis=0) / kept.sum(axis=0)
-        varies = variances > round_off(middle**2, X.dtype)
-        return cls(middle, np.where(varies, MOST_SPREAD * np.sqrt(variances), np.inf))
+        if n < LEAST_ROWS:
+            return cls.none(d)
+        size = min(n, SAMPLE_ROWS, max(256, SAMPLE_NUMBERS // d))
+        chosen = slice(None) if n == size else np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+        x = np.array(X[chosen].T, dtype=np.float64, order="C")
+        middle = np.partition(x, size // 2, axis=1)[:, size // 2] if has_means else np.zeros(d)
+        apart = np.abs(x - middle[:, None])
+        tame = size - max(1, round(WILD_SHARE * size))
+        most = size - round(VARYING_SHARE * size)
+        apart.partition((most, tame), axis=1)
+        variances = (apart[:, :tame] ** 2).mean(axis=1)
+        varies = np.minimum(apart[:, most - 1] ** 2, variances) > round_off(middle**2, X.dtype)
+        return cls(middle, np.where(varies, np.sqrt(variances), np.inf))
 
     @classmethod
     def none(cls, n_features):
@@ -55,13 +52,16 @@ class ColumnLimits:
         return cls(np.zeros(n_features), np.full(n_features, np.inf))
 
     def variances(self, variances):
-        """Variances within the limits, (D,)."""
-        return np.minimum(variances, self.spread**2)
+        """Variances (D,) of the columns, without wild values."""
+        return np.where(variances > (WILD * self.spread) ** 2, (COUNTED * self.spread) ** 2, variances)
 
-    def clipped(self, mean):
-        """The mean within the limits, (D,)."""
-        apart = MOST_APART / MOST_SPREAD * self.spread
-        return np.clip(mean, self.middle - apart, self.middle + apart)
+    def means(self, means):
+        """Means (D,) of the columns; a median where wild values have moved the mean."""
+        return np.where(np.abs(means - self.middle) > COUNTED * self.spread, self.middle, means)
+
+    def pooled(self):
+        """The limits (1,) of the mean variance of all columns."""
+        return ColumnLimits(np.zeros(1), np.sqrt((self.spread**2).mean(keepdims=True)))
 
 
 def round_off(squares, dtype):

@@ -238,10 +238,10 @@ def prior_is_given(params):
 def origin(params, rows):
     """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean.
 
-    Wild values of a column move its mean by a few standard deviations of its other values at most.
+    Wild values of a column do not move its mean far.
     """
     if params.mean_prior is None:
-        return ColumnLimits.of(rows.X, rows.sample_weight).clipped(rows.mean())
+        return ColumnLimits.of(rows.X).means(rows.mean())
     return check_means("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 

@@ -128,9 +128,9 @@ def assemble(params, rows, workers):
     """
     family = make_family(params, rows.X.shape[1], params.total_samples or rows.mass)
     check_columns(rows.X)
-    limits = ColumnLimits.of(rows.X, rows.sample_weight, family.has_means)
+    limits = ColumnLimits.of(rows.X, family.has_means)
     if family.has_means:
-        rows = rows.shifted(limits.clipped(rows.mean()))
+        rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
     scale = DataScale.of(data_gaussian(plain, rows, workers), rows.shift, rows.mass, limits, rows.X.dtype)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params, scale)

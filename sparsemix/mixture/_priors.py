@@ -14,7 +14,7 @@ from sparsemix._stats import symmetric
 
 # A variance floor of this share of a column's variance: a thousandth of its standard deviation.
 FLOOR = 1e-6
-# The prior's variance of a constant column, as a share of the square of its value.
+# The prior's variance of a constant column, as a share of what its floor is N + 1 parts of.
 CONSTANT_SHARE = 1e-6
 # From so many components on they are to describe a density rather than to be clusters, and learn their priors' scales.
 LEARN_FROM = 16
@@ -38,20 +38,19 @@ class DataScale:
         """From the rows' Gaussian, whose mean is relative to the shift.
 
         A column without variance has shown one value in N rows. One row more may differ from it by the size of this
-        value, and the variance under which that costs least in all is the square of the value, divided by N + 1. For
-        zeros the median variance of the varying columns takes the place of the square, or one where none varies. Both
-        the floor and the prior are proportional to it, so that it moves all log densities alike.
+        value or, as the value may be what centring has left of another one, by as much as rows differ in other columns
+        (the median). The variance under which that costs least in all is the larger square, divided by N + 1. Floor
+        and prior of the column are proportional to it, so that it moves all log densities alike.
         """
-        d = data.means.shape[1]
         mean = data.means[0] + (0.0 if shift is None else shift)
-        means = data.means[0] + (limits.clipped(mean) - mean)
+        means = data.means[0] + (limits.means(mean) - mean)
         variances, squares = data_variances(data), mean**2
-        limited = limits.variances(variances)
         if data.shape == "spherical":  # all columns share one variance
-            squares, limited = np.full(d, squares.mean()), np.minimum(variances, (limits.spread**2).mean())
+            squares, limits = np.full_like(squares, squares.mean()), limits.pooled()
         varies = variances > round_off(squares, dtype)
+        limited = limits.variances(variances)
         usual = np.median(limited[varies]) if varies.any() else 1.0
-        levels = np.where(squares > 0.0, squares, usual)
+        levels = np.maximum(squares, usual)
         scales = np.where(varies, limited, CONSTANT_SHARE * levels)
         floor = np.where(varies, FLOOR * scales, levels / (mass + 1.0))
         return cls(replace(data, means=means[None], covariances=with_variances(data, scales)), floor)

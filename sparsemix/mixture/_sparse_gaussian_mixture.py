@@ -82,9 +82,8 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, M
         B_0 (VB), in scikit-learn's meaning: (n_features, n_features), diagonal (n_features,), spherical a number; a
         number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical:
         nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N); a tenth of it where
-        components learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations.
-        Standard deviations count as at most ten times those without the 5 % of rows farthest from the median, so
-        that a typing error does not decide the prior.
+        components learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations. A few
+        wild values, such as a typing error, do not decide the scale of a column.
     optimize_priors : bool or None, default=None
         Whether each component learns s_k >= 1 by which its B_0 is multiplied, so that its evidence is largest (VB;
         "full", "diag", "low_rank", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None;
@@ -92,7 +91,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, M
     reg_covar : float, default=None
         A variance that is added to those of the components, N_k times to B in VB as in scikit-learn. None means for
         EM 1e-6, and for VB 1e-6 times the variance of each column; a column of one value gets the square of this
-        value divided by N + 1.
+        value, or the median of the other columns' variances if that is larger, divided by N + 1.
     init_params : str or matrix of shape (n_samples, n_components), default="auto"
         Start of the fit. "kmeans": scikit-learn's k-means, "kmeans_scaled" with columns of equal standard deviation,
         "kmeans_range" with columns of equal range; "k-means++": its seeds alone; "splitting": one component becomes K

@@ -162,7 +162,7 @@ class PriorSearch:
         return self._correlated * scale * scale[:, None]
 
     def _total(self):
-        """Variances of the columns, within the limits of wild values; a constant column gets the mean of the varying
+        """Variances of the columns without wild values; a constant column gets the mean of the varying
         ones, as no value of it can disagree.
         """
         n, d = self.x.shape
@@ -171,7 +171,7 @@ class PriorSearch:
         first = weight @ self.x / weight.sum() if has_means else np.zeros(d)
         variances = weight @ (self.x - first) ** 2 / weight.sum()
         varies = np.ptp(self.x, axis=0) > 0.0 if has_means else variances > 0.0
-        total = ColumnLimits.of(self.x, weight, has_means).variances(variances)
+        total = ColumnLimits.of(self.x, has_means).variances(variances)
         total = np.where(varies, total, total[varies].mean() if varies.any() else 1.0)
         if not has_means:
             second = (self.x * weight[:, None]).T @ self.x / weight.sum()
