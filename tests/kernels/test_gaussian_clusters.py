@@ -423,6 +423,19 @@ def test_merged_slots_hold_the_rows_of_both(structure):
     np.testing.assert_allclose(evidence[1], alone, rtol=1e-10)
 
 
+def test_faded_slots_hold_a_part_of_their_rows(structure):
+    """However little was in them; a slot without rows keeps the prior."""
+    case = Case(structure)
+    masses = case.masses * [1.0, 0.02, 0.0, 1.0, 1.0]
+    assert 0.0 < masses[:, 1].sum() < 1.0
+    case.feed(masses)
+    case.slots.fade([0, 1, 2], 0.25)
+    exact = case.family.posterior(case.prior, case.stats(masses * [0.25, 0.25, 1.0, 1.0, 1.0]))
+    post = case.slots.posterior(np.arange(5))
+    np.testing.assert_allclose(post.mean, exact.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(post.scale, exact.scale, rtol=1e-9, atol=1e-12)
+
+
 def test_evidence_prefers_to_merge_what_belongs_together(structure):
     case = Case(structure, n_rows=60, n_slots=3)
     case.x[40:] = 8.0 * case.x[40:] + (0.0 if structure == "zero_mean" else 30.0)

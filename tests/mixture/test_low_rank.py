@@ -9,9 +9,13 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._stats.families import GAUSSIANS, FactorAnalysers
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.threads import Workers
+from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture._assemble import assemble, weighted_rows
 from sparsemix.mixture._candidates import PairTable
+from sparsemix.mixture._loadings import principal, sums
 from sparsemix.mixture._model import Groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -136,6 +140,29 @@ def reference_entries(resp):
     return out
 
 
+def test_start_of_one_component_is_probabilistic_principal_components():
+    """W W^T = U (eigenvalues - noise) U^T of the correlations, noise the mean of the others (Tipping and Bishop)."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((20_000, Q)) @ (3.0 * rng.standard_normal((Q, D))) + rng.standard_normal((20_000, D))
+    x *= 10.0 ** np.arange(D)
+    with Workers(1) as workers:
+        params = SparseGaussianMixture(1, covariance_type="low_rank", rank=Q)
+        model = assemble(params, weighted_rows(x, None), workers)[1]
+        everyone = SparseResponsibilities.from_labels(np.zeros(len(x), dtype=np.int32))
+        means, variances = x.mean(axis=0)[None], x.var(axis=0)[None]
+
+        def sums_of(family):
+            return sums(model, family, Rows(x, None), everyone, workers)
+
+        found = principal(model, Gaussians("diag", means, variances), sums_of, rng)
+    values, vectors = np.linalg.eigh(np.corrcoef(x.T))
+    noise = values[:-Q].mean()
+    units = np.sqrt(np.outer(variances, variances))
+    wanted = (vectors[:, -Q:] * (values[-Q:] - noise)) @ vectors[:, -Q:].T
+    np.testing.assert_allclose(found.loadings[0].T @ found.loadings[0] / units, wanted, atol=0.02)  # some power steps
+    np.testing.assert_allclose(found.covariances, variances * (1.0 - np.diag(wanted)), rtol=0.1)
+
+
 def test_factors_of_no_loadings_have_their_prior():
     """Then q(z) = p(z), so that factors add nothing to a bound."""
     x, rng = rows(80)[0], np.random.default_rng(5)
@@ -144,6 +171,10 @@ def test_factors_of_no_loadings_have_their_prior():
     family.accumulate(stats, x, Groups.of(reference_entries(resp), None, K), 0, K)
     assert stats["factor_second"].any()
     np.testing.assert_allclose(family.factor_terms(stats), 0.0, atol=1e-9)
+    empty = family.maximum_likelihood(family.empty_stats(K), 0.1)  # nothing came before
+    np.testing.assert_array_equal(empty.covariances, 1.0)
+    assert not empty.means.any()
+    assert not empty.loadings.any()
 
 
 def test_statistics_have_the_documented_size():

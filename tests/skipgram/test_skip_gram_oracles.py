@@ -139,6 +139,9 @@ def test_warm_start_sets_the_clocks_of_words_to_one_pass():
     occurrences = np.bincount([word for word, around in twin.contexts(documents, 3) if around], minlength=V)
     assert (occurrences > 1).sum() > 3
     np.testing.assert_allclose(table.sum(axis=1), occurrences)
+    pairs = sum(len(around) for _, around in twin.contexts(documents, 3))
+    assert stats["count"].sum() == pytest.approx(pairs)
+    assert stats["word_topic"].sum() == pytest.approx(pairs)
     sums = np.random.default_rng(0).dirichlet(np.ones(K), size=V) * 2.0  # each word occurs twice
     for t in (1, 2):
         rho = ((5.0 + occurrences + t) ** -0.9)[:, None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, psi
 
-from sparsemix._stats.dirichlet import log_normalizer, maximize_prior, maximize_symmetric_prior
+from sparsemix._stats.dirichlet import LARGEST, log_normalizer, maximize_prior, maximize_symmetric_prior
 
 TRUTHS = [
     [1.0], [1e-3], [200.0], [0.5, 0.5], [0.01, 3.0], [0.1, 0.2, 0.3, 40.0], [1e-3] * 50, [5.0, 700.0, 20.0],
@@ -151,3 +151,10 @@ def test_the_way_back_from_a_prior_that_is_too_large(first):
     for _ in range(3):
         found = maximize_prior(found, 7.0 * (psi(truth) - psi(truth.sum())), 7.0)
     np.testing.assert_allclose(found, truth, rtol=1e-6)
+
+
+def test_a_start_beyond_the_largest_prior_may_stay():
+    """Draws that are all the same would have an endless prior: its sum is at most the largest, or that of the start."""
+    for first in (1.0, 3.0 * LARGEST):
+        found = maximize_prior(np.full(4, first), 10.0 * np.full(4, np.log(0.25)), 10.0)
+        assert found.sum() == pytest.approx(4.0 * max(first, LARGEST), rel=1e-6)

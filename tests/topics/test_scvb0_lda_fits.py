@@ -412,3 +412,9 @@ def test_more_visits_than_a_c_int_counts_are_refused(name):
     message = rf"'{name}' parameter of SparseSCVB0LDA must be an int in the range \[\d, 1073741824\]"
     with pytest.raises(ValueError, match=message):
         SparseSCVB0LDA(2, **{name: 1 << 40}).fit(np.ones((3, 4)))
+
+
+def test_a_packed_start_has_as_many_tokens_as_the_documents():
+    est = SparseSCVB0LDA(gibbs_sampler.DENSE_SUMS + 1, max_iter=0, random_state=0).fit(X)
+    assert isinstance(est._fitted.stats["word_topic"], PackedCounts)
+    assert est._fitted.stats["count"].sum() == pytest.approx(X.sum(), rel=1e-3)

@@ -18,7 +18,7 @@ from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
 from sparsemix.topics import SparseLDA
 from sparsemix.topics._variational import assemble as _assemble
-from sparsemix.topics._variational.model import TopicModel
+from sparsemix.topics._variational.model import TopicModel, inverse_totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K = 6
@@ -568,3 +568,10 @@ def test_topics_that_change_their_order_take_their_priors_along():
     assert np.ptp(before) > 0.0
     model.permute(order)
     np.testing.assert_array_equal(model.doc_topic_prior, before[order])
+
+
+@pytest.mark.parametrize("posterior_means", [False, True])
+def test_inverse_totals_are_relative_to_the_largest_topic(posterior_means):
+    totals = np.array([3.0, 2000.0, 0.7])
+    weight = 1.0 / totals if posterior_means else np.exp(-psi(totals))
+    np.testing.assert_allclose(inverse_totals(totals, posterior_means, np.float64), weight / weight[1], rtol=1e-12)
