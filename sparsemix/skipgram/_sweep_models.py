@@ -163,7 +163,5 @@ class WalkingSkipGramModel(GibbsSkipGramModel):
         counts = x.indptr, x.places, x.words, self.window, left_out, table
         tables.clear(np.ones(self.n_components), inverse, self.topic_word_prior)
         _positions.add_up(*counts, amount=-1.0)
-        try:
-            tables.build(x.words, table, 1.0)
-        finally:  # a fit that stops here publishes these counts
-            _positions.add_up(*counts)
+        tables.build(x.words, table, 1.0)
+        _positions.add_up(*counts)
