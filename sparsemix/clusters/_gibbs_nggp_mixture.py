@@ -48,9 +48,9 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     ----------
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
-        covariance, or with a full one and mean zero. "auto" takes sparse rows, and dense ones of whole numbers that
-        are not negative, for counts; for others it chooses "full" or, above 100 features always, "diag", by the
-        evidence of the first rows. ``likelihood_`` says what it chose, and so does a line where ``verbose``.
+        covariance, or with a full one and mean zero. "auto" takes sparse rows for counts, and
+        dense whole numbers that are many columns, mostly zero and otherwise mostly 1. It warns in doubt. For all other
+        rows the evidence of the first ones chooses "full" or "diag", above 100 features "diag". See ``likelihood_``.
     concentration : float, default=None
         a of the prior, where the chain begins if it is learned; None means 1000 for "multinomial", 1 for Gaussians.
     discount : float in [0, 1), default=0.0

@@ -42,6 +42,9 @@ TOGETHER, ROUND = 0.1, 1.25
 # Of documents by default. A text of eight words shares one of them with some cluster or other, which speaks for that
 # cluster by a factor of thousands; on texts of a hundred words nothing between 1 and 3000 makes a difference.
 CONCENTRATION = 1000.0
+# "auto" takes a dense table for documents if at most the second share of its entries is not zero, in so many columns.
+# Up to the first share it is in doubt.
+MOSTLY_ZERO, WIDE = (0.5, 0.2), 50
 # "auto" asks for full covariances up to so many features: a cluster then takes half their square.
 FULL_FEATURES = 100
 
@@ -65,7 +68,7 @@ SHARED = {
 
 
 def check_data(est, X, reset):
-    """Rows as they are to be read: counts as a sparse array, or as a dense one of counts; else float rows.
+    """Checked rows: counts as a sparse array, or as a dense one of counts; else float rows.
 
     Returns
     -------
@@ -74,11 +77,11 @@ def check_data(est, X, reset):
         Whether they are counts of words.
     """
     likelihood = est._params.likelihood if reset else est._fitted.state.sums.likelihood
-    if likelihood == "auto":
-        dense = None if is_sparse(X) else check_numbers(est, X, reset)
-        if dense is not None and not is_whole(dense):
+    if likelihood == "auto" and not is_sparse(X):
+        dense = check_numbers(est, X, reset)
+        if not (looks_like_counts(dense) if est._counts is None else est._counts):
             return dense, False
-    elif likelihood != "multinomial":
+    elif likelihood not in ("auto", "multinomial"):
         return check_numbers(est, X, reset), False
     try:
         return check_counts(est, X, reset=reset), True
@@ -104,15 +107,47 @@ def check_numbers(est, X, reset):
     return X
 
 
-def is_whole(X):
-    """Whether all entries of a dense array are whole numbers, none negative, and one is not zero: counts."""
-    some = False
+def looks_like_counts(X):
+    """Whether a dense table holds word counts of documents, from what such tables look like; warn in doubt.
+
+    Documents are whole numbers in many columns, mostly zero. The other entries are mostly but not all 1, and rows have
+    different totals. Every other table holds real numbers. There is doubt where it is whole, half of it is zero and
+    most of the rest is 1 or 2.
+    """
+    n_ones = n_few = n_said = 0
+    least, most = np.inf, -np.inf  # of the totals of rows
     for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
         block = X[start:stop]
         if (block < 0).any() or (block != np.floor(block)).any():
             return False
-        some = some or block.any()
-    return bool(some)
+        n_said += np.count_nonzero(block)
+        n_ones += np.count_nonzero(block == 1.0)
+        n_few += np.count_nonzero((block == 1.0) | (block == 2.0))
+        totals = block.sum(axis=1)
+        least, most = min(least, totals.min()), max(most, totals.max())
+    if n_said > MOSTLY_ZERO[0] * X.size or 2 * n_few < n_said:
+        return False
+    wide = X.shape[1] >= WIDE and n_said <= MOSTLY_ZERO[1] * X.size
+    if wide and n_said <= 2 * n_ones < 2 * n_said and least < most:
+        return True
+    warnings.warn(
+        f"likelihood='auto' takes X, whole numbers of which {1.0 - n_said / X.size:.0%} are zero, for measurements; if "
+        "the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
+        stacklevel=4,
+    )
+    return False
+
+
+def warn_if_fractions(params, X):
+    """Warn where "auto" took a stream for documents and dense rows that follow are no counts."""
+    counted = params.likelihood == "auto" and not params._fitted.state.sums.has_covariances
+    if counted and not sparse.issparse(X) and (np.floor(X) != X).any():
+        warnings.warn(
+            "likelihood='auto' took the first rows of the stream for word counts, but X has numbers that are not "
+            "whole; if the rows are measurements, fit again with likelihood='full' or 'diag', else set "
+            "likelihood='multinomial'",
+            stacklevel=3,
+        )
 
 
 def weighted_rows(X, counts, sample_weight, shift=None):

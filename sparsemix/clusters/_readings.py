@@ -104,6 +104,7 @@ class ClusterReadings(ResponsibilityFeatures):
     """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
 
     _fixed_params = {"n_nonzero": None}  # noqa: RUF012
+    _counts = None  # whether rows are word counts, where a caller has decided for likelihood="auto"
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     labels_ = Absent(no_labels)
     # Of scikit-learn's clusterers.

@@ -62,7 +62,8 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     """
     if not 0.0 < train_size < 1.0:
         raise ValueError(f"train_size is {train_size}; it must be between 0 and 1")
-    rows, _ = weighted_rows(*check_data(clone(estimator), X, reset=True), sample_weight)
+    X, counts = check_data(clone(estimator), X, reset=True)
+    rows, _ = weighted_rows(X, counts, sample_weight)
     n_train = round(train_size * len(rows))
     if not 0 < n_train < len(rows):
         raise ValueError(f"X has {len(rows)} rows, of which train_size={train_size} leaves one part empty; give more")
@@ -70,6 +71,7 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     results = []
     for params in ParameterGrid(param_grid):
         trial = clone(estimator).set_params(**params)
+        trial._counts = counts  # all trials read the rows alike, however many each sees
         trial.partial_fit(X[:n_train], sample_weight=None if weight is None else weight[:n_train])
         score = trial.score(X[n_train:], sample_weight=None if weight is None else weight[n_train:])
         results.append({"params": params, "score": score, "n_clusters": trial.n_clusters_})

@@ -29,6 +29,7 @@ from sparsemix.clusters._parameters import (
     opening_threshold,
     passes_of,
     rounds_of_shards,
+    warn_if_fractions,
     warn_if_shattered,
     weighted_rows,
 )
@@ -59,9 +60,9 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     ----------
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
-        covariance, or with a full one and mean zero. "auto" takes sparse rows, and dense ones of whole numbers that
-        are not negative, for counts; for others it chooses "full" or, above 100 features always, "diag", by the
-        evidence of the first rows. ``likelihood_`` says what it chose, and so does a line where ``verbose``.
+        covariance, or with a full one and mean zero. "auto" takes sparse rows for counts, and
+        dense whole numbers that are many columns, mostly zero and otherwise mostly 1. It warns in doubt. For all other
+        rows the evidence of the first ones chooses "full" or "diag", above 100 features "diag". See ``likelihood_``.
     concentration : float, default=None
         a of the prior: larger opens more clusters. None means 1000 for "multinomial", where one word in a short text
         speaks for an old cluster louder than the prior for a new one and long texts hardly notice, and 1 for
@@ -315,8 +316,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            For rows with NaN or infinity, negative counts or weights, and when no document has a word. Clusters that
-            were learned before stay as they were.
+            For rows with NaN or infinity, negative counts or weights, and when no document has a word.
         """
         params = self._params
         fits, started = [], time.perf_counter()
@@ -356,8 +356,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from the next rows of a stream, one after the other in the order they have.
 
-        The result is the same bits however the stream is cut into calls. After an interrupt the clusters are those of
-        the rows before it, ``n_samples_seen_`` of them.
+        The result is the same bits however the stream is cut into calls. After an exception, of a signal handler
+        too, the clusters are those of the rows before it: ``n_samples_seen_`` has grown by their number.
 
         Parameters
         ----------
@@ -375,8 +375,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            As ``fit``; what was learned before stays. A row so extreme that it has no finite density under any cluster
-            ends the call; the rows before it are learned then.
+            As ``fit``. A row without a finite density under any cluster ends the call; rows before it are learned.
         """
         begun = []
         with self._all_or_nothing(lambda: self._publish_stream(begun)):
@@ -390,6 +389,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 check_first(self._params, rows, counts)
                 state, rows = self._first_state(rows, counts)
             else:
+                warn_if_fractions(self, X)
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             if state.sums.steps is not None:
                 rows = SteppedRows(rows, state.sums.steps, state.n_rows, state.sums.scales)

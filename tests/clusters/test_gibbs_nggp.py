@@ -344,7 +344,7 @@ def test_pipeline_and_grid_search():
     pipeline = make_pipeline(counter(), GibbsNGGPMixture(**params))
     assert same_partition(pipeline.fit_predict(texts()), np.arange(60) % 2)
     grid = {"concentration": [1.0, 10.0], "dirichlet_prior": [0.1, 50.0]}
-    search = GridSearchCV(GibbsNGGPMixture(max_iter=20, random_state=0), grid, cv=2).fit(APART)
+    search = GridSearchCV(GibbsNGGPMixture("multinomial", max_iter=20, random_state=0), grid, cv=2).fit(APART)
     assert search.best_params_["dirichlet_prior"] == 0.1
     assert len(set(zip(search.predict(APART), GROUPS, strict=True))) < 10
 
