@@ -19,6 +19,8 @@ from sparsemix._kernels.vectors import _simd
 MOST_THREADS = 256
 # Of a thread that was started and says nothing: the system had no memory for it.
 SECONDS_TO_START = 10.0
+# After which a caller looks again whether a thread has ended, in case it acquired the lock and an exception came.
+SECONDS_TO_WAIT = 0.05
 # Seconds that a thread listens for work, or for the others' end, before it sleeps. To wake one takes 0.1 to 0.2 ms, and
 # between two pieces of a small step less passes.
 LISTENING = 5e-4
@@ -138,17 +140,18 @@ class Workers:
             return
         work, self._job = Work(function, spans, self._job), None
         helpers, given = self._helpers[: len(spans) - 1], 0
-        ends = [held_lock() for _ in helpers]
+        ends = [End() for _ in helpers]
         try:
-            for helper, done in zip(helpers, ends, strict=True):
-                helper.inbox.put((work, done))
+            for helper, end in zip(helpers, ends, strict=True):
+                helper.inbox.put((work, end))
                 given += 1
                 helper.bell.ring()
             work.run()
+        except BaseException:  # nothing is left for a helper that an exception kept from being counted
+            work.pieces.clear()
+            raise
         finally:
-            work.ended.listen(given, LISTENING)
-            for done in ends[:given]:
-                done.acquire()
+            wait_for(work, [end for number, end in enumerate(ends) if number < given or end.has_begun])
         if work.errors:
             raise work.errors[min(work.errors)]
         if not work.complete:
@@ -215,14 +218,15 @@ class Helper:
         self.begun.release()
         try:
             while (errand := self._next()) is not None:
-                work, done = errand
+                work, end = errand
+                end.has_begun = True
                 ended = work.ended
                 try:
                     work.run()
                 except BaseException:  # no memory to keep an error
                     work.complete = False
                 del errand, work  # nothing of it is kept while waiting
-                done.release()
+                end.come()
                 ended.ring()
         finally:
             self.ended.release()
@@ -231,6 +235,35 @@ class Helper:
         """What is in the inbox: soon, or else the thread sleeps until it is."""
         self.bell.listen_again(LISTENING)
         return self.inbox.get()
+
+
+class End:
+    """That a thread has come to the end of its work, which one may wait for again after an exception."""
+
+    def __init__(self):
+        self.has_begun = self.has_come = False
+        self._lock = held_lock()
+
+    def come(self):
+        """Nothing is allocated."""
+        self.has_come = True
+        self._lock.release()
+
+    def wait(self):
+        """Return when it has come."""
+        while not self.has_come:
+            self._lock.acquire(timeout=SECONDS_TO_WAIT)
+
+
+def wait_for(work, ends):
+    """Return or raise only when no thread works any more: what they write to may be put back or read afterwards."""
+    try:
+        work.ended.listen(len(ends), LISTENING)
+        for end in ends:
+            end.wait()
+    except BaseException:  # of a signal handler
+        wait_for(work, ends)
+        raise
 
 
 def held_lock():

@@ -401,14 +401,16 @@ class AdditiveEstimator(SparsemixEstimator):
             before, stats = stats, stats.copy()
             new.follow(before, stats)
         with interrupts_wait():
-            undo = stats.undoing(new)
+            undo, fitted = stats.undoing(new), None
             try:
                 stats = stream(stats, new, total, rho, first)
                 model.global_step(stats, workers.split)
+                fitted = type(self._fitted)(model, stats)
+                self._set_step(fitted, n_seen)
             except BaseException:
-                undo()
+                if self._fitted is not fitted:
+                    undo()
                 raise
-            self._set_step(type(self._fitted)(model, stats), n_seen)
 
     def _times(self, mass):
         """How often a block of this weight is in a stream of ``total_samples``."""

@@ -289,7 +289,7 @@ class SufficientStatistics:
         for fold, factor in ((self.fold, self._factor), (self._fold_words, self._word_factor)):
             if not LARGEST_FACTOR**-0.5 < factor < LARGEST_FACTOR**0.5:
                 fold()  # now, not in between
-        factors = self._factor, self._word_factor
+        factors, n_rows = (self._factor, self._word_factor), self.n_rows
         arrays = [(of, of.copy()) for of in (self._by_component, self._by_word, self._shared)]
         values = [(value, copied(value)) for of in (self._by_component, self._shared) for value in of.values()]
         undo_rows = [kept_entries(value, other._by_word[name]) for name, value in self._by_word.items()]
@@ -301,7 +301,7 @@ class SufficientStatistics:
                 value[...] = before
             for undo_of in undo_rows:
                 undo_of()
-            self._factor, self._word_factor = factors
+            (self._factor, self._word_factor), self.n_rows = factors, n_rows
 
         return undo
 

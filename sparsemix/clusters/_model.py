@@ -82,19 +82,15 @@ class NGGPModel:
         """Sum over the sweep's rows of their log predictive densities before each was added."""
         return float(self.sums[0])
 
-    def _over_rows(self, state, x, start, call, grow=lambda: None, new=True):
+    def _over_rows(self, state, x, start, call, grow=lambda: None):
         """``call(clusters, rule, row)`` until it has done all rows of ``x``, with more room whenever it stops.
 
-        ``start`` is the place of the first of them among all rows; ``new`` whether they come for the first time.
+        ``start`` is the place of the first of them among all rows.
         """
         row = 0
         while row < len(x):
             clusters = state.sums.kernel(x, state.n_slots)
             stop = call(clusters, self.rule(state), row)
-            state.used(clusters.n_slots)
-            done = stop if stop >= 0 else -1 - stop
-            state.n_rows += (done - row) * new
-            state.n_read += n_numbers(x, row, done) * new
             if stop < 0:
                 self._refuse(start - 1 - stop)
             row = stop
@@ -109,11 +105,6 @@ class NGGPModel:
             f"row {number if self.numbers is None else self.numbers[number]} of X has no finite density under the "
             "clusters; rescale X, or remove rows with extreme values"
         )
-
-
-def n_numbers(x, start, stop):
-    """Numbers that some rows of a block have."""
-    return (stop - start) * x.shape[1] if isinstance(x, np.ndarray) else int(x.indptr[stop] - x.indptr[start])
 
 
 class RowResponsibilities:
@@ -201,27 +192,26 @@ class StreamingModel(NGGPModel):
         if kept is not None or self.moves is None:
             self._add(x, weight, state, start, kept)
             return
-        if state.look_due:
+        if state.n_rows != state.looked_rows:  # the look after the last row has failed, if one was due
             self.moves.after_rows(self.prior, state)
         first = 0
         while first < len(x):
             last = min(len(x), first + self.moves.rows_left(state))
             part = None if weight is None else weight[first:last]
-            seen = RowResponsibilities(last - first) if self.moves.wants_overlap else None
-            try:
-                self._add(x[first:last], part, state, start + first, seen)
-            finally:  # of the rows before one that cannot be added too
-                if seen is not None:
-                    self.moves.observe(seen.kernel(), part, state)
+            self._add(x[first:last], part, state, start + first, None)
             self.moves.after_rows(self.prior, state)
             first = last
 
     def _add(self, x, weight, state, start, kept):
+        notes = kept is None and self.moves is not None and self.moves.wants_overlap
+        indptr = None if isinstance(x, np.ndarray) else x.indptr
+
         def call(clusters, rule, row):
             if kept is None:
-                return stream(clusters, rule, weight, row, None, self.sums[:1])
+                overlap = state.overlap if notes else None
+                return stream(clusters, rule, weight, row, None, self.sums[:1], overlap, indptr)
             out = kept.kernel()
-            row = stream(clusters, rule, weight, row, out, self.sums[:1])
+            row = stream(clusters, rule, weight, row, out, self.sums[:1], None, indptr)
             kept.n_used = out.n_used
             return row
 
@@ -257,7 +247,7 @@ class StreamingModel(NGGPModel):
             new.n_used = out.n_used
             return row
 
-        self._over_rows(state, x, start, call, lambda: new.grow(state.capacity), new=False)
+        self._over_rows(state, x, start, call, lambda: new.grow(state.capacity))
         vars(part).update(vars(new))
 
     def recount(self, visits, state):
@@ -339,7 +329,7 @@ class GibbsModel(NGGPModel):
                 clusters, rule, weight, row, labels, state.members, log_new, self.seed, start, number, self.sums[1:]
             )
 
-        self._over_rows(state, x, start, call, new=number == 0)
+        self._over_rows(state, x, start, call)
 
     def gather(self, visits, state):
         """Start with all rows that say something in one cluster."""

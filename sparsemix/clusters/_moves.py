@@ -68,10 +68,7 @@ class Moves:
         """Look at the clusters of a stream, if it is time; a look that fails changes nothing, and is due again."""
         if state.n_rows % self.every:
             return
-        state.look_due = True
-        with state.all_or_nothing():
-            self._after_rows(prior, state)
-            state.look_due = False
+        state.all_or_nothing(lambda: self._after_rows(prior, state))
 
     def _after_rows(self, prior, state):
         if self.criterion != "bayes_factor" or state.n_read >= state.sums.look_price:

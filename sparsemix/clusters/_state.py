@@ -1,19 +1,33 @@
 """The clusters of a streaming mixture: how many rows each has, and its sums, in slots that come and go."""
 
-from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
 
-from sparsemix._kernels.clusters._rule import TOTALS, Rule
+from sparsemix._kernels.clusters._rule import PROGRESS, TOTALS, Rule
 from sparsemix.clusters._multinomial_slots import rounded
 
 # Slots of a new state.
 FIRST_CAPACITY = 32
 
 
+def counter(name):
+    """A whole number that kernels count in ``progress``."""
+
+    def get(state):
+        return int(state.progress[PROGRESS[name]])
+
+    def put(state, value):
+        state.progress[PROGRESS[name]] = value
+
+    return property(get, put)
+
+
 class ClusterState:
     """What a stream has learned, always that of a whole number of rows.
+
+    A kernel call changes counts, sums and ``progress`` together. An exception between two calls, whatever its cause,
+    therefore finds a state that says how many rows it holds.
 
     Parameters
     ----------
@@ -30,6 +44,8 @@ class ClusterState:
         Product over rows of 1 - q, the probability that none of them is of the cluster.
     totals : ndarray of shape (4,)
         Mass, expected number of clusters, sum of max(n_k - discount, 0), last mode of log U.
+    progress : ndarray of shape (4,), int64
+        ``n_slots``, ``next_id``, ``n_rows``, ``n_read``.
     ids : ndarray of shape (capacity,), int64
         Number of each cluster since the beginning, which it keeps as slots move.
     members : ndarray of shape (capacity,), int64
@@ -40,21 +56,22 @@ class ClusterState:
         Rows that came so far.
     n_read : int
         Numbers that these had since clusters were last looked at for merges.
-    look_due : bool
-        Whether such a look has failed, and is to be made before the next row.
+    looked_rows : int
+        Rows that had come at that look.
     """
 
-    look_due, _undo = False, None
+    _undo = None
+    n_slots, next_id, n_rows, n_read = (counter(name) for name in ("n_slots", "next_id", "n_rows", "n_read"))
 
     def __init__(self, sums):
         self.sums = sums
-        self.n_slots = self.n_rows = self.next_id = self.n_read = 0
+        self.progress = np.zeros(len(PROGRESS), dtype=np.int64)
         self.counts = np.zeros(0)
         self.absent = np.ones(0)
         self.totals = np.zeros(4)
         self.ids = np.zeros(0, dtype=np.int64)
         self.members = np.zeros(0, dtype=np.int64)
-        self.looked_id, self.counts_then, self.overlap = 0, np.zeros(0), None
+        self.looked_id, self.looked_rows, self.counts_then, self.overlap = 0, 0, np.zeros(0), None
         self.asked = np.zeros(0)
         self._resize(np.arange(0), FIRST_CAPACITY)
 
@@ -95,21 +112,23 @@ class ClusterState:
     def copy(self):
         """The same with arrays of its own."""
         twin = copy(self)
-        for name in ("counts", "absent", "totals", "ids", "members", "counts_then", "asked", "sums"):
+        for name in ("counts", "absent", "totals", "progress", "ids", "members", "counts_then", "asked", "sums"):
             setattr(twin, name, getattr(self, name).copy())
         twin.overlap = None if self.overlap is None else self.overlap.copy()
         return twin
 
     def rule(self, **settings):
         """Prior weights as of now; a sweep changes the counts through it."""
-        return Rule(self.counts, self.absent, self.totals, self.n_slots, **settings)
+        return Rule(
+            self.counts, self.absent, self.totals, self.n_slots, ids=self.ids, progress=self.progress, **settings
+        )
 
     def grow(self):
         """Room for a quarter more slots."""
         self._resize(np.arange(self.n_slots), self.n_slots + max(FIRST_CAPACITY, self.n_slots // 4))
 
     def used(self, n_slots):
-        """A sweep has opened slots up to ``n_slots``: number them."""
+        """Slots up to ``n_slots`` are in use: number the new ones, as kernels number those that they open."""
         fresh = n_slots - self.n_slots
         self.ids[self.n_slots : n_slots] = np.arange(self.next_id, self.next_id + fresh)
         self.next_id += fresh
@@ -192,17 +211,17 @@ class ClusterState:
 
     # -- between two looks at the clusters
 
-    @contextmanager
-    def all_or_nothing(self):
-        """Undo what is done in here where it fails, as it does when memory is refused in the middle of it.
+    def all_or_nothing(self, change):
+        """Call ``change()`` and undo what it did where it fails, as it does when memory is refused in the middle of it.
 
         Sums change in place, and as a whole are too large to copy: clusters note what they held before they change.
+        This is no context manager, for an exception on the way out of one may find it neither inside nor outside.
         """
         before = {name: copy(value) for name, value in vars(self).items() if name != "sums"}
-        sums = dict(vars(self.sums))
-        self._undo = undo = []
+        sums, undo = dict(vars(self.sums)), []
         try:
-            yield
+            self._undo = undo
+            change()
         except BaseException:
             vars(self.sums).update(sums)
             for slots, held in reversed(undo):
@@ -210,7 +229,7 @@ class ClusterState:
             vars(self).update(before)
             raise
         finally:
-            del self._undo
+            self._undo = None
 
     def _changes(self, slots):
         """Note what these slots hold, which is about to change."""
@@ -225,7 +244,7 @@ class ClusterState:
 
     def looked(self):
         """Another look is over: what is noted until the next one begins anew."""
-        self.looked_id = self.next_id
+        self.looked_id, self.looked_rows = self.next_id, self.n_rows
         self.counts_then = self.counts.copy()
         if self.overlap is not None:
             self.overlap[...] = 0.0
@@ -251,10 +270,11 @@ class ClusterState:
         if self.overlap is not None:
             resized["overlap"] = np.zeros((capacity, capacity))
             resized["overlap"][:n, :n] = self.overlap[np.ix_(slots, slots)]
-        sums = dict(vars(self.sums))
+        before, sums = dict(vars(self)), dict(vars(self.sums))
         try:
             self.sums.take(slots, capacity)
-        except MemoryError:  # kernels would write behind a table that is smaller than the rest
+            vars(self).update(resized)
+        except BaseException:  # kernels would write behind a table that is smaller than the rest
             vars(self.sums).update(sums)
+            vars(self).update(before)
             raise
-        vars(self).update(resized)

@@ -1,5 +1,6 @@
 """Threads that share out work, and what one of them does beside it."""
 
+import signal
 import threading
 import time
 
@@ -55,6 +56,38 @@ def test_errors_of_the_job_are_raised_and_the_next_work_is_done(n_jobs):
             workers.map(lambda start, stop: time.sleep(0.01), [(0, 1), (1, 2)])  # noqa: ARG005
         workers.map(lambda start, stop: done.append(start), [(0, 1), (1, 2)])  # noqa: ARG005
     assert sorted(done) == [0, 1]
+
+
+class TimeLimitError(Exception):
+    """What a handler of an alarm raises."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+def test_an_exception_of_a_signal_handler_waits_for_threads():
+    """What they write may be put back after it."""
+    done, main = [], threading.get_ident()
+
+    def work(start, stop):  # noqa: ARG001
+        if threading.get_ident() == main:  # not all
+            time.sleep(0.05)
+            return
+        for _ in range(20):
+            time.sleep(0.01)
+            done.append(start)
+
+    def handler(number, frame):  # noqa: ARG001
+        raise TimeLimitError
+
+    old = signal.signal(signal.SIGALRM, handler)
+    try:
+        with Workers(2) as workers:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(TimeLimitError):
+                workers.map(work, [(0, 1), (1, 2)])
+            assert len(done) % 20 == 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, old)
 
 
 def test_threads_that_sleep_are_woken():

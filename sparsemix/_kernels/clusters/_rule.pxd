@@ -16,6 +16,14 @@ cdef enum:
     LOG_U = 3
 
 
+# Places of the whole numbers that tell how far a state has come.
+cdef enum:
+    N_SLOTS = 0
+    NEXT_ID = 1
+    N_ROWS = 2
+    N_READ = 3
+
+
 cdef class Rule:
     cdef sparsemix_nggp prior
     cdef bint quadrature, recursion
@@ -26,10 +34,13 @@ cdef class Rule:
     cdef int[::1] slots, chosen
     cdef Py_ssize_t n_kept, n_live
     cdef int level
+    cdef int64_t[::1] ids, progress
 
     # Log prior weight of a cluster with so many rows, but for what all clusters share.
     cdef double log_weight(self, double count) noexcept nogil
     cdef void set_count(self, Py_ssize_t slot, double count) noexcept nogil
+    # A kernel call is over, which has opened slots up to ``n_slots`` and seen so many new rows of so many numbers.
+    cdef void note(self, Py_ssize_t n_slots, Py_ssize_t n_rows, Py_ssize_t n_read) noexcept nogil
     cdef bint full(self, Py_ssize_t n_live) noexcept nogil
     cdef void weigh(self, Py_ssize_t n_slots, double* largest, double* total) noexcept nogil
     cdef bint respond(self, Clusters clusters, double mass, double expected, Py_ssize_t n_live, double usable,

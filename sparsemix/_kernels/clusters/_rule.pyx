@@ -32,6 +32,7 @@ cdef extern from *:
     double NOTHING
 
 
+PROGRESS = {"n_slots": N_SLOTS, "next_id": NEXT_ID, "n_rows": N_ROWS, "n_read": N_READ}
 TOTALS = {"mass": MASS, "expected": EXPECTED, "usable": USABLE, "log_u": LOG_U}
 
 
@@ -47,6 +48,9 @@ cdef class Rule:
 
     ``sums`` holds the mass of all clusters, the expected number of clusters E[K], the sum of max(n_k - sigma, 0), and
     the last mode of log U. It changes in place with ``counts`` and ``absent``.
+
+    A kernel call also notes in ``progress`` how many slots are in use and how many rows have come, and numbers new
+    slots in ``ids``. No Python code runs between its first change and its last one, so no exception finds some of them.
     """
 
     def __init__(
@@ -63,10 +67,17 @@ cdef class Rule:
         Py_ssize_t max_components=0,    # IN    0 is no limit
         bint quadrature=False,          # IN    U integrated out, or its mode
         bint recursion=True,            # IN    E[K] by the recursion, or the number of clusters
+        int64_t[::1] ids=None,          # INOUT (capacity,) number of each cluster; or None
+        int64_t[::1] progress=None,     # INOUT (4,); or None
     ):
         cdef Py_ssize_t k, capacity = counts.shape[0]
         if absent.shape[0] != capacity or sums.shape[0] != 4 or not 0 <= n_slots <= capacity:
             raise ValueError("absent must be as long as counts, sums (4,), n_slots at most the capacity")
+        if (ids is None) != (progress is None):
+            raise ValueError("ids and progress belong together")
+        if ids is not None and (ids.shape[0] != capacity or progress.shape[0] != 4):
+            raise ValueError("ids must be as long as counts, progress (4,)")
+        self.ids, self.progress = ids, progress
         self.prior.a, self.prior.sigma, self.prior.tau = concentration, discount, tilt
         self.quadrature, self.recursion = quadrature, recursion
         self.threshold, self.n_nonzero, self.max_components = threshold, n_nonzero, max_components
@@ -97,6 +108,17 @@ cdef class Rule:
         self.n_live += (count > NOTHING) - (old > NOTHING)
         self.counts[slot] = count
         self.log_prior[slot] = self.log_weight(count)
+
+    cdef void note(self, Py_ssize_t n_slots, Py_ssize_t n_rows, Py_ssize_t n_read) noexcept nogil:
+        cdef Py_ssize_t k
+        if self.progress is None:
+            return
+        for k in range(self.progress[N_SLOTS], n_slots):
+            self.ids[k] = self.progress[NEXT_ID]
+            self.progress[NEXT_ID] += 1
+        self.progress[N_SLOTS] = n_slots
+        self.progress[N_ROWS] += n_rows
+        self.progress[N_READ] += n_read
 
     cdef bint full(self, Py_ssize_t n_live) noexcept nogil:
         return self.max_components > 0 and n_live >= self.max_components

@@ -57,6 +57,11 @@ cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, doubl
     rule.absent[k] *= 1.0 - q
 
 
+cdef inline Py_ssize_t seen(Py_ssize_t stop) noexcept nogil:
+    """The first row that a sweep has not seen, from what it returns."""
+    return stop if stop >= 0 else -1 - stop
+
+
 def check(Clusters clusters, Rule rule, weight, Py_ssize_t first, *responsibilities):
     """What all sweeps ask."""
     cdef Responsibilities rows
@@ -78,6 +83,8 @@ def stream(
     Py_ssize_t first,           # IN    row to begin with
     Responsibilities out,       # INOUT of rows; or None
     double[::1] sums,           # INOUT (1,) += weighted log predictive densities of rows before they were seen
+    double[:, ::1] overlap=None,            # INOUT (capacity, capacity) as of ``add_overlap``; or None
+    const int64_t[::1] indptr=None,         # IN    where the rows' numbers begin, which are counted as read; or None
 ):
     """Assumed density filtering: each row's responsibilities under what came before it, then added to its clusters.
 
@@ -89,7 +96,11 @@ def stream(
     check(clusters, rule, weight, first, out)
     if sums.shape[0] != 1:
         raise ValueError("sums must be (1,)")
-    cdef Py_ssize_t row, j, stop = clusters.n_rows
+    if overlap is not None and not overlap.shape[0] == overlap.shape[1] == clusters.capacity:
+        raise ValueError("overlap must be (capacity, capacity)")
+    if indptr is not None and indptr.shape[0] != clusters.n_rows + 1:
+        raise ValueError("indptr must be (n + 1,)")
+    cdef Py_ssize_t row, i, j, stop = clusters.n_rows
     cdef double w = 1.0, log_predictive = 0.0
     with nogil:
         for row in range(first, clusters.n_rows):
@@ -109,8 +120,14 @@ def stream(
                 sums[0] += w * log_predictive
                 for j in range(rule.n_kept):
                     add(clusters, rule, rule.slots[j], rule.values[j], w)
+                if overlap is not None:
+                    for i in range(rule.n_kept):
+                        for j in range(i + 1, rule.n_kept):
+                            overlap[rule.slots[i], rule.slots[j]] += w * smaller(rule.values[i], rule.values[j])
             if out is not None:
                 out.write(row, rule)
+        row = seen(stop)
+        rule.note(clusters.n_slots, row - first, 0 if indptr is None else indptr[row] - indptr[first])
     return stop
 
 
@@ -168,6 +185,7 @@ def revisit(
             sums[0] += w * log_predictive
             sums[1] += w * replace(clusters, rule, old, start, n_old, w)
             out.write(row, rule)
+        rule.note(clusters.n_slots, 0, 0)
     return stop
 
 
@@ -274,6 +292,7 @@ def draw(
             members[k] += 1
             rule.set_count(k, rule.counts[k] + w)
             labels[row] = <int> k
+        rule.note(clusters.n_slots, seen(stop) - first if number == 0 else 0, 0)
     return stop
 
 
