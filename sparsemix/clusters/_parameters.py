@@ -138,10 +138,10 @@ def looks_like_counts(X):
     return False
 
 
-def warn_if_fractions(params, X):
+def warn_if_fractions(est, X):
     """Warn where "auto" took a stream for documents and dense rows that follow are no counts."""
-    counted = params.likelihood == "auto" and not params._fitted.state.sums.has_covariances
-    if counted and not sparse.issparse(X) and (np.floor(X) != X).any():
+    counted = est._params.likelihood == "auto" and not est._fitted.state.sums.has_covariances
+    if counted and not is_sparse(X) and (np.floor(X) != X).any():
         warnings.warn(
             "likelihood='auto' took the first rows of the stream for word counts, but X has numbers that are not "
             "whole; if the rows are measurements, fit again with likelihood='full' or 'diag', else set "
