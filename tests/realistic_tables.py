@@ -146,9 +146,9 @@ class Corpus:
 def corpora():
     """All corpora by name; each call draws the same."""
     found = {}
-    for seed, (name, (n_docs, length)) in enumerate(CORPORA.items()):
-        rng = np.random.default_rng(100 + seed)
-        X = _documents(rng, n_docs, length(rng, n_docs))
+    for seed, (name, lengths) in enumerate(CORPORA.items()):
+        rng, n_docs = np.random.default_rng(100 + seed), len(lengths)
+        X = _documents(rng, n_docs, lengths)
         found[name] = Corpus(name, X[n_docs // 3 :], X[: n_docs // 3])
     return found
 
@@ -160,10 +160,11 @@ def _documents(rng, n_docs, lengths, n_words=150, n_topics=5):
     return sparse.csr_array(np.array([rng.multinomial(n, p / p.sum()) for n, p in zip(lengths, shares, strict=True)]))
 
 
+# Tokens of each document.
 CORPORA = {
-    "titles of five words": (600, lambda rng, n: np.full(n, 5)),
-    "articles": (150, lambda rng, n: rng.integers(80, 300, n)),
-    "nine documents": (9, lambda rng, n: np.full(n, 400)),
-    "some documents are empty": (150, lambda rng, n: np.where(rng.random(n) < 0.3, 0, 60)),
-    "one document is a book": (90, lambda rng, n: np.where(np.arange(n) == n // 2, 20_000, 60)),
+    "titles of five words": np.full(600, 5),
+    "articles": np.arange(150) % 11 * 20 + 80,
+    "nine documents": np.full(9, 400),
+    "some documents are empty": np.where(np.arange(150) % 3 == 0, 0, 60),
+    "one document is a book": np.where(np.arange(90) == 45, 20_000, 60),
 }
