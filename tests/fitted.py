@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 # Fits of a few passes on purpose: they are compared with each other, not brought to convergence.
 few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -46,6 +47,8 @@ def assert_same(first, second, but=()):
             continue
         if isinstance(value, (np.ndarray, np.generic)):
             np.testing.assert_array_equal(value, second[name], strict=True, err_msg=name)
+        elif sparse.issparse(value):
+            np.testing.assert_array_equal(value.toarray(), second[name].toarray(), strict=True, err_msg=name)
         else:
             np.testing.assert_equal(value, second[name], err_msg=name)
 

@@ -231,8 +231,8 @@ WRONG = {
     "complex object": (lambda A: with_value(A, 1j), "Complex data not supported.*row 1, column 0"),
     "object of NumPy's complex": (lambda A: with_value(A, np.complex64(1j)), "Complex data not supported.*row 1"),
     "None": (lambda A: with_value(A, None), "row 1"),
-    "text": (lambda A: with_value(A, "a"), "'a' in row 1, column 0"),
-    "array of text": (lambda A: with_value(A, "a", "U5"), "'a' in row 1, column 0"),
+    "text": (lambda A: with_value(A, "a"), "row 1 of X holds the text 'a'"),
+    "array of text": (lambda A: with_value(A, "a", "U5"), "row 1 of X holds the text 'a'"),
     "dictionary": (lambda A: with_value(A, {}), "in row 1, column 0.*not a number"),
     "date object": (lambda A: with_value(A, np.datetime64("2020-01-01")), "row 1, column 0.*not a number"),
     "dates": (lambda A: A.astype("M8[s]"), "type datetime64.*convert"),
@@ -262,9 +262,9 @@ if PANDAS:
         "frame with zoned dates": (
             lambda A: frame(A).assign(x0=pd.Timestamp("2020-01-01", tz="UTC")), "column 'x0' of X .*row 0.*convert"
         ),
-        "frame with text": (lambda A: frame(A).assign(x0="a"), "column 'x0' of X has 'a' in row 0"),
+        "frame with text": (lambda A: frame(A).assign(x0="a"), "row 0 of X holds the text 'a'"),
         "frame with categories": (
-            lambda A: frame(A).assign(x0=pd.Categorical(["a"] * len(A))), "column 'x0' of X has 'a' in row 0"
+            lambda A: frame(A).assign(x0=pd.Categorical(["a"] * len(A))), "row 0 of X holds the text 'a'"
         ),
         "frame of complex": (lambda A: frame(A).assign(x0=1j), "Complex data not supported.*x0"),
     }  # fmt: skip
@@ -275,14 +275,14 @@ if POLARS:
     WRONG |= {
         "polars with nothing": (lambda A: polars_with(A, "Int64", 1), "row 1"),
         "polars with dates": (lambda A: polars_with(A, "Date", day), "column 'x0' of X.*convert"),
-        "polars with text": (lambda A: polars_with(A, "String", "a"), "column 'x0' of X has 'a' in row 0"),
-        "polars with categories": (lambda A: polars_with(A, "Categorical", "a"), "column 'x0' of X has 'a' in row 0"),
+        "polars with text": (lambda A: polars_with(A, "String", "a"), "row 0 of X holds the text 'a'"),
+        "polars with categories": (lambda A: polars_with(A, "Categorical", "a"), "row 0 of X holds the text 'a'"),
     }
 if ARROW:
     WRONG |= {
         "Arrow with a null": (lambda A: arrow_with(A, lambda A: [1, None] * (len(A) // 2), "int64"), "row 1"),
         "Arrow with dates": (lambda A: arrow_with(A, lambda A: [1] * len(A), "date32"), "column 'x0' of X.*convert"),
-        "Arrow with text": (lambda A: arrow_with(A, lambda A: ["a"] * len(A), "string"), "column 'x0' of X has 'a'"),
+        "Arrow with text": (lambda A: arrow_with(A, lambda A: ["a"] * len(A), "string"), "row 0 of X .* text 'a'"),
     }
 WRONG_SPARSE = {
     **{

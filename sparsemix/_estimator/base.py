@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
+from sparsemix._estimator.input.texts import NUMBERS
 from sparsemix._estimator.parameters import PlainParameters
 from sparsemix._estimator.plain import KIND, put_together, taken_apart
-from sparsemix._estimator.texts import NUMBERS
 from sparsemix._version import __version__
 
 # What a saved state says of itself: by whom it was saved, and what it holds.

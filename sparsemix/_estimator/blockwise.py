@@ -15,7 +15,7 @@ from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows
 from sparsemix._engine.rounds.tree import Tree
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.checks import SMALLEST_WEIGHT
+from sparsemix._estimator.input.checks import SMALLEST_WEIGHT
 from sparsemix._estimator.progress import fingerprint, identity, make_monitor
 
 

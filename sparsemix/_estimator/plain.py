@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.forms import check_structure
+from sparsemix._estimator.input.forms import check_structure
 
 # Of a dict that stands for something else: what it stands for.
 KIND = "__sparsemix__"

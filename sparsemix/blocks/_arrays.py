@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
-from sparsemix._estimator.forms import check_starts, numbers_of
+from sparsemix._estimator.input.forms import check_starts, numbers_of
 from sparsemix._estimator.parameters import plain_arguments
 
 # Bytes of a block where nobody says how many rows: enough that its overhead is nothing, few beside any memory.

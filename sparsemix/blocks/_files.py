@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.forms import csr_of
+from sparsemix._estimator.input.forms import csr_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks
 

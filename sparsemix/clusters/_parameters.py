@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._compat import Interval, Options, StrOptions
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import (
+from sparsemix._estimator.input.checks import (
     COUNT,
     PRIOR,
     VARIANCE,
@@ -18,9 +18,9 @@ from sparsemix._estimator.checks import (
     check_rows,
     check_weights,
 )
-from sparsemix._estimator.columns import ColumnLimits
-from sparsemix._estimator.forms import is_sparse
-from sparsemix._estimator.gaussian_prior import check_means, prior_arguments
+from sparsemix._estimator.input.columns import ColumnLimits
+from sparsemix._estimator.input.forms import is_sparse
+from sparsemix._estimator.input.gaussian_prior import check_means, prior_arguments
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._gaussian._prior import search_prior

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
-from sparsemix._estimator.checks import check_explained, check_weights
 from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
-from sparsemix._estimator.texts import COUNTS, NUMBERS
+from sparsemix._estimator.input.checks import check_explained, check_weights
+from sparsemix._estimator.input.texts import COUNTS, NUMBERS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import check_data, weighted_rows

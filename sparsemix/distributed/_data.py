@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.forms import csr_of, floats_of, is_frame
+from sparsemix._estimator.input.forms import csr_of, floats_of, is_frame
 from sparsemix.blocks import Blocks, from_arrays
 from sparsemix.blocks._files import needed
 

@@ -8,8 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
 from sparsemix._engine.documents import canonical
-from sparsemix._estimator.checks import LARGEST_COUNT
-from sparsemix._estimator.forms import TYPES, floats_of, numbers_of
+from sparsemix._estimator.input.checks import LARGEST_COUNT
+from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
 
 # Of one word in one document, where tokens are listed: 600 MB.
 MOST_TOKENS = 10_000_000

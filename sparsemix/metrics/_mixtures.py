@@ -5,7 +5,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from sparsemix._engine.blocks import spans
-from sparsemix._estimator.forms import floats_of
+from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
 
 

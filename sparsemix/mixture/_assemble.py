@@ -14,10 +14,10 @@ from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
 from sparsemix._estimator.base import seeded
-from sparsemix._estimator.checks import check_columns, check_weights
-from sparsemix._estimator.columns import ColumnLimits
-from sparsemix._estimator.forms import numbers_of
-from sparsemix._estimator.gaussian_prior import check_covariances, check_means, check_shape
+from sparsemix._estimator.input.checks import check_columns, check_weights
+from sparsemix._estimator.input.columns import ColumnLimits
+from sparsemix._estimator.input.forms import numbers_of
+from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
@@ -32,6 +32,7 @@ from sparsemix.mixture._priors import (
     learns_scales,
     make_floor,
     make_prior,
+    warn_of_wild_values,
 )
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
@@ -132,7 +133,10 @@ def assemble(params, rows, workers):
     if family.has_means:
         rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
-    scale = DataScale.of(data_gaussian(plain, rows, workers), rows.shift, rows.mass, limits, rows.X.dtype)
+    data = data_gaussian(plain, rows, workers)
+    if family.tied:
+        warn_of_wild_values(data, limits, rows)
+    scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params, scale)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
     even, learn_scales = DirichletWeights(1.0 / params.n_components), False

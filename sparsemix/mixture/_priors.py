@@ -4,12 +4,13 @@ Columns may have any units: dates in seconds stand beside temperatures. So no sc
 in another one.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsemix._estimator.columns import round_off
-from sparsemix._estimator.gaussian_prior import prior_arguments
+from sparsemix._estimator.input.columns import round_off
+from sparsemix._estimator.input.gaussian_prior import prior_arguments
 from sparsemix._stats import symmetric
 
 # A variance floor of this share of a column's variance: a thousandth of its standard deviation.
@@ -110,6 +111,20 @@ def learns_scales(params, family):
             "it None"
         )
     return params.optimize_priors
+
+
+def warn_of_wild_values(data, limits, rows):
+    """Warn of a value that one covariance for all components cannot describe."""
+    limits_of = limits.pooled() if data.shape == "spherical" else limits
+    if not limits_of.wild(data_variances(data)[: len(limits_of.spread)]).any():
+        return
+    row, column = limits.farthest(rows.X)
+    number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]
+    warnings.warn(
+        f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column}, which widens the covariance "
+        "that all components share; check the value, or use covariance_type='full' or 'diag'",
+        stacklevel=2,
+    )
 
 
 def make_floor(params, scale):

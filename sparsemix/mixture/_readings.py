@@ -11,8 +11,8 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
-from sparsemix._estimator.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
+from sparsemix._estimator.input.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._stats import symmetric

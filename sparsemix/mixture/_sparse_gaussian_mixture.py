@@ -5,7 +5,7 @@ import numbers
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
-from sparsemix._estimator.checks import COUNT, POSITIVE, VARIANCE, check_rows
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, VARIANCE, check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
     GivenParameters,

@@ -5,8 +5,8 @@ import numpy as np
 from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.checks import LARGEST_COUNT, check_weights
-from sparsemix._estimator.forms import floats_of
+from sparsemix._estimator.input.checks import LARGEST_COUNT, check_weights
+from sparsemix._estimator.input.forms import floats_of
 from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
 from sparsemix.skipgram._sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel

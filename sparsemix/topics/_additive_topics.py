@@ -6,7 +6,7 @@ from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, Beginning
-from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.input.checks import check_counts
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._blockwise import TopicsOfBlocks
 from sparsemix.topics._fitted import FittedTopics

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, check_weights
-from sparsemix._estimator.forms import floats_of
+from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, check_weights
+from sparsemix._estimator.input.forms import floats_of
 from sparsemix.topics import _start
 
 # Of a document's tokens; smaller entries are not remembered from visit to visit.

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sparsemix._estimator.base import seeded
-from sparsemix._estimator.forms import numbers_of
+from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import Documents, canonical
-from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.progress import fingerprint
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._additive_topics import AdditiveTopics

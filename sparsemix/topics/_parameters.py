@@ -3,7 +3,7 @@
 import numbers
 
 from sparsemix._compat import Interval
-from sparsemix._estimator.checks import COUNT, POSITIVE
+from sparsemix._estimator.input.checks import COUNT, POSITIVE
 
 # Updates and visits of one document are counted by a C int, sums of two such numbers too.
 MOST_VISITS = 1 << 30

@@ -10,10 +10,10 @@ from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
-from sparsemix._estimator.checks import check_counts
 from sparsemix._estimator.features import feature_dtype
+from sparsemix._estimator.input.checks import check_counts
+from sparsemix._estimator.input.texts import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._estimator.texts import COUNTS
 from sparsemix.metrics import document_completion, top_words
 
 # Documents read at once by ``transform``.

@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from topic_cases import counter, texts
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix._estimator import checks
+from sparsemix._estimator.input import checks
 from sparsemix.clusters._model import StreamingModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)

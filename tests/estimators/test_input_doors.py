@@ -24,7 +24,7 @@ from sparsemix import (
     report,
     representative_documents,
 )
-from sparsemix._estimator.checks import check_weights
+from sparsemix._estimator.input.checks import check_weights
 from sparsemix.topics import choose_n_topics
 
 pytestmark = few_passes

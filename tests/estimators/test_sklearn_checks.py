@@ -18,7 +18,7 @@ from sparsemix import (
     SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
 )
-from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.input.checks import check_counts
 
 AS_A_CLASSIFIER = "predict_proba has a column for each cluster found, and the check wants the four of a classifier"
 NOT_FOR_COUNTS = "the rows are blobs around zero, and the likelihood is one of counts"

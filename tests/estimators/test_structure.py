@@ -13,7 +13,7 @@ from sparsemix import CollapsedLDA, GibbsNGGPMixture, SparseGaussianMixture, Spa
 from sparsemix import StreamingNGGPMixture as Streaming
 from sparsemix._engine import threads
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.forms import check_structure
+from sparsemix._estimator.input.forms import check_structure
 from sparsemix.metrics import (
     document_completion,
     mixture_log_likelihood,

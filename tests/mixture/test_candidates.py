@@ -13,7 +13,7 @@ from sparsemix._engine import blocks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator import checks
+from sparsemix._estimator.input import checks
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture

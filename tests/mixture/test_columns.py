@@ -5,7 +5,7 @@ import pytest
 from mixture_cases import assert_valid
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._estimator.columns import ColumnLimits
+from sparsemix._estimator.input.columns import ColumnLimits
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

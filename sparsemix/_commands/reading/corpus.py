@@ -24,8 +24,8 @@ from sparsemix._commands.reading.words import (
     token_pattern,
     vectorizer_of,
 )
-from sparsemix._estimator.checks import check_magnitude
-from sparsemix._estimator.forms import csr_of
+from sparsemix._estimator.input.checks import check_magnitude
+from sparsemix._estimator.input.forms import csr_of
 from sparsemix.blocks._files import DAMAGED
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsemix._estimator.columns import ColumnLimits
-from sparsemix._estimator.gaussian_prior import prior_arguments
+from sparsemix._estimator.input.columns import ColumnLimits
+from sparsemix._estimator.input.gaussian_prior import prior_arguments
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.clusters._gaussian._slots import GaussianSlots

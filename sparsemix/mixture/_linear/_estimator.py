@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import Beginning
-from sparsemix._estimator.checks import COUNT, POSITIVE
+from sparsemix._estimator.input.checks import COUNT, POSITIVE
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
 from sparsemix.mixture._candidates import CandidateLists

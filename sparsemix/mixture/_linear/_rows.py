@@ -5,8 +5,8 @@ from scipy import sparse
 
 from sparsemix._engine.blocks import Rows, part, spans
 from sparsemix._engine.documents import DocumentBlock, Documents
-from sparsemix._estimator.checks import bad_row, check_rows, check_weights, validated
-from sparsemix._estimator.forms import is_sparse
+from sparsemix._estimator.input.checks import bad_row, check_rows, check_weights, validated
+from sparsemix._estimator.input.forms import is_sparse
 
 
 class Standing:

@@ -6,8 +6,8 @@ import numpy as np
 
 from sparsemix._compat import Interval
 from sparsemix._estimator.absent import Absent
-from sparsemix._estimator.checks import PRIOR, check_counts
-from sparsemix._estimator.texts import COUNTS
+from sparsemix._estimator.input.checks import PRIOR, check_counts
+from sparsemix._estimator.input.texts import COUNTS
 from sparsemix._stats.linear import Multinomial
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import SparseDocuments

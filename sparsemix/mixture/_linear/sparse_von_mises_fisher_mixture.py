@@ -1,5 +1,7 @@
 """SparseVonMisesFisherMixture: clusters of directions."""
 
+import warnings
+
 import numpy as np
 from scipy import sparse
 
@@ -12,6 +14,9 @@ from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_direc
 
 # Own concentrations have a prior that counts as one row whose mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
+# Rows whose mean direction has a length within this of one, for each column, have a concentration of about 1e6: the
+# largest that a component can have, so no component is narrower than all rows together.
+NARROW = 5e-7
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -223,9 +228,16 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     def _make_family(self, rows):
         n_features = rows.X.shape[1]
+        mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
+        if n_features > 1 and 1.0 - mean_length < NARROW * n_features:
+            warnings.warn(
+                f"all rows of X have nearly the same direction (their mean has length 1 - {1.0 - mean_length:.1g}), so "
+                "clusters of directions are not found; standardise the columns "
+                "(sklearn.preprocessing.StandardScaler), or use SparseGaussianMixture",
+                stacklevel=2,
+            )
         if self._params.concentration_type == "shared":
             return VonMisesFisher(n_features)
-        mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
         return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length)
 
     def _make_rows(self, X, sample_weight):

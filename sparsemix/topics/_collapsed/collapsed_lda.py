@@ -13,7 +13,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator
-from sparsemix._estimator.checks import check_counts
+from sparsemix._estimator.input.checks import check_counts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state

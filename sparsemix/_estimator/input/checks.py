@@ -9,8 +9,8 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval
 from sparsemix._engine.blocks import spans
-from sparsemix._estimator.forms import TYPES, floats_of, numbers_of
-from sparsemix._estimator.texts import texts_named
+from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
+from sparsemix._estimator.input.texts import texts_named
 
 # Parameters that are to be positive: what is divided by still smaller ones, which have few digits, is infinite.
 SMALLEST_NUMBER = 1e-300

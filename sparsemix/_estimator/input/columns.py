@@ -51,9 +51,19 @@ class ColumnLimits:
         """No limits."""
         return cls(np.zeros(n_features), np.full(n_features, np.inf))
 
+    def wild(self, variances):
+        """Whether columns (D,) of these variances have wild values."""
+        return variances > (WILD * self.spread) ** 2
+
     def variances(self, variances):
         """Variances (D,) of the columns, without wild values."""
-        return np.where(variances > (WILD * self.spread) ** 2, (COUNTED * self.spread) ** 2, variances)
+        return np.where(self.wild(variances), (COUNTED * self.spread) ** 2, variances)
+
+    def farthest(self, X):
+        """Row and column of the value that is farthest from the median of its column, in units of its spread."""
+        apart = [np.abs(X[:, j] - self.middle[j]) / self.spread[j] for j in range(X.shape[1])]
+        column = int(np.argmax([column.max() for column in apart]))
+        return int(np.argmax(apart[column])), column
 
     def means(self, means):
         """Means (D,) of the columns; a median where wild values have moved the mean."""

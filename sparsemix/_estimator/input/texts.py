@@ -32,7 +32,7 @@ def texts_named(estimator, X):
 
 
 def first_text(X):
-    """Row (None: X itself) and value of a string in X; None without any."""
+    """Row (None: X itself) and value of the first string in X that spells no number; None without any."""
     if isinstance(X, (str, bytes)):
         return None, X
     if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X):
@@ -42,9 +42,18 @@ def first_text(X):
         return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
     for row, cells in enumerate(X):
         for cell in [cells] if isinstance(cells, (str, bytes)) or not hasattr(cells, "__iter__") else cells:
-            if isinstance(cell, (str, bytes)):
+            if isinstance(cell, (str, bytes)) and not is_number(cell):
                 return row, cell
     return None
+
+
+def is_number(text):
+    """Whether a string spells a number, as those of a CSV file may."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_numeric(X):

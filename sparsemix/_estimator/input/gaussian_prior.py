@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils import check_array
 
-from sparsemix._estimator.checks import LARGEST_VARIANCE, SMALLEST_VARIANCE, largest_value
-from sparsemix._estimator.forms import floats_of
+from sparsemix._estimator.input.checks import LARGEST_VARIANCE, SMALLEST_VARIANCE, largest_value
+from sparsemix._estimator.input.forms import floats_of
 from sparsemix._stats import symmetric
 
 

@@ -1,0 +1,1 @@
+"""What enters an estimator: converted once, checked, and named in errors."""

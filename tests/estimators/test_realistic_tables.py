@@ -1,0 +1,101 @@
+"""Default calls on tables and corpora as people have them are not far behind scikit-learn's sibling classes."""
+
+import warnings
+
+import numpy as np
+import pytest
+import realistic_tables
+from sklearn.cluster import KMeans
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.preprocessing import StandardScaler, normalize
+
+from sparsemix import (
+    CollapsedLDA,
+    GibbsNGGPMixture,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseMultinomialMixture,
+    SparseSCVB0LDA,
+    SparseVonMisesFisherMixture,
+    StreamingNGGPMixture,
+)
+from sparsemix.metrics import document_completion
+
+TABLES, CORPORA = realistic_tables.tables(), realistic_tables.corpora()
+K, N_TOPICS = realistic_tables.GROUPS, 5
+# Covariances whose model does not depend on the units of columns; their sibling gets standardised rows.
+INVARIANT = {"full": "full", "tied": "tied", "diag": "diag", "tied_diag": "diag", "low_rank": "diag"}
+# How far behind a fit may be: nats a column of a held-out row, nats a token, agreement with the groups.
+NATS, TOKEN_NATS, AGREEMENT = 0.1, 0.05, 0.15
+
+
+def quietly(function, *args):
+    """What a call returns, and whether it warned."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return function(*args), bool(caught)
+
+
+def agreement(est, table, X, X_test):
+    """The lesser of the agreements of rows that were learned from, and of others."""
+    return min(
+        adjusted_rand_score(table.groups, est.predict(X)), adjusted_rand_score(table.test_groups, est.predict(X_test))
+    )
+
+
+@pytest.mark.parametrize("covariance_type", [*INVARIANT, "spherical", "tied_spherical"])
+@pytest.mark.parametrize("table", TABLES.values(), ids=str)
+def test_gaussians(table, covariance_type):
+    """Where densities of columns with few values are arbitrary, groups agree at least."""
+    est = SparseGaussianMixture(K, covariance_type=covariance_type, random_state=0)
+    est, warned = quietly(est.fit, table.train)
+    X, X_test, log_units = np.asarray(table.train, float), np.asarray(table.test, float), 0.0
+    if covariance_type in INVARIANT:
+        scaler = StandardScaler().fit(X)
+        X, X_test, log_units = scaler.transform(X), scaler.transform(X_test), np.log(scaler.scale_).sum()
+    sibling = GaussianMixture(K, covariance_type=INVARIANT.get(covariance_type, "spherical"), n_init=3, random_state=0)
+    sibling, _ = quietly(sibling.fit, X)
+    behind = sibling.score(X_test) - log_units - est.score(table.test)
+    found = agreement(est, table, table.train, table.test)
+    assert warned or behind < NATS * X.shape[1] or found >= agreement(sibling, table, X, X_test) - AGREEMENT
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=str)
+def test_directions(table):
+    est = SparseVonMisesFisherMixture(K, random_state=0)
+    est, warned = quietly(est.fit, table.train)
+    X, X_test = normalize(np.asarray(table.train, float)), normalize(np.asarray(table.test, float))
+    sibling, _ = quietly(KMeans(K, n_init=3, random_state=0).fit, X)
+    found = agreement(est, table, table.train, table.test)
+    assert warned or found >= agreement(sibling, table, X, X_test) - AGREEMENT
+
+
+@pytest.mark.parametrize("cls", [StreamingNGGPMixture, GibbsNGGPMixture])
+@pytest.mark.parametrize("table", TABLES.values(), ids=str)
+def test_clusters(cls, table):
+    """Dense whole numbers are measurements, and every row has a finite density."""
+    params = {"max_iter": 20} if cls is GibbsNGGPMixture else {}
+    est, _ = quietly(cls(random_state=0, **params).fit, table.train)
+    assert est.means_.shape[1] == table.train.shape[1]
+    assert np.isfinite(est.score(table.test))
+
+
+@pytest.mark.parametrize(
+    "est",
+    [SparseSCVB0LDA(N_TOPICS), SparseLDA(N_TOPICS), CollapsedLDA(N_TOPICS), SparseMultinomialMixture(N_TOPICS)],
+    ids=lambda est: type(est).__name__,
+)
+@pytest.mark.parametrize("corpus", CORPORA.values(), ids=str)
+def test_topics(est, corpus):
+    est, warned = quietly(est.set_params(random_state=0).fit, corpus.train)
+    if isinstance(est, SparseMultinomialMixture):  # no sibling: better than one component
+        worst = type(est)(1, random_state=0).fit(corpus.train).score(corpus.test)
+        assert warned or est.score(corpus.test) > worst
+        return
+    siblings = [
+        LatentDirichletAllocation(N_TOPICS, max_iter=30, random_state=seed).fit(corpus.train) for seed in range(3)
+    ]
+    worst = min(document_completion(sibling, corpus.test) for sibling in siblings)
+    assert warned or document_completion(est, corpus.test) > worst - TOKEN_NATS
