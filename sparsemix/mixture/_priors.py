@@ -121,8 +121,8 @@ def warn_of_wild_values(data, limits, rows):
     row, column = limits.farthest(rows.X)
     number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]
     warnings.warn(
-        f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column}, which widens the covariance "
-        "that all components share; check the value, or use covariance_type='full' or 'diag'",
+        f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column}, which widens the "
+        "covariance that all components share; check the value, or use covariance_type='full' or 'diag'",
         stacklevel=2,
     )
 
