@@ -57,7 +57,7 @@ class Rival(GaussianMixture):
 
     def _m_step(self, X, log_resp, **options):
         super()._m_step(X, log_resp, **options)
-        if self.clock.lap(lambda: fitted_parameters(self)):
+        if self.clock.epoch(lambda: fitted_parameters(self)):
             raise TimeIsUpError
 
 
@@ -100,7 +100,7 @@ class Clock:
         """Training goes on."""
         self.since = self.timer()
 
-    def lap(self, parameters):
+    def epoch(self, parameters):
         """A pass is over; whether to stop."""
         spent = self.timer() - self.since + (self.seconds[-1] if self.seconds else 0.0)
         self.seconds.append(spent)
@@ -146,7 +146,7 @@ class Passes:
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
         """A pass is over."""
         if context.task_name == "pass":
-            return self.clock.lap(lambda: self.keep(fitted_estimator))
+            return self.clock.epoch(lambda: self.keep(fitted_estimator))
         return False
 
 

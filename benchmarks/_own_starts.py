@@ -16,7 +16,7 @@ class Observed(GaussianMixture):
 
     def _m_step(self, X, log_resp, **options):
         super()._m_step(X, log_resp, **options)
-        if self.clock.lap(lambda: fitted_parameters(self)):
+        if self.clock.epoch(lambda: fitted_parameters(self)):
             raise TimeIsUpError
 
 

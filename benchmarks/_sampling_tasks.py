@@ -28,15 +28,15 @@ def passes(folder, path, n_passes, n_components, parameters):
     X = load(folder, "train")
     spent = dict.fromkeys(PHASES, 0.0)
     observe(spent)
-    laps = Laps(spent)
+    epochs = Laps(spent)
     wishes = {"n_components": n_components, "n_jobs": 1, "max_iter": n_passes, "tol": 0.0, "random_state": 0}
     model = estimator(path, wishes, parameters)
     before = resident_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.set_callbacks(Passes(laps)).fit(X)
+        model.set_callbacks(Passes(epochs)).fit(X)
     used = peak_resident_bytes() - before
-    later = np.diff(laps.kept, axis=0)[n_passes // 2 :]
+    later = np.diff(epochs.kept, axis=0)[n_passes // 2 :]
     seconds, cpu_seconds, *phases = np.median(later, axis=0)
     sampled = getattr(model, "sampler_", None) == "mhw"
     return {
@@ -64,7 +64,7 @@ class Laps:
     def __init__(self, spent):
         self.spent, self.kept = spent, []
 
-    def lap(self, passes, topics=None):  # noqa: ARG002
+    def epoch(self, passes, topics=None):  # noqa: ARG002
         """Note the time; nobody is to stop."""
         self.kept.append([time.perf_counter(), time.process_time(), *self.spent.values()])
         return False

@@ -151,7 +151,7 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
     ):
         client.run(lambda: __import__("sparsemix"))
         if kill:
-            victim, visits, visited = next(iter(some.workers.values())).process.pid, _dask.Elsewhere.visits, []
+            victim, visits, visited = next(iter(some.workers.values())).process.pid, _dask.DaskExecutor.visits, []
 
             def dying(self, *arguments):
                 visited.append(1)
@@ -159,7 +159,7 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
                     threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
                 return visits(self, *arguments)
 
-            _dask.Elsewhere.visits = dying
+            _dask.DaskExecutor.visits = dying
         est = made(name, K, passes)
         out = record(folder, est, lambda est: distributed.fit(est, rows_of(folder), steps=steps, client=client))
     return out | {"n_workers": n_workers, "killed": kill, "round_bytes": sum(sent) / (passes * steps)}

@@ -30,16 +30,16 @@ def fits(folder, path, n_components, n_jobs, max_iter, rounds, parameters):
     digests, visits = set(), 0.0
     for number in range(rounds):
         for threads in kept:
-            laps = Laps(alone)
+            epochs = Laps(alone)
             wishes = {"n_components": n_components, "n_jobs": threads, "tol": 0.0, "random_state": 0}
             given = {"max_iter": max_iter} if max_iter else {}
             model = estimator(path, wishes | given, given | parameters)
             moved.counts = threads == 1 and number == 0
-            spent["visits"], begun = 0.0, laps.now()
+            spent["visits"], begun = 0.0, epochs.now()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                model.set_callbacks(Passes(laps)).fit(X)
-            kept[threads].append(np.diff([begun, *laps.kept, laps.now()], axis=0))
+                model.set_callbacks(Passes(epochs)).fit(X)
+            kept[threads].append(np.diff([begun, *epochs.kept, epochs.now()], axis=0))
             if threads == 1:
                 visits = spent["visits"]
             digests.add(hashlib.sha256(np.ascontiguousarray(model.components_).tobytes()).hexdigest())
@@ -91,7 +91,7 @@ class Laps:
         """Both."""
         return time.perf_counter(), self.alone.now()
 
-    def lap(self, passes, topics=None):  # noqa: ARG002
+    def epoch(self, passes, topics=None):  # noqa: ARG002
         """Note the time; nobody is to stop."""
         self.kept.append(self.now())
         return False

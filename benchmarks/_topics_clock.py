@@ -19,7 +19,7 @@ class Clock:
     Parameters
     ----------
     budget : float
-        Seconds; the lap in which they are over is the last.
+        Seconds; the epoch in which they are over is the last.
     score : callable or None
         Maps topics (K, V) to scores; None makes no checkpoints.
     of_processor : bool
@@ -29,7 +29,7 @@ class Clock:
     def __init__(self, budget, score=None, of_processor=False):
         self.budget, self.score = budget, score
         self._now = time.process_time if of_processor else time.perf_counter
-        self.seconds, self.cpu_seconds, self.laps, self.checkpoints = 0.0, 0.0, [], []
+        self.seconds, self.cpu_seconds, self.epochs, self.checkpoints = 0.0, 0.0, [], []
         self._since, self._cpu_since, self._due = None, None, FIRST * budget
 
     def begin(self):
@@ -56,10 +56,10 @@ class Clock:
         if self.seconds + self._now() - self._since >= self.budget:
             raise TimeIsUpError
 
-    def lap(self, passes, topics=None):
+    def epoch(self, passes, topics=None):
         """So many passes are done (0: the start is made) and these would be the topics; whether time is up."""
         self.stop()
-        self.laps.append((passes, self.seconds))
+        self.epochs.append((passes, self.seconds))
         over = self.seconds >= self.budget
         if passes and (over or self.seconds >= self._due):
             self.checkpoint(topics)
@@ -67,8 +67,8 @@ class Clock:
         return over
 
     def checkpoint(self, topics):
-        """Score the topics of the last lap."""
-        passes, seconds = self.laps[-1]
+        """Score the topics of the last epoch."""
+        passes, seconds = self.epochs[-1]
         if self.score is not None:
             self.checkpoints.append((passes, seconds, *in_fork(lambda: self.score(topics()))))
         self._due = GROWTH * seconds
@@ -76,15 +76,15 @@ class Clock:
     def finish(self, topics):
         """Training is over: score what was learned since the last checkpoint."""
         done = self.checkpoints[-1][0] if self.checkpoints else 0
-        if self.laps and self.laps[-1][0] > done:
+        if self.epochs and self.epochs[-1][0] > done:
             self.checkpoint(topics)
 
     def passes_per_second(self):
         """Over the second half of the time, or what of it there is after the start; None without a pass."""
-        if not self.laps or self.laps[-1][0] == 0:
+        if not self.epochs or self.epochs[-1][0] == 0:
             return None
-        passes, seconds = self.laps[-1]
-        before = [lap for lap in self.laps if lap[1] <= 0.5 * seconds] or self.laps[:1]
+        passes, seconds = self.epochs[-1]
+        before = [epoch for epoch in self.epochs if epoch[1] <= 0.5 * seconds] or self.epochs[:1]
         return (passes - before[-1][0]) / (seconds - before[-1][1])
 
 

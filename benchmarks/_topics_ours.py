@@ -2,8 +2,8 @@
 
 A contestant is made from documents and a setting (conversion of the documents is outside the clock), and has
 
-* ``learn(clock)``: train until the clock says that time is up, telling it of every pass (``Clock.lap``);
-* ``topics()``: (K, V) weights, as of the last lap;
+* ``learn(clock)``: train until the clock says that time is up, telling it of every pass (``Clock.epoch``);
+* ``topics()``: (K, V) weights, as of the last epoch;
 * ``documents(X)``, ``proportions(documents)``: new documents as the package wants them, and their topics (n, K).
 """
 
@@ -84,11 +84,11 @@ class Passes:
         """Before the first pass the start is made."""
         if context.task_name == "pass" and self.passes is None:
             self.passes = 0
-            self.clock.lap(0)
+            self.clock.epoch(0)
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
         """A pass is over."""
         if context.task_name != "pass":
             return False
         self.passes += 1
-        return self.clock.lap(self.passes, lambda: fitted_estimator.components_)
+        return self.clock.epoch(self.passes, lambda: fitted_estimator.components_)

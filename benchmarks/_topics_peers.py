@@ -23,12 +23,12 @@ class TimedAllocation(LatentDirichletAllocation):
     def _init_latent_vars(self, *args, **options):
         super()._init_latent_vars(*args, **options)
         self.passes = 0.0
-        self.clock.lap(0)
+        self.clock.epoch(0)
 
     def _em_step(self, X, total_samples, *args, **options):
         super()._em_step(X, total_samples, *args, **options)
         self.passes += X.shape[0] / total_samples
-        if self.clock.lap(round(self.passes, 6), lambda: self.components_):
+        if self.clock.epoch(round(self.passes, 6), lambda: self.components_):
             raise TimeIsUpError
 
     def _e_step(self, X, *args, **options):
@@ -90,14 +90,14 @@ class Gensim:
             num_topics=setting.n_components, id2word=names, eta=setting.topic_word_prior, eval_every=None,
             alpha=alpha, random_state=setting.seed, **self.parameters,
         )  # fmt: skip
-        clock.lap(0)
+        clock.epoch(0)
         size, n_passes = min(n, self.model.chunksize), 0
         while True:
             for start in range(0, n, size):
                 with clock.paused():
                     chunk = self.documents(self.X[start : start + size])
                 self.step(chunk, n, size, n_passes)
-                if clock.lap(round(n_passes + (start + len(chunk)) / n, 6), self.topics):
+                if clock.epoch(round(n_passes + (start + len(chunk)) / n, 6), self.topics):
                     return
             n_passes += 1
 
@@ -157,7 +157,7 @@ class Tomotopy:
     def learn(self, clock):
         clock.begin()
         self.model.train(0, **self.workers)
-        clock.lap(0)
+        clock.epoch(0)
         step = 1 if self.window == 1 else self.EVERY
         passes, over = 0, False
         while not over:
@@ -166,7 +166,7 @@ class Tomotopy:
             if self.window > 1:
                 with clock.paused():
                     self.add_sample()
-            over = clock.lap(passes, self.topics)
+            over = clock.epoch(passes, self.topics)
 
     def add_sample(self):
         self.n_samples += 1
@@ -215,14 +215,14 @@ class BigArtm:
 
     def learn(self, clock):
         clock.begin()
-        clock.lap(0)
+        clock.epoch(0)
         passes, over = 0, False
         while not over:
             self.model.fit_offline(self.batches, num_collection_passes=1)
             passes += 1
             with clock.paused():  # not in the fork that scores: the library has threads of its own
                 self.read_topics()
-            over = clock.lap(passes, self.topics)
+            over = clock.epoch(passes, self.topics)
 
     def read_topics(self):
         table = self.model.phi_

@@ -89,7 +89,7 @@ def curve(folder, contestant, setting, seconds, of_processor):
     rate = clock.passes_per_second()
     return {
         "checkpoints": clock.checkpoints,
-        "start_seconds": clock.laps[0][1],
+        "start_seconds": clock.epochs[0][1],
         "tokens_per_second": None if rate is None else rate * float(train.sum(dtype=np.float64)),
         "cpu_share": clock.cpu_seconds / clock.seconds,
         "bytes": n_bytes,
@@ -135,7 +135,7 @@ def transform(folder, contestant, setting, seconds, of_processor):
     topics = np.asarray(learner.topics(), dtype=np.float64)
     topics = topics / topics.sum(axis=1, keepdims=True)
     return {
-        "passes": clock.laps[-1][0],
+        "passes": clock.epochs[-1][0],
         "documents_per_second": A.shape[0] / seconds,
         "tokens_per_second": float(A.sum(dtype=np.float64)) / seconds,
         "cpu_share": cpu_seconds / seconds,

@@ -70,7 +70,7 @@ class FitObserver:
             self.root = estimator._init_callback_context(max_subtasks=max_passes)
             self.root.call_on_fit_task_begin(estimator=estimator, X=X)
 
-    def begin(self, lap):  # noqa: ARG002
+    def begin(self, epoch):  # noqa: ARG002
         """A pass begins."""
         if self.root is not None:
             self.current = self.root.subcontext(task_name="pass")

@@ -23,7 +23,7 @@ FLOORS = {
     "sparsemix._stats": 1,
     "sparsemix.clusters._gaussian._slots": 2,
     "sparsemix.clusters._model": 2,
-    "sparsemix.clusters._look": 2,
+    "sparsemix.clusters._merge_search": 2,
     "sparsemix.clusters._moves": 2,
     "sparsemix.clusters._multinomial_slots": 2,
     "sparsemix.clusters._state": 2,

@@ -60,21 +60,21 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
     """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong.
 
     Steps change the statistics in place. An interrupt waits for the end of a step, and an error in one leaves the
-    monitor with nothing. A monitor that has completed laps goes on with the next one. ``keep(stats)`` is called after
-    every lap with what the next one begins with; samplers' tables are no part of that, kept or not. ``moves`` change
-    the statistics in a step; ``births`` do before some laps, and may take that back at their end. ``repair`` may mend
-    what is remembered of rows, after laps 4, 8, 16 and so on and where the fit would end as converged.
+    monitor with nothing. A monitor that has completed epochs goes on with the next one. ``keep(stats)`` is called after
+    every epoch with what the next one begins with; samplers' tables are no part of that, kept or not. ``moves`` change
+    the statistics in a step; ``births`` do before some epochs, and may take that back at their end. ``repair`` may mend
+    what is remembered of rows, after epochs 4, 8, 16 and so on and where the fit would end as converged.
     """
-    if monitor.n_laps == 0:
+    if monitor.n_epochs_done == 0:
         model.global_step(stats, workers.split)
     elif monitor.is_over(model, stats):
         return stats
-    for lap in range(monitor.n_laps + 1, monitor.max_iter + 1):
-        monitor.begin(lap)
-        if births is not None and lap > 1:
+    for epoch in range(monitor.n_epochs_done + 1, monitor.max_iter + 1):
+        monitor.begin(epoch)
+        if births is not None and epoch > 1:
             with interrupts_wait():
                 monitor.step(stats, copy(model))  # what an interrupt leaves before the next step
-                stats = births.propose(lap, model, rows, schedule, stats, workers)
+                stats = births.propose(epoch, model, rows, schedule, stats, workers)
         for selection in schedule.batches():
             new = collect(model, rows, selection, workers, schedule.following)  # local step and summary
             with interrupts_wait():
@@ -88,10 +88,10 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
             with interrupts_wait():
                 stats, undone = births.settle(model, rows, stats, workers)
                 monitor.step(stats)
-        ended = monitor.lap(lap, model, stats, undone)
-        if repair is not None and lap < monitor.max_iter:
-            due = monitor.converged or (lap >= 4 and lap & (lap - 1) == 0)
-            if due and repair(lap, model, rows, workers):
+        ended = monitor.epoch(epoch, model, stats, undone)
+        if repair is not None and epoch < monitor.max_iter:
+            due = monitor.converged or (epoch >= 4 and epoch & (epoch - 1) == 0)
+            if due and repair(epoch, model, rows, workers):
                 ended = monitor.go_on()
         if keep is not None:
             keep(stats)

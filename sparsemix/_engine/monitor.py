@@ -14,19 +14,19 @@ class Monitor:
     max_iter : int
         Laps over the data.
     tol : float
-        The fit has converged when a lap gains less than this per row, or per token (and loses nothing); without a
+        The fit has converged when an epoch gains less than this per row, or per token (and loses nothing); without a
         bound, when what a model tells as its change is less than this per token, and not growing.
     schedule : Schedule or Sweeps or None
-        Says whether there is a bound, from which lap on laps compare, and before which no fit converges. None: it is
-        set before the first lap.
+        Says whether there is a bound, from which epoch on bounds compare, and before which epoch no fit converges. None:
+        the caller sets it before the first epoch.
     verbose : int
-        Print a line every ``verbose`` laps; 0 is silent.
+        Print a line every ``verbose`` epochs; 0 is silent.
     name : str
         Of the estimator, for those lines.
     observer : object, optional
-        Its ``begin(lap)`` and ``end(monitor)`` are called around every lap; the latter may return True to stop.
+        Its ``begin(epoch)`` and ``end(monitor)`` are called around every epoch; the latter may return True to stop.
     max_seconds : float, optional
-        End after the lap that reaches this time.
+        End after the epoch that reaches this time.
     started : float, optional
         ``time.perf_counter()`` when the fit began, its start included; None: now.
     """
@@ -46,22 +46,22 @@ class Monitor:
         self._start = time.perf_counter() if started is None else started
 
     @property
-    def n_laps(self):
+    def n_epochs_done(self):
         """Laps completed."""
         return len(self.history)
 
     @property
     def lower_bounds(self):
-        """Bound after each lap from which on laps compare."""
+        """Bound after each epoch from which on epochs compare."""
         if not self.schedule.has_bound:
             return []
         first = self.schedule.first_comparable_lap
         return [record["lower_bound"] for record in self.history if record["n_iter"] >= first]
 
-    def begin(self, lap):
-        """A lap begins."""
+    def begin(self, epoch):
+        """An epoch begins."""
         if self.observer is not None:
-            self.observer.begin(lap)
+            self.observer.begin(epoch)
 
     def before_step(self):
         """Statistics change from here on: there is nothing to publish, and who looks at them gets a copy."""
@@ -81,14 +81,14 @@ class Monitor:
         self._views.append(weakref.ref(fitted))
         return fitted
 
-    def lap(self, lap, model, stats, undone=False):
-        """Record a lap; returns whether the fit ends, of which one that was ``undone`` tells nothing."""
+    def epoch(self, epoch, model, stats, undone=False):
+        """Record an epoch; returns whether the fit ends, of which one that was ``undone`` tells nothing."""
         size, name = model.size(stats) or 1.0, model.objective  # a start may look at empty documents alone
         change = None if model.change is None or self.schedule.has_bound else model.change(stats)
         value = change if name == "change" else getattr(model, name)(stats)
         self.history.append(
             {
-                "n_iter": lap,
+                "n_iter": epoch,
                 "seconds": time.perf_counter() - self._start,
                 name: float(value),
                 f"{name}_per_{model.unit}": float(value / size),
@@ -98,10 +98,10 @@ class Monitor:
         if undone:
             self.history[-1]["undone"] = True
         self._judge(size)
-        if self.verbose and lap % self.verbose == 0:
+        if self.verbose and epoch % self.verbose == 0:
             value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
             print(
-                f"{self.name} pass {lap:3d}/{self.max_iter}  {self.history[-1]['seconds']:7.1f} s" + value
+                f"{self.name} pass {epoch:3d}/{self.max_iter}  {self.history[-1]['seconds']:7.1f} s" + value
                 + ("  converged" * self.converged),
                 flush=True,
             )  # fmt: skip
@@ -109,14 +109,14 @@ class Monitor:
         return self.converged or self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
     def go_on(self):
-        """The next lap will find what this one has missed; returns whether the fit ends all the same."""
+        """The next epoch will find what this one has missed; returns whether the fit ends all the same."""
         self.history[-1]["repaired"], self.converged = True, False
         return self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
     def _judge(self, size):
         """Whether the fit has converged, from the record alone."""
         bounds, last = self.lower_bounds, self.history[-1]
-        if self.n_laps < self.schedule.least_laps or last.keys() & {"undone", "repaired"}:
+        if self.n_epochs_done < self.schedule.least_laps or last.keys() & {"undone", "repaired"}:
             self.converged = False
         elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)

@@ -59,7 +59,7 @@ class Model(Protocol):
     dtype: Any  # of its tables
     unit: str  # what bounds are told per unit of: "row" or "token"
     objective: str  # the method whose number the monitor records
-    change: Any  # a method: how much the last lap changed, where there is no bound; or None
+    change: Any  # a method: how much the last epoch changed, where there is no bound; or None
 
     def empty_stats(self, rows=None, selection=None):
         """Zeros; told the rows of a batch, as small as that batch allows."""
@@ -96,7 +96,7 @@ class Model(Protocol):
         """How many units the statistics are of: what bounds are compared per."""
 
     def forget(self):
-        """A lap ends: give up what only serves speed and would change the next lap's bits, as tables of samplers do."""
+        """End an epoch: drop caches that would change the next epoch's bits, such as tables of samplers."""
 
 
 @runtime_checkable
@@ -130,7 +130,7 @@ class SequentialModel(Protocol):
     def recount(self, visits, stats, /):
         """Statistics from the state of all rows; ``visits`` gives (x, weight, part, start) of each block."""
 
-    def global_step(self, stats, lap, /):
+    def global_step(self, stats, epoch, /):
         """What follows from a whole sweep: the objective, the next priors."""
 
     def summary(self, stats, /):
@@ -182,8 +182,8 @@ class Sampler(Protocol):
 class Schedule(Protocol):
     """A learning method: which batches, and what their statistics do to those of all rows."""
 
-    has_bound: bool  # whether laps have a lower bound that may be compared
-    first_comparable_lap: Any  # from which lap on; None without a bound
+    has_bound: bool  # whether epochs have a lower bound that may be compared
+    first_comparable_lap: Any  # from which epoch on; None without a bound
     least_laps: int  # no fit converges before
     step_rows: int  # rows of a step
     current: Any  # what ``absorb`` asks of the batch at hand, for those who absorb it elsewhere; else None
@@ -191,7 +191,7 @@ class Schedule(Protocol):
     following: Any  # the selection after the last one that ``batches`` gave, if it is known
 
     def batches(self):
-        """Selections of one lap."""
+        """Selections of one epoch."""
 
     def absorb(self, stats, new):
         """Statistics after a batch that left ``new``, in place; ``new`` stays as it is."""
@@ -203,7 +203,7 @@ class Schedule(Protocol):
         """The same rule where selections are of units of a ``Plan``, before its first batch."""
 
     def put(self, components, stats):
-        """Between laps: these components are others now, as in ``stats``; returns a function that undoes this."""
+        """Between epochs: these components are others now, as in ``stats``; returns a function that undoes this."""
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """Learning schedules: four rules for the statistics, and nothing else.
 
 ========== =============================================== ==================================
-batch      S = s of all rows, fresh each lap                ``learning_method="batch"``
+batch      S = s of all rows, fresh each epoch                ``learning_method="batch"``
 stochastic S <- (1 - rho) S + rho (N / n_b) s_b             ``"online"``, ``partial_fit``
 memoized   S <- S + s_b - memo[b]; memo[b] <- s_b           ``"memoized"``
 streaming  S <- S + s_b, seen once                          ``partial_fit`` of unknown length
@@ -22,7 +22,7 @@ import numpy as np
 MOST_RATES = 1 << 20
 # The share of the statistics that minibatches which are visited together may replace.
 MOST_MOVED = 0.2
-# Memoized learning with more batches keeps a copy of the initial statistics for the first lap.
+# Memoized learning with more batches keeps a copy of the initial statistics for the first epoch.
 MOST_BATCHES = 32
 # Rows that stand for more than so many times their own weight are less than round-off of all; single precision could
 # not hold their sums.
@@ -98,7 +98,7 @@ class Batch:
         self.n_rows = self.step_rows = n_rows
 
     def batches(self):
-        """One batch a lap."""
+        """One batch an epoch."""
         yield slice(0, self.n_rows)
 
     def absorb(self, stats, new):  # noqa: ARG002
@@ -129,7 +129,7 @@ class Memoized:
     n_forgotten = 0
     following = None
     least_laps = 2
-    first_comparable_lap = 2  # on the first lap the bound still counts initial statistics
+    first_comparable_lap = 2  # on the first epoch the bound still counts initial statistics
 
     def __init__(self, n_rows, batch_size, rng, compress=None, has_bound=True):
         self._compress = compress
@@ -155,7 +155,7 @@ class Memoized:
             yield selection
 
     def absorb(self, stats, new):
-        """S + s_b - memo[b]; at the end of a lap the sum of the memo, which carries no round-off from lap to lap."""
+        """S + s_b - memo[b]; at the end of an epoch the sum of the memo, so that no round-off is carried along."""
         b, old = self.current, self._memo[self.current]
         new = new if self._compress is None else self._compress(new, key=b)  # what is remembered is what is added
         self._memo[b] = new
@@ -195,7 +195,7 @@ class Memoized:
             self._initial = self._initial.take(order)
 
     def put(self, components, stats):
-        """Between laps: of these components a batch remembers its share of the given statistics."""
+        """Between epochs: of these components a batch remembers its share of the given statistics."""
         before, mass, theirs = self._memo, float(stats["mass"]), stats.take(components)
         shares = [np.full(len(components), float(memo["mass"]) / mass) for memo in before]
         self._memo = [memo.copy().put(components, theirs, share) for memo, share in zip(before, shares, strict=True)]
@@ -209,7 +209,7 @@ class Memoized:
 class Stochastic:
     """Random minibatches, each a step of size rho_t ([Hoffman et al. 2013]).
 
-    A lap visits every row once, in a new random order.
+    An epoch visits every row once, in a new random order.
     """
 
     has_bound = False
@@ -258,10 +258,10 @@ class MiniEpochs(Stochastic):
     """Random minibatches that come again, so that what is remembered of their documents serves the next visit.
 
     With a size ([IF19] Section 4) that many documents are visited ``n_visits`` times in a row and then forgotten, one
-    part of the data after the other; without, the minibatches of all documents are the same in every lap.
+    part of the data after the other; without, the minibatches of all documents are the same in every epoch.
 
     Laps after ``last_warm`` begin with nothing remembered, and their minibatches all count the same: the statistics
-    become an average over these laps.
+    become an average over these epochs.
 
     Up to ``together`` minibatches may make one selection, each in the order of its rows, once steps are small: they
     then share what a step reads and writes. They move the statistics as far as that many steps do, and no further than
@@ -276,7 +276,7 @@ class MiniEpochs(Stochastic):
         self.together = self.n_held = 1
         self.alone = 0
         self.size, self.n_visits, self.forget = size, n_visits, forget
-        self.last_warm, self.lap, self.last_step = last_warm, 0, None
+        self.last_warm, self.epoch, self.last_step = last_warm, 0, None
         self._all = None
 
     def over(self, plan):
@@ -297,8 +297,8 @@ class MiniEpochs(Stochastic):
 
     def batches(self):
         """Minibatches in random order, as often as they are visited."""
-        self.lap += 1
-        if self.lap > self.last_warm:
+        self.epoch += 1
+        if self.epoch > self.last_warm:
             self.forget()
             self.last_step = self.step if self.last_step is None else self.last_step
         if self.size is None:
@@ -331,7 +331,7 @@ class MiniEpochs(Stochastic):
 
 
 class PlannedSteps(MiniEpochs):
-    """Minibatches of a plan, the same in every lap, in random order but for those that read one block.
+    """Minibatches of a plan, the same in every epoch, in random order but for those that read one block.
 
     What is remembered of blocks is not here: ``n_forgotten`` says how often it was to be given up.
     """
@@ -351,8 +351,8 @@ class PlannedSteps(MiniEpochs):
 
     def batches(self):
         """Groups in random order, and the steps of each."""
-        self.lap += 1
-        if self.lap > self.last_warm:
+        self.epoch += 1
+        if self.epoch > self.last_warm:
             self.n_forgotten += 1
             self.last_step = self.step if self.last_step is None else self.last_step
         for g in self.rng.permutation(len(self.groups)):

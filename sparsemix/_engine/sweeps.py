@@ -18,7 +18,7 @@ LEAST_SWEEPS = 12
 
 
 class Sweeps:
-    """What a monitor asks of a schedule: one sweep a lap."""
+    """What a monitor asks of a schedule: one sweep an epoch."""
 
     first_comparable_lap = 1
 
@@ -133,9 +133,9 @@ class Mean:
         self.n_samples = 0
         self._sum = None
 
-    def __call__(self, lap, stats):
-        """Statistics to publish after a lap that left ``stats``."""
-        if lap > self.burn_in and (lap - self.burn_in) % self.thin == 0:
+    def __call__(self, epoch, stats):
+        """Statistics to publish after an epoch that left ``stats``."""
+        if epoch > self.burn_in and (epoch - self.burn_in) % self.thin == 0:
             self._sum = stats.copy() if self._sum is None else self._sum.add(stats)
             self.n_samples += 1
         return stats if self._sum is None else self._sum.copy().scale(1.0 / self.n_samples)
@@ -143,8 +143,8 @@ class Mean:
 
 def run(model, rows, state, monitor, stats, mean=None):
     """Sweep until the monitor says stop; ``stats`` and ``state`` change in place, and the monitor gets copies."""
-    for lap in range(1, monitor.max_iter + 1):
-        monitor.begin(lap)
+    for epoch in range(1, monitor.max_iter + 1):
+        monitor.begin(epoch)
         model.begin(stats)
         state.whole = False
         try:
@@ -157,12 +157,12 @@ def run(model, rows, state, monitor, stats, mean=None):
             raise
         state.whole = True
         state.n_sweeps += 1
-        if lap == 1 or lap % model.recount_every == 0:
+        if epoch == 1 or epoch % model.recount_every == 0:
             recount(model, rows, state, monitor, stats)
-        model.global_step(stats, lap)
+        model.global_step(stats, epoch)
         summary = model.summary(stats)
-        monitor.step(summary if mean is None else mean(lap, summary), copy(model))
-        if monitor.lap(lap, model, stats):
+        monitor.step(summary if mean is None else mean(epoch, summary), copy(model))
+        if monitor.epoch(epoch, model, stats):
             break
 
 

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from sparsemix._engine.interrupts import interrupts_wait
-from sparsemix._kernels.threads._bell import Bell
+from sparsemix._kernels.threads._wake_signal import WakeSignal
 from sparsemix._kernels.vectors import _simd
 
 # More threads than this cost more to start than they can bring.
@@ -145,7 +145,7 @@ class Workers:
             for helper, end in zip(helpers, ends, strict=True):
                 helper.inbox.put((work, end))
                 given += 1
-                helper.bell.ring()
+                helper.wake.notify()
             work.run()
         except BaseException:  # nothing is left for a helper that an exception kept from being counted
             work.pieces.clear()
@@ -176,7 +176,7 @@ class Work:
         self.pieces = deque(enumerate(pieces))  # from which threads take without a lock; from an iterator they may not
         self.errors = {}
         self.complete = True
-        self.ended = Bell()
+        self.ended = WakeSignal()
 
     def _take(self):
         """The next piece, or None."""
@@ -201,7 +201,7 @@ class Helper:
     """
 
     def __init__(self):
-        self.inbox, self.bell = SimpleQueue(), Bell()
+        self.inbox, self.wake = SimpleQueue(), WakeSignal()
         self.begun, self.ended = held_lock(), held_lock()
         start_new_thread(self._serve, ())
         if not self.begun.acquire(timeout=SECONDS_TO_START):
@@ -211,7 +211,7 @@ class Helper:
     def dismiss(self):
         """Let it end when its work is done."""
         self.inbox.put(None)
-        self.bell.ring()
+        self.wake.notify()
 
     def _serve(self):
         """The life of a thread."""
@@ -227,13 +227,13 @@ class Helper:
                     work.complete = False
                 del errand, work  # nothing of it is kept while waiting
                 end.come()
-                ended.ring()
+                ended.notify()
         finally:
             self.ended.release()
 
     def _next(self):
         """What is in the inbox: soon, or else the thread sleeps until it is."""
-        self.bell.listen_again(LISTENING)
+        self.wake.rearm(LISTENING)
         return self.inbox.get()
 
 
@@ -258,7 +258,7 @@ class End:
 def wait_for(work, ends):
     """Return or raise only when no thread works any more: what they write to may be put back or read afterwards."""
     try:
-        work.ended.listen(len(ends), LISTENING)
+        work.ended.wait(len(ends), LISTENING)
         for end in ends:
             end.wait()
     except BaseException:  # of a signal handler

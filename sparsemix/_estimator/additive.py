@@ -31,7 +31,7 @@ OF_STREAM = ("_first_documents",)
 
 
 @dataclass
-class Beginning:
+class FitSetup:
     """What a fit or a stream begins with: rows as the model reads them, the model, and statistics as of all rows."""
 
     rows: object
@@ -65,7 +65,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     - ``_fitted_class``: of model and statistics, what is published;
     - ``_read(X, sample_weight, reset, may_be_empty)``: X as it was checked, and its rows of positive weight;
-    - ``_begin_fit(rows, rng, workers, warm)`` and ``_begin_stream(rows, rng, workers)``: a ``Beginning``;
+    - ``_begin_fit(rows, rng, workers, warm)`` and ``_begin_stream(rows, rng, workers)``: a ``FitSetup``;
     - ``_view(model, rows, n_seen)``, where a model does not visit rows as they are, or follows how many it has seen:
       the model and rows to visit with;
     - ``_row_memory(model, n_rows, first_row)``, where something is kept of rows from visit to visit.
@@ -150,10 +150,10 @@ class AdditiveEstimator(SparsemixEstimator):
         )  # fmt: skip
 
     def _births(self, begin):
-        """What may change statistics between laps; none for most."""
+        """What may change statistics between epochs; none for most."""
 
     def _repair(self, begin):
-        """What may mend the memory of rows after a lap; none for most."""
+        """What may mend the memory of rows after an epoch; none for most."""
 
     def _resume(self, rows, resumed):
         """What a fit goes on with that has left a checkpoint."""
@@ -163,7 +163,7 @@ class AdditiveEstimator(SparsemixEstimator):
             rows.memory = resumed["memory"]
         else:
             rows.source = source
-        return Beginning(
+        return FitSetup(
             rows, model, resumed["stats"], resumed["schedule"], resumed["moves"], resumed["record"]["about"]
         )
 
@@ -305,7 +305,7 @@ class AdditiveEstimator(SparsemixEstimator):
         attributes = {
             "_fitted": monitor.view(self._fitted_class(monitor.model, monitor.stats)),
             "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,  # a start has not seen rows
-            "n_iter_": monitor.n_laps,
+            "n_iter_": monitor.n_epochs_done,
             "n_steps_": 0,
             "converged_": monitor.converged,
             "history_": list(monitor.history),

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sparsemix._compat import CallbackSupportMixin
 from sparsemix._estimator.input.texts import NUMBERS
 from sparsemix._estimator.parameters import PlainParameters
-from sparsemix._estimator.plain import KIND, put_together, taken_apart
+from sparsemix._estimator.plain import KIND, from_plain, to_plain
 from sparsemix._version import __version__
 
 # What a saved state says of itself: by whom it was saved, and what it holds.
@@ -33,7 +33,7 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
     def __getstate__(self):
         self._share()
         state = {
-            name: taken_apart(value, self._state_classes) if type(value) in self._state_classes else value
+            name: to_plain(value, self._state_classes) if type(value) in self._state_classes else value
             for name, value in super().__getstate__().items()
         }
         return {**state, NAMES: sorted(state), VERSION: __version__}
@@ -59,7 +59,7 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
         try:
             super().__setstate__(
                 {
-                    name: put_together(value, self._state_classes)
+                    name: from_plain(value, self._state_classes)
                     if isinstance(value, dict) and KIND in value
                     else value
                     for name, value in state.items()

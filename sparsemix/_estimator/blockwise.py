@@ -1,7 +1,7 @@
-"""One fit over blocks of rows: what is done with a block, here or on another machine, and what the loop asks for.
+"""One fit over blocks of rows: the work on one block, on any machine, and the executor that the fit loop calls.
 
-A ``Job`` is all that a machine needs to read, check and visit blocks. ``Here`` does so in this process, block after
-block; who does it elsewhere adds in the same order, so the bits are the same.
+A ``Job`` is all that a machine needs to read, check and visit blocks. ``LocalExecutor`` does so in this process, block
+by block. An executor on other machines adds in the same order, so the bits are the same.
 """
 
 import numpy as np
@@ -162,7 +162,7 @@ class Job:
         return self.estimator._row_memory(model, stop - start, int(self.first_rows[number] + start))
 
 
-class Here:
+class LocalExecutor:
     """Visits blocks in this process, one after the other.
 
     Parameters
@@ -208,7 +208,7 @@ class Here:
         self.memories = [self.job.new_memory(unit, self._begin.model) for unit in self.plan.units]
 
     def changed(self, stats):
-        """Between laps the model has become that of other statistics."""
+        """Between epochs the model has become that of other statistics."""
 
     def saved(self):
         """A function that brings back what is remembered of rows now."""

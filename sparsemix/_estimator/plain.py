@@ -9,13 +9,13 @@ from sparsemix._estimator.input.forms import check_structure
 KIND = "__sparsemix__"
 
 
-def taken_apart(value, classes, numbers=None):
+def to_plain(value, classes, numbers=None):
     """A value whose objects of these classes are plain dicts; one that occurs again is named by its number."""
     numbers = {} if numbers is None else numbers
     if isinstance(value, dict):
-        return {name: taken_apart(part, classes, numbers) for name, part in value.items()}
+        return {name: to_plain(part, classes, numbers) for name, part in value.items()}
     if isinstance(value, list):
-        return [taken_apart(part, classes, numbers) for part in value]
+        return [to_plain(part, classes, numbers) for part in value]
     if isinstance(value, np.dtype):
         return {KIND: "dtype", "name": value.str}
     if isinstance(value, sparse.csr_array):
@@ -27,19 +27,19 @@ def taken_apart(value, classes, numbers=None):
         return {KIND: "same", "number": numbers[id(value)]}
     numbers[id(value)] = len(numbers)
     state = value.__getstate__()
-    return {KIND: type(value).__name__, "names": sorted(state), "state": taken_apart(state, classes, numbers)}
+    return {KIND: type(value).__name__, "names": sorted(state), "state": to_plain(state, classes, numbers)}
 
 
-def put_together(value, classes, made=None):
-    """What ``taken_apart`` was given; objects of other classes than these are never made."""
+def from_plain(value, classes, made=None):
+    """What ``to_plain`` was given; objects of other classes than these are never made."""
     made = [] if made is None else made
     if isinstance(value, list):
-        return [put_together(part, classes, made) for part in value]
+        return [from_plain(part, classes, made) for part in value]
     if not isinstance(value, dict):
         return value
     kind = value.get(KIND)
     if kind is None:
-        return {name: put_together(part, classes, made) for name, part in value.items()}
+        return {name: from_plain(part, classes, made) for name, part in value.items()}
     if kind == "dtype":
         return np.dtype(value["name"])
     if kind == "csr_array":
@@ -52,7 +52,7 @@ def put_together(value, classes, made=None):
     if kind not in known:
         raise ValueError(f"the saved state holds a {kind!r}, which it cannot; it is damaged, or of another version")
     made.append(known[kind].__new__(known[kind]))  # before its parts, which may name it
-    self, state = made[-1], put_together(value["state"], classes, made)
+    self, state = made[-1], from_plain(value["state"], classes, made)
     if sorted(state) != value.get("names", sorted(state)):  # files of before have no names
         raise LookupError(f"{kind} has lost an attribute")
     self.__setstate__(state) if hasattr(self, "__setstate__") else vars(self).update(state)

@@ -35,13 +35,13 @@ class Progress:
         return now
 
     def keeper(self, monitor, begin, memory, observer):
-        """What a loop calls after every lap; ``memory()`` gives what is remembered of rows."""
+        """What a loop calls after every epoch; ``memory()`` gives what is remembered of rows."""
         if self.folder is None:
             return None
 
         def keep(stats):
-            over = monitor.converged or monitor.stopped or monitor.n_laps == monitor.max_iter
-            if over or monitor.n_laps % self.folder.every == 0:
+            over = monitor.converged or monitor.stopped or monitor.n_epochs_done == monitor.max_iter
+            if over or monitor.n_epochs_done % self.folder.every == 0:
                 parts = {"model": begin.model, "stats": stats, "schedule": begin.schedule, "moves": begin.moves}
                 state = observer.state() if hasattr(observer, "state") else None
                 self._save(parts | {"memory": memory(), "record": monitor.record(), "observer": state})

@@ -33,7 +33,7 @@ def needed(module, package=None):
 
 
 @contextmanager
-def as_written(path, package):
+def named_in_errors(path, package):
     """One sentence that names the file, whatever a package raises of one that is not as it wrote it."""
     try:
         yield
@@ -173,7 +173,7 @@ class TableBlocks(Blocks):
 
     def __init__(self, path, columns):
         self._path, self._columns = path, columns
-        with as_written(path, "pyarrow"):
+        with named_in_errors(path, "pyarrow"):
             file = self._file()
             names = file.schema_arrow.names
             missing = [name for name in self._names() if name not in names]
@@ -196,7 +196,7 @@ class TableBlocks(Blocks):
         return len(self._rows)
 
     def _read(self, i):
-        with as_written(self._path, "pyarrow"):
+        with named_in_errors(self._path, "pyarrow"):
             table = self._file().read_row_group(i, columns=self._columns)
             columns = [column.to_numpy() for column in table.columns]
             for name, column in zip(table.column_names, columns, strict=True):
@@ -214,7 +214,7 @@ class LongTableBlocks(TableBlocks):
         self._doc, self._word, self._count = doc, word, count
         super().__init__(path, [name for name in (doc, word, count) if name is not None])
         if n_features is None:
-            with as_written(path, "pyarrow"):
+            with named_in_errors(path, "pyarrow"):
                 n_features = self._vocabulary()
         elif not isinstance(n_features, numbers.Integral) or n_features < 1:
             raise ValueError(f"n_features is {n_features!r}; give the number of words, or None")
@@ -232,7 +232,7 @@ class LongTableBlocks(TableBlocks):
         return 1 + largest
 
     def _group(self, i, names=None):
-        with as_written(self._path, "pyarrow"):
+        with named_in_errors(self._path, "pyarrow"):
             table = self._file().read_row_group(i, columns=names or self._columns)
             parts = {name: self._values(i, name, table[name]) for name in table.column_names}
         return parts

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks, bounds_of, rows_of
-from sparsemix.blocks._files import as_written, needed, paths_of
+from sparsemix.blocks._files import named_in_errors, needed, paths_of
 
 PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 
@@ -76,7 +76,7 @@ class StoreBlocks(Blocks):
         self._kind, self._path, self._name = kind, path, name
         if rows is not None and rows < 1:
             raise ValueError(f"rows is {rows}; a block needs one at least")
-        with as_written(path, PACKAGES[kind]), self._open() as node:
+        with named_in_errors(path, PACKAGES[kind]), self._open() as node:
             self._indptr, self._shape, n_bytes = self._look(node)
         self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
 
@@ -133,7 +133,7 @@ class StoreBlocks(Blocks):
 
     def _read(self, i):
         start, stop = self._bounds[i : i + 2]
-        with as_written(self._path, PACKAGES[self._kind]), self._open() as node:
+        with named_in_errors(self._path, PACKAGES[self._kind]), self._open() as node:
             if self._indptr is None:
                 return np.asarray(node[start:stop])
             indptr = self._indptr[start : stop + 1]

@@ -27,7 +27,7 @@ from sparsemix.clusters._parameters import (
     opening_threshold,
     weighted_rows,
 )
-from sparsemix.clusters._readings import ClusterReadings, FittedClusters
+from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
 from sparsemix.clusters._split_merge import SplitMerge
 
 # Chains whose R-hat is larger disagree.
@@ -36,7 +36,7 @@ DISAGREE = 1.1
 SMALLEST_WEIGHT = 1e-8
 
 
-class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
+class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     """Mixture whose number of clusters is learned, by collapsed Gibbs sampling.
 
     The model of StreamingNGGPMixture, sampled: each row's cluster is drawn given those of all others, and the
@@ -352,7 +352,7 @@ class GibbsNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
             "_fitted": fitted,
             "_samples": list(monitor.samples.kept),
             "labels_": labels,
-            "n_iter_": monitor.n_laps,
+            "n_iter_": monitor.n_epochs_done,
             "history_": list(monitor.history),
             "chain_log_joints_": [log_joints(one) for one in monitors],
             "r_hat_": r_hat([log_joints(one)[monitor.samples.burn_in :] for one in monitors]),
@@ -415,9 +415,9 @@ class Samples:
         self.model = model
         self.kept = []
 
-    def __call__(self, lap, state):
-        """What is published after a lap: its own clusters; some of them are kept."""
-        if lap > self.burn_in and (lap - self.burn_in) % self.thin == 0:
+    def __call__(self, epoch, state):
+        """What is published after an epoch: its own clusters; some of them are kept."""
+        if epoch > self.burn_in and (epoch - self.burn_in) % self.thin == 0:
             self.kept.append(sample_of(self.model, state))
         return state
 

@@ -75,7 +75,7 @@ class NGGPModel:
         """Forget the sums that every sweep makes anew."""
         self.sums[...] = 0.0
 
-    def global_step(self, state, lap):
+    def global_step(self, state, epoch):
         """Nothing is left to do after a sweep."""
 
     def log_predictive(self, state):  # noqa: ARG002
@@ -258,18 +258,18 @@ class StreamingModel(NGGPModel):
             return
         index = self._move(visits, state)
         state.clear()
-        homeless = []
+        unassigned = []
         for x, weight, part, start in visits:
             responsibilities = part.kernel()
             had = part.lengths > 0
             rename(responsibilities, index)
             add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, responsibilities)
-            homeless += [
+            unassigned += [
                 (x[row : row + 1], None if weight is None else weight[row : row + 1], part, row, start + row)
                 for row in np.flatnonzero(had & (part.lengths == 0))
             ]
         state.recount(self.prior.discount)
-        for x, weight, part, row, number in homeless:
+        for x, weight, part, row, number in unassigned:
             self._house(x, weight, part, row, state, number)
 
     def _move(self, visits, state):
@@ -366,7 +366,7 @@ class GibbsModel(NGGPModel):
         own = Responsibilities(np.arange(len(labels)), (labels >= 0).astype(np.intc), labels, np.ones(len(labels)))
         add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, own)
 
-    def global_step(self, state, lap):  # noqa: ARG002
+    def global_step(self, state, epoch):  # noqa: ARG002
         """Propose splits and merges, then draw u, and the concentration if it has a prior."""
         if self.moves is not None:
             self.moves.sweep(self.prior, self.log_u, state)

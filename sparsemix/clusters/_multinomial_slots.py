@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters, encode, look
 from sparsemix._kernels.vectors._simd import aligned_empty
-from sparsemix.clusters._look import Look
+from sparsemix.clusters._merge_search import MergeSearch
 
 # Panels, at most: one more makes them one. Rows in fifteen pieces took half as long again to read, and a table of one
 # piece, which moved whenever it grew, took up to two thirds of the time of a stream that opened thousands of clusters.
@@ -285,7 +285,7 @@ class MultinomialSlots:
 
     def look(self, slots, n_slots):
         """What is seen of clusters, in ascending slots, by one pass over the first ``n_slots``."""
-        return DocumentsLook(self, slots, n_slots)
+        return DocumentMergeSearch(self, slots, n_slots)
 
     def entries(self, words, slots):
         """S_wk of M words (n, M) in m slots each (n, m): (n, m, M)."""
@@ -315,7 +315,7 @@ class MultinomialSlots:
         return np.ascontiguousarray(np.maximum(self.columns(slots) - self.prior, 0.0).T)
 
 
-class DocumentsLook(Look):
+class DocumentMergeSearch(MergeSearch):
     """Clusters of documents: their heaviest words, and how long the columns of all clusters are.
 
     A table is read row by row: columns alone, of a few clusters each, took most of the time of a stream with merges.
@@ -342,7 +342,7 @@ class DocumentsLook(Look):
         return Probes(np.append(0, np.cumsum(seen.sum(axis=1))), self.words[seen], np.ones(seen.sum()))
 
     def bounds(self, others):
-        """See Look: of cosines, from the heaviest words as they are, and the rest at most as long as its lengths."""
+        """See MergeSearch. Bounds of cosines: exact for the heaviest words, by lengths for the remaining ones."""
         sums, slots, seen = self.sums, self.slots, self.counts > 0.0
         counts = np.where(seen, self.counts, 0.0)[:, None]
         theirs = np.where(seen[:, None], sums.entries(self.words, others), 0.0)
@@ -352,7 +352,7 @@ class DocumentsLook(Look):
         return self._cosines(slots[:, None], others, most)
 
     def similarity(self, i, others):
-        """See Look."""
+        """See MergeSearch."""
         column = self.sums.columns(self.slots[i : i + 1])[:, 0] - self.sums.prior
         words = np.flatnonzero(column > 0.0)
         inner = self.sums.entries(words[None], others[None])[0] @ column[words]

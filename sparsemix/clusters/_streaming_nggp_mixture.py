@@ -33,14 +33,14 @@ from sparsemix.clusters._parameters import (
     warn_if_shattered,
     weighted_rows,
 )
-from sparsemix.clusters._readings import ClusterReadings, FittedClusters
+from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
 from sparsemix.clusters._settle import settling
 
 # Attributes that tell of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
 
 
-class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
+class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     """Clusters whose number grows with the data, from one pass over a stream or several over rows in memory.
 
     Give it rows and read ``labels_`` and ``n_clusters_``; or show it blocks of a stream with ``partial_fit``, for which
@@ -437,7 +437,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
                 parts = run_parts(model, rows, order, ROWS, state, start, stop, params.n_shards, workers)
                 state = joined(model.prior, state, parts, params.max_components)
         monitor.step(state, model)
-        monitor.lap(1, model, state)
+        monitor.epoch(1, model, state)
 
     def _first_state(self, rows, counts):
         """No clusters, and rows as they will be read."""
@@ -464,7 +464,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         if given not in ("auto", began):
             raise ValueError(f"likelihood is {given!r}, but the stream began with {began!r}; set it back, or call fit")
 
-    def _readings(self, prior, state):
+    def _fitted_clusters(self, prior, state):
         params = self._params
         recursion = params.expected_clusters == "recursion"
         expected = state.expected_clusters if recursion else len(state.live(prior.discount))
@@ -474,8 +474,8 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         """Fitted attributes as of the last row."""
         state = monitor.stats.copy() if copy else monitor.stats
         return {
-            "_fitted": self._readings(monitor.model.prior, state),
-            "n_iter_": monitor.n_laps,
+            "_fitted": self._fitted_clusters(monitor.model.prior, state),
+            "n_iter_": monitor.n_epochs_done,
             "converged_": monitor.converged,
             "history_": list(monitor.history),
         }
@@ -487,7 +487,7 @@ class StreamingNGGPMixture(ClusterReadings, ClusterMixin, SparsemixEstimator):
         model, state, _ = begun[0]
         for name in OF_FIT:
             vars(self).pop(name, None)
-        self._fitted = self._readings(model.prior, state)
+        self._fitted = self._fitted_clusters(model.prior, state)
         return True
 
     def _publish(self, fits):

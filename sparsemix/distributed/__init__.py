@@ -5,6 +5,6 @@ after the other; with a ``dask.distributed.Client`` its workers read them, to th
 """
 
 from sparsemix.distributed._fit import fit
-from sparsemix.distributed._readings import score, transform
+from sparsemix.distributed._predict import score, transform
 
 __all__ = ["fit", "score", "transform"]

@@ -25,7 +25,7 @@ from distributed import KilledWorker, get_worker
 from sparsemix._engine.loop import advance
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.blockwise import Here
+from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
 from sparsemix.distributed._data import DelayedBlocks, block_of
@@ -39,7 +39,7 @@ TASK_SECONDS, MOST_SECONDS = 0.01, 1.0
 MOST_REPLICAS = 4
 
 
-class Elsewhere(Here):
+class DaskExecutor(LocalExecutor):
     """Visits blocks on the workers of a cluster.
 
     Parameters

@@ -3,7 +3,7 @@
 import numbers
 
 from sparsemix._estimator.additive import AdditiveEstimator
-from sparsemix._estimator.blockwise import Here, Job, fit_blocks
+from sparsemix._estimator.blockwise import Job, LocalExecutor, fit_blocks
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.distributed._data import as_blocks, weights_of
 
@@ -93,10 +93,10 @@ def fit(
     with estimator._watched_by(validation_data):
         estimator._refuse_blocks()
         if client is None:
-            return fit_blocks(estimator, Here(job), steps, checkpoint, checkpoint_every, resume)
-        from sparsemix.distributed._dask import Elsewhere  # nothing of Dask is imported without a client
+            return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
+        from sparsemix.distributed._dask import DaskExecutor  # nothing of Dask is imported without a client
 
-        with Elsewhere(job, client) as executor:
+        with DaskExecutor(job, client) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
 
 

@@ -12,7 +12,7 @@ from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.additive import AdditiveEstimator, Beginning
+from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.checks import check_columns, check_weights
 from sparsemix._estimator.input.columns import ColumnLimits
@@ -79,7 +79,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
         kept = rows.kept
         rows, model, learner = assemble(params, rows, workers)
         initial, method = start_stats(params, model, learner, rows, kept, FIT_INIT_ITER, rng, workers)
-        remember_judge(model, learner)
+        set_evidence_model(model, learner)
     schedule = make_schedule(params, rows, rng)
     if rows.source is not None:
         schedule = schedule.over(rows.source.plan)
@@ -88,7 +88,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
         rows.memory = CandidateLists(len(rows), model.search.size)
     sticks = params.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
     moves = (sort_by_size,) if sticks else ()
-    return Beginning(rows, model, initial, schedule, moves, {"init_params_": method})
+    return FitSetup(rows, model, initial, schedule, moves, {"init_params_": method})
 
 
 def begin_stream(params, rows, rng, workers):
@@ -96,9 +96,9 @@ def begin_stream(params, rows, rng, workers):
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
     stats, method = start_stats(params, model, learner, rows, kept, STREAM_INIT_ITER, rng, workers)
-    remember_judge(model, learner)
+    set_evidence_model(model, learner)
     model.search = make_search(params, rng, len(rows), stored=False)
-    return Beginning(rows, model, stats, about={"init_params_": method})
+    return FitSetup(rows, model, stats, about={"init_params_": method})
 
 
 def start_stats(params, model, learner, rows, kept, n_init_iter, rng, workers):
@@ -183,7 +183,7 @@ def given_mixture(params, weights, means, covariances):
     scale = DataScale.of(data, shift, 1.0, ColumnLimits.none(family.n_features), np.float64)
     prior = judging_prior(family.plain, scale.gaussian, n_components, 1.0)
     even, floor = DirichletWeights(1.0 / n_components), make_floor(params, scale)
-    remember_judge(model, VariationalMixture(family.plain, even, prior, *sizes, floor=floor))
+    set_evidence_model(model, VariationalMixture(family.plain, even, prior, *sizes, floor=floor))
     model.search = make_search(params, seeded(params.random_state), BATCH_ROWS, stored=False)
     model.take(gaussians, stats)
     return FittedMixture(model, stats)
@@ -220,10 +220,10 @@ def judging_prior(family, data, n_components, mass):
     return replace(prior, scale=prior.scale * covariance_share(family.n_features, n_components, mass))
 
 
-def remember_judge(model, learner):
+def set_evidence_model(model, learner):
     """EM has no prior to weigh births with: it borrows that of its start."""
     if model.posterior is None:
-        model.judge, learner.table = learner, None
+        model.evidence_model, learner.table = learner, None
 
 
 def make_search(params, rng, step_rows, stored=True, kind=CandidateSearch, least=CANDIDATES_FROM):

@@ -1,13 +1,12 @@
-"""Births: components that have died, or could be spared, are given to rows that ask for more.
+"""Births: dead or superfluous components are reused where the rows need more components.
 
-**In a fit** a dead component is born again as one half of another. Before a lap some of the largest components are cut
-as at the start, by a sample of their rows; the halves that gain most take the places of the dead, and the lap shows
-what all rows make of them. Where there is a bound and that lap has lowered it, the statistics of before come back.
+**In a fit** a dead component is replaced by one half of another. Before an epoch some of the largest components are cut
+in two, as in the initialisation, by a sample of their rows. The halves that gain most replace dead components. If the
+bound has fallen after the epoch, the fit restores the statistics from before.
 
-**In a stream** rows of a block that no component explains become components of their own. Components whose rows are
-farther from them than theirs should be are parted into what they were and what is new. Clusters of the new that raise
-the evidence take the places of components without rows, or of two that are one: sums of statistics merge without the
-rows.
+**In a stream** rows of a block that no component explains get components. A component whose new rows lie too far from it
+is split into its earlier rows and the new ones. Clusters of new rows that raise the evidence replace components without
+rows, or one of two components that are merged; statistics merge without the rows.
 """
 
 from copy import copy
@@ -43,23 +42,23 @@ PARTNERS = 4
 
 
 class Births:
-    """Proposes births before laps 2, 3, 5, 9, 17 and so on, and settles them at their end.
+    """Proposes births before epochs 2, 3, 5, 9, 17 and so on, and settles them at their end.
 
     Rows that show where are drawn from all; over blocks, from those of the start, which stand for all.
-    Nothing is kept from lap to lap, so that a fit which goes on elsewhere does the same.
+    Nothing is kept from epoch to epoch, so that a fit which goes on elsewhere does the same.
     """
 
     _before = None
 
-    def propose(self, lap, model, rows, schedule, stats, workers):
+    def propose(self, epoch, model, rows, schedule, stats, workers):
         """Statistics with births, under which the model is; the given ones where there are none."""
         count = stats["count"]
         dead = np.flatnonzero(count < DEAD * count.sum() / len(count))
         parents = np.argsort(-count, kind="stable")[: CHOICE * len(dead)]
         parents = np.sort(np.setdiff1d(parents, dead))
-        if (lap - 1) & (lap - 2) or not len(dead) or not len(parents):
+        if (epoch - 1) & (epoch - 2) or not len(dead) or not len(parents):
             return stats
-        cuts = self._cut(model, rows, count, parents, len(dead), np.random.default_rng(lap), workers)
+        cuts = self._cut(model, rows, count, parents, len(dead), np.random.default_rng(epoch), workers)
         if cuts is None:
             return stats
         halves, first, second = cuts
@@ -85,7 +84,7 @@ class Births:
         return stats
 
     def settle(self, model, rows, stats, workers):
-        """Statistics after the lap that births were in, and whether they were taken back."""
+        """Statistics after the epoch that births were in, and whether they were taken back."""
         if self._before is None:
             return stats, False
         (bound, before, parameters, undo), self._before = self._before, None
@@ -113,7 +112,7 @@ class Births:
         if not len(sample):
             return None
         some = Rows(rows.read(sample), rows.weight(sample))
-        splitting = Splitting(model.judge, some, rng, workers, labels.copy(), len(parents))
+        splitting = Splitting(model.evidence_model, some, rng, workers, labels.copy(), len(parents))
         born = splitting.cut(wanted, least=0.0)
         if not len(born):
             return None
@@ -164,7 +163,7 @@ def late_births(model, stats, rows, workers):
         return None
     new, hosts = found
     some = Rows(rows.read(new), rows.weight(new))
-    splitting = Splitting(model.judge, some, np.random.default_rng(0), workers)
+    splitting = Splitting(model.evidence_model, some, np.random.default_rng(0), workers)
     labels = clusters(splitting, min(stats.n_components, max(1, len(some) // (2 * LEAST_ROWS))), workers)
     return with_births(model, stats, some, labels, gained(model, stats, some, labels, hosts, workers), workers)
 
@@ -186,7 +185,7 @@ def new_rows(model, stats, rows, selection, workers):
     place = np.searchsorted(names, hosts).astype(np.int32)
     near = Rows(rows.read(selection), rows.weight(selection))
     parting = Splitting(
-        model.judge, near, np.random.default_rng(0), workers, place, len(names), stats.take(names), far
+        model.evidence_model, near, np.random.default_rng(0), workers, place, len(names), stats.take(names), far
     )  # fmt: skip
     if not len(parting.cut(len(names), least=0.0)):
         return None
@@ -218,10 +217,10 @@ def gained(model, stats, rows, labels, hosts, workers):
     """What each new component gains on the old one that hosts most of its rows."""
     together = np.zeros((labels.max(initial=-1) + 1, stats.n_components))
     np.add.at(together, (labels[labels >= 0], hosts[labels >= 0]), 1.0)
-    judge = copy(model.judge)
-    judge.table = model.table
+    evidence_model = copy(model.evidence_model)
+    evidence_model.table = model.table
     born = of_labels(model, rows, labels, workers).take(np.arange(len(together)))
-    return cut_gains(judge, stats.take(together.argmax(axis=1)), born)
+    return cut_gains(evidence_model, stats.take(together.argmax(axis=1)), born)
 
 
 def of_labels(model, rows, labels, workers):
@@ -295,9 +294,9 @@ def mergers(model, stats):
     second = nearest(gaussians, model.table, n_partners).ravel()
     pairs = np.unique(np.sort(np.stack([first, second], axis=1)[first != second], axis=1), axis=0)
     pairs = pairs[(stats["count"][pairs] >= FREE).all(axis=1)]
-    judge = copy(model.judge)
-    judge.table = model.table
-    gain = -cut_gains(judge, stats.take(pairs[:, 0]), stats.take(pairs[:, 1]))
+    evidence_model = copy(model.evidence_model)
+    evidence_model.table = model.table
+    gain = -cut_gains(evidence_model, stats.take(pairs[:, 0]), stats.take(pairs[:, 1]))
     moments, natural, constants = expected_weights(gaussians, model.table)
 
     def expected(of, under):

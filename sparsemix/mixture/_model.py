@@ -159,7 +159,7 @@ class VariationalMixture(MixtureModel):
         self.learn_scales = learn_scales
 
     @property
-    def judge(self):
+    def evidence_model(self):
         """What weighs cuts and mergers of components: a model with a prior."""
         return self
 
@@ -208,13 +208,13 @@ class VariationalMixture(MixtureModel):
 class MaximumLikelihoodMixture(MixtureModel):
     """Expectation maximisation; an empty component keeps its parameters and has weight zero.
 
-    ``judge`` is a VariationalMixture with default priors, which weighs cuts and mergers of components.
+    ``evidence_model`` is a VariationalMixture with default priors, which weighs cuts and mergers of components.
     """
 
     def __init__(self, family, reg_covar, *args, **kwargs):
         super().__init__(family, MaximumLikelihoodWeights(), *args, **kwargs)
         self.reg_covar = reg_covar
-        self.gaussians = self.judge = None
+        self.gaussians = self.evidence_model = None
 
     def global_step(self, stats, split=serial):
         """Maximum likelihood given the statistics."""

@@ -22,9 +22,9 @@ def missed(model, rows, selection, workers):
     return float(gain.mean())
 
 
-def repaired_lists(lap, model, rows, workers):
-    """Let rows look at all components in the next lap if lists miss much; whether they do."""
-    sample = np.random.default_rng(lap).choice(len(rows), size=min(ROWS, len(rows)), replace=False)
+def repaired_lists(epoch, model, rows, workers):
+    """Let rows look at all components in the next epoch if lists miss much; whether they do."""
+    sample = np.random.default_rng(epoch).choice(len(rows), size=min(ROWS, len(rows)), replace=False)
     if missed(model, rows, np.sort(sample), workers) <= MISSED:
         return False
     model.search = copy(model.search)

@@ -17,13 +17,13 @@ from sparsemix.mixture._assemble import (
 )
 from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._readings import MixtureReadings
+from sparsemix.mixture._predict import MixturePredictMixin
 from sparsemix.mixture._repairs import repaired_lists, widened
 from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixtureReadings, MixtureEstimator):
+class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixin, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows: every row touches the statistics of only

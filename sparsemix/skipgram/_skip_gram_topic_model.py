@@ -11,12 +11,12 @@ from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, w
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
-from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, Beginning
+from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import POSITIVE
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
-from sparsemix.skipgram._readings import SkipGramReadings
+from sparsemix.skipgram._predict import SkipGramPredictMixin
 from sparsemix.topics._parameters import OF_STEPS
 
 DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter", "stream_init_size")
@@ -33,7 +33,7 @@ def learns_by_steps(estimator):
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
+class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     """Topics and readable word vectors from words in their order: the mixed membership skip-gram topic model.
 
     Every word has a distribution over topics, and every topic a distribution over the words that stand near ([1]_,
@@ -393,14 +393,14 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             stats = _assemble.continued(params, model, self._fitted, documents)
         else:
             stats = _assemble.make_start(params, model, documents, rng)
-        return Beginning(documents, model, stats, _assemble.make_schedule(params, documents, rng, stats))
+        return FitSetup(documents, model, stats, _assemble.make_schedule(params, documents, rng, stats))
 
     def _begin_stream(self, documents, rng, workers):  # noqa: ARG002
         params = self._params
         model = _assemble.make_model(
             params, documents.n_words, params.total_samples, self._table_dtype
         )
-        return Beginning(documents, model, _assemble.make_start(params, model, documents, rng, streaming=True))
+        return FitSetup(documents, model, _assemble.make_start(params, model, documents, rng, streaming=True))
 
     def _view(self, model, documents, n_seen):
         params = self._params
@@ -443,7 +443,7 @@ class SkipGramTopicModel(SkipGramReadings, AdditiveEstimator):
             "_fitted": FittedSkipGram(monitor.model, monitor.stats),
             "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,
             "n_steps_": 0,
-            "n_iter_": monitor.n_laps,
+            "n_iter_": monitor.n_epochs_done,
             "history_": list(monitor.history),
         }
 

@@ -102,7 +102,7 @@ class GibbsSkipGramModel:
         stats.replace("word_topic", words.astype(self.dtype))
         stats["count"] = words.sum(axis=0)
 
-    def global_step(self, stats, lap):  # noqa: ARG002
+    def global_step(self, stats, epoch):  # noqa: ARG002
         """log p(z, w) of the sweep's topics."""
         counts = stats["input_topic"]
         words, topics = np.nonzero(counts)

@@ -5,18 +5,18 @@ import numpy as np
 from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.additive import AdditiveEstimator, Beginning
+from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._blockwise import TopicsOfBlocks
 from sparsemix.topics._fitted import FittedTopics
-from sparsemix.topics._readings import TopicReadings
+from sparsemix.topics._predict import TopicPredictMixin
 
 # Entries that are kept of the beginning of a stream by default: 34 MB.
 MOST_ENTRIES = 1 << 22
 
 
-class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
+class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
     """Learns topics by steps from statistics; what it learns with is the estimator's.
 
     An estimator has the parameters ``n_components`` and ``max_doc_update_iter`` beside those of ``AdditiveEstimator``,
@@ -140,7 +140,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
         schedule = self._make_schedule(documents, rng, stats)
         if documents.source is not None:
             schedule = schedule.over(documents.source.plan)
-        return Beginning(documents, model, stats, schedule)
+        return FitSetup(documents, model, stats, schedule)
 
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
         return self._make_memory()  # tiles are known by the numbers of their rows
@@ -153,7 +153,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicReadings, AdditiveEstimator):
 
     def _begin_stream(self, documents, rng, workers):
         model = self._make_model(documents.X.shape[1])
-        return Beginning(documents, model, self._make_start(model, documents, rng, workers))
+        return FitSetup(documents, model, self._make_start(model, documents, rng, workers))
 
     def _start_stream(self, documents, workers):
         super()._start_stream(documents, workers)

@@ -45,9 +45,9 @@ class Evaluation:
         self.reference = self.previous = -np.inf
         self.waited = 0
 
-    def begin(self, lap):
+    def begin(self, epoch):
         """A pass begins."""
-        self.observer.begin(lap)
+        self.observer.begin(epoch)
 
     @property
     def stopped(self):
@@ -56,7 +56,7 @@ class Evaluation:
 
     def end(self, monitor):
         """A pass ends; whether the fit does."""
-        done = monitor.n_laps % self.every == 0 and self.evaluate(monitor)
+        done = monitor.n_epochs_done % self.every == 0 and self.evaluate(monitor)
         return self.observer.end(monitor) or done
 
     def evaluate(self, monitor):
@@ -87,7 +87,7 @@ class Evaluation:
         """
         if value > self.best_value:
             self.best_value = value
-            self.best = monitor.n_laps, copy(monitor.model), monitor.stats.copy()
+            self.best = monitor.n_epochs_done, copy(monitor.model), monitor.stats.copy()
         gained = value > min(self.reference, self.previous) + self.params.evaluation_tol
         self.waited = 0 if gained else self.waited + 1
         self.reference, self.previous = max(self.reference, value) if gained else self.reference, value
@@ -106,9 +106,9 @@ class Evaluation:
         """Give the monitor the best topics, where they are not the last ones."""
         if self.best is None:
             return
-        lap, model, stats = self.best
-        monitor.about = {**monitor.about, "best_iter_": lap}
-        if lap < monitor.n_laps:
+        epoch, model, stats = self.best
+        monitor.about = {**monitor.about, "best_iter_": epoch}
+        if epoch < monitor.n_epochs_done:
             model.global_step(stats, workers.split)
             monitor.step(stats, model)
 

@@ -8,7 +8,7 @@ from cluster_cases import CLOUDS, GAUSSIANS, LIKELIHOODS, TEXTS, WEIGHTS, gibbs,
 from scipy.special import gammaln, logsumexp
 
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters import _readings as module
+from sparsemix.clusters import _predict as module
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 MAKERS = {

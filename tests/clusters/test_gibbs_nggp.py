@@ -267,8 +267,8 @@ def test_concentration_is_learned():
     )  # fmt: skip
     draws, original = [], GibbsModel.global_step
 
-    def global_step(self, state, lap):
-        original(self, state, lap)
+    def global_step(self, state, epoch):
+        original(self, state, epoch)
         draws.append(self.prior.concentration)
 
     try:

@@ -21,16 +21,16 @@ WEIGHTS = {"dirichlet": DirichletWeights(0.5), "sticks": StickBreakingWeights(2.
 class Visits:
     """A monitor that asks for the bound at every step and never ends a fit early."""
 
-    n_laps, converged = 0, False  # of a fit that goes on
+    n_epochs_done, converged = 0, False  # of a fit that goes on
 
     def __init__(self, model, max_iter):
         self.model = model
         self.max_iter = max_iter
         self.bounds = []
-        self.laps = []
+        self.epochs = []
 
-    def begin(self, lap):
-        self.laps.append(lap)
+    def begin(self, epoch):
+        self.epochs.append(epoch)
 
     def before_step(self):
         pass
@@ -38,8 +38,8 @@ class Visits:
     def step(self, stats):
         self.bounds.append(self.model.lower_bound(stats))
 
-    def lap(self, lap, model, stats, undone=False):  # noqa: ARG002
-        assert lap == self.laps[-1]
+    def epoch(self, epoch, model, stats, undone=False):  # noqa: ARG002
+        assert epoch == self.epochs[-1]
         assert model is self.model
         np.testing.assert_allclose(self.bounds[-1], model.lower_bound(stats), rtol=1e-13)
         return False
@@ -81,8 +81,8 @@ def make(name, n_nonzero, inference, rows):
         return model, loop.collect_given(model, rows, slice(0, len(rows)), resp, workers)
 
 
-def run(model, rows, schedule, stats, laps, n_jobs=1, todo=()):
-    visits = Visits(model, laps)
+def run(model, rows, schedule, stats, epochs, n_jobs=1, todo=()):
+    visits = Visits(model, epochs)
     with Workers(n_jobs) as workers:
         return loop.run(model, rows, schedule, visits, workers, stats.copy(), todo), visits.bounds
 
@@ -113,12 +113,12 @@ def test_bound_never_falls_at_any_visit(name, learning, n_nonzero, inference):
     rows = rows_of(name)
     model, initial = make(name, n_nonzero, inference, rows)
     schedule = Batch(N) if learning == "batch" else memoized(rows, 60)
-    _, bounds = run(model, rows, schedule, initial, laps=12)
-    first = 0 if learning == "batch" else 3  # the last visit of the first lap
+    _, bounds = run(model, rows, schedule, initial, epochs=12)
+    first = 0 if learning == "batch" else 3  # the last visit of the first epoch
     assert len(bounds) == (12 if learning == "batch" else 48)
     gains = np.diff(bounds[first:])
     assert (gains >= -1e-8 * abs(bounds[-1])).all()
-    assert bounds[-1] > bounds[first] or n_nonzero == 1  # hard assignments may be final after one lap
+    assert bounds[-1] > bounds[first] or n_nonzero == 1  # hard assignments may be final after one epoch
 
 
 @pytest.mark.parametrize("learning", ["batch", "memoized"])
@@ -127,7 +127,7 @@ def test_bound_of_weighted_rows_never_falls(learning, inference):
     rows = rows_of("full", weighted=True)
     model, initial = make("full", 2, inference, rows)
     schedule = Batch(N) if learning == "batch" else memoized(rows, 60)
-    _, bounds = run(model, rows, schedule, initial, laps=10)
+    _, bounds = run(model, rows, schedule, initial, epochs=10)
     assert (np.diff(bounds[3:]) >= -1e-8 * abs(bounds[-1])).all()
 
 
@@ -137,7 +137,7 @@ def test_sorting_sticks_never_lowers_the_bound(name, learning):
     model, initial = make(name, 2, "sticks", rows)
     initial = initial.take(np.argsort(initial["count"]))  # the wrong way round
     schedule = Batch(N) if learning == "batch" else memoized(rows, 60)
-    stats, bounds = run(model, rows, schedule, initial, laps=10, todo=(moves.sort_by_size,))
+    stats, bounds = run(model, rows, schedule, initial, epochs=10, todo=(moves.sort_by_size,))
     assert (np.diff(bounds[3:]) >= -1e-8 * abs(bounds[-1])).all()
     assert (np.diff(stats["count"]) <= 0).all()
     assert (stats["count"] > -1e-9).all()
@@ -160,7 +160,7 @@ def test_bound_rises_with_the_number_of_non_zeros(name, inference):
 def test_dense_bound_of_maximum_likelihood_is_below_the_log_likelihood(name):
     rows = rows_of(name)
     model, initial = make(name, K, "em", rows)
-    stats, bounds = run(model, rows, Batch(N), initial, laps=20)
+    stats, bounds = run(model, rows, Batch(N), initial, epochs=20)
     weights = model.table.weights(rows.read(slice(0, N)), np.empty((N, K)))
     log_likelihood = np.logaddexp.reduce(weights, axis=1).sum()
     assert bounds[-1] <= log_likelihood + 1e-8 * abs(log_likelihood)
@@ -203,7 +203,7 @@ def test_single_precision_is_close_to_double(name):
         rows = rows_of(name, dtype=np.float32)
         rows.X, rows.dtype = rows.X.astype(dtype), np.dtype(dtype)
         model, initial = make(name, 2, "dirichlet", rows)
-        found.append(run(model, rows, Batch(N), initial, laps=1)[0])
+        found.append(run(model, rows, Batch(N), initial, epochs=1)[0])
     assert all(stats["count"].dtype == np.float64 for stats in found)
     assert_same(*found, rtol=1e-4, atol=1e-3)
 
@@ -217,7 +217,7 @@ def test_full_step_on_all_rows_is_a_batch_step(name, inference):
     found = []
     for schedule in (Batch(N), Stochastic(N, N, np.random.default_rng(0), 0.7, 0.0, rows.mass)):
         model, initial = make(name, 2, inference, rows)
-        found.append(run(model, rows, schedule, initial, laps=1))
+        found.append(run(model, rows, schedule, initial, epochs=1))
     assert_same(found[0][0], found[1][0], rtol=1e-12)
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-12)
 
@@ -229,7 +229,7 @@ def test_one_memoized_batch_is_batch_learning(name, inference):
     for kind in ("batch", "memoized"):
         model, initial = make(name, 2, inference, rows)
         schedule = Batch(N) if kind == "batch" else memoized(rows, N)
-        found.append(run(model, rows, schedule, initial, laps=4))
+        found.append(run(model, rows, schedule, initial, epochs=4))
     assert_same(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[1][1], found[0][1])
 
@@ -237,8 +237,8 @@ def test_one_memoized_batch_is_batch_learning(name, inference):
 def test_memoized_learning_converges_to_a_fixed_point_of_batch_learning():
     rows = rows_of("full")
     model, initial = make("full", 2, "dirichlet", rows)
-    stats, bounds = run(model, rows, memoized(rows, 60), initial, laps=400)
-    again, more = run(model, rows, Batch(N), stats, laps=1)
+    stats, bounds = run(model, rows, memoized(rows, 60), initial, epochs=400)
+    again, more = run(model, rows, Batch(N), stats, epochs=1)
     np.testing.assert_allclose(more[0], bounds[-1], rtol=1e-9)
     assert_same(again, stats, rtol=1e-4, atol=1e-3)
 
@@ -254,7 +254,7 @@ def test_threads_change_no_bit(name, n_jobs, inference, monkeypatch):
     found = []
     for jobs in (1, n_jobs):
         model, initial = make(name, 2, inference, rows)
-        found.append(run(model, rows, memoized(rows, 1300), initial, laps=2, n_jobs=jobs))
+        found.append(run(model, rows, memoized(rows, 1300), initial, epochs=2, n_jobs=jobs))
     assert_same(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
@@ -281,15 +281,15 @@ class Constant:
 def laps_until_stop(schedule, bounds, tol=0.125, **kwargs):
     monitor = Monitor(len(bounds), tol, schedule, **kwargs)
     model = Constant(*bounds)
-    for lap in range(1, len(bounds) + 1):
-        monitor.begin(lap)
-        if monitor.lap(lap, model, {"mass": np.array(10.0)}):
+    for epoch in range(1, len(bounds) + 1):
+        monitor.begin(epoch)
+        if monitor.epoch(epoch, model, {"mass": np.array(10.0)}):
             break
     return monitor
 
 
 @pytest.mark.parametrize(
-    ("bounds", "laps", "converged"),
+    ("bounds", "epochs", "converged"),
     [
         ([0.0, 5.0, 6.0, 9.0], 3, True),  # gains less than 0.125 a row
         ([0.0, 5.0, 5.0, 9.0], 3, True),
@@ -298,26 +298,26 @@ def laps_until_stop(schedule, bounds, tol=0.125, **kwargs):
         ([5.0], 1, False),
     ],
 )
-def test_batch_fit_ends_when_a_lap_gains_little(bounds, laps, converged):
+def test_batch_fit_ends_when_a_lap_gains_little(bounds, epochs, converged):
     monitor = laps_until_stop(Batch(10), bounds)
-    assert monitor.n_laps == laps
+    assert monitor.n_epochs_done == epochs
     assert monitor.converged is converged
-    assert monitor.lower_bounds == bounds[:laps]
-    assert [record["n_iter"] for record in monitor.history] == list(range(1, laps + 1))
+    assert monitor.lower_bounds == bounds[:epochs]
+    assert [record["n_iter"] for record in monitor.history] == list(range(1, epochs + 1))
     per_row = [record["lower_bound_per_row"] for record in monitor.history]
-    np.testing.assert_allclose(per_row, np.array(bounds[:laps]) / 10)
+    np.testing.assert_allclose(per_row, np.array(bounds[:epochs]) / 10)
 
 
 def test_memoized_fit_compares_from_the_second_lap():
     monitor = laps_until_stop(memoized(range(10), 5), [1.0, 1.0, 1.0, 9.0])
-    assert monitor.n_laps == 3
+    assert monitor.n_epochs_done == 3
     assert monitor.lower_bounds == [1.0, 1.0]
     assert monitor.converged
 
 
 def test_fit_without_bound_makes_all_its_laps():
     monitor = laps_until_stop(Stochastic(10, 5, None, 0.6, 1.0, 10.0), [1.0] * 5)
-    assert monitor.n_laps == 5
+    assert monitor.n_epochs_done == 5
     assert monitor.lower_bounds == []
     assert not monitor.converged
 
@@ -326,12 +326,12 @@ def test_observer_hears_of_every_lap_and_may_stop():
     class Observer:
         heard = ()
 
-        def begin(self, lap):
-            self.heard += (lap,)
+        def begin(self, epoch):
+            self.heard += (epoch,)
 
         def end(self, monitor):
-            self.heard += (-monitor.n_laps,)
-            return monitor.n_laps == 2
+            self.heard += (-monitor.n_epochs_done,)
+            return monitor.n_epochs_done == 2
 
     observer = Observer()
     monitor = laps_until_stop(Batch(10), [0.0, 2.0, 4.0, 6.0], observer=observer)
@@ -349,12 +349,12 @@ def test_verbose_fit_prints_every_so_many_laps(capsys):
 
 def test_loop_stops_when_the_monitor_says_so():
     class Stop(Visits):
-        def lap(self, lap, model, stats, undone=False):  # noqa: ARG002
-            return lap == 3
+        def epoch(self, epoch, model, stats, undone=False):  # noqa: ARG002
+            return epoch == 3
 
     rows = rows_of("diag")
     model, initial = make("diag", 2, "dirichlet", rows)
     stop = Stop(model, 10)
     with Workers(1) as workers:
         loop.run(model, rows, Batch(N), stop, workers, initial)
-    assert stop.laps == [1, 2, 3]
+    assert stop.epochs == [1, 2, 3]

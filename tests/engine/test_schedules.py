@@ -39,7 +39,7 @@ def assert_close(stats, expected):
 
 
 def visit(schedule, stats, rng):
-    """One lap with new random statistics for every batch; yields (selection, new, stats)."""
+    """One epoch with new random statistics for every batch; yields (selection, new, stats)."""
     for selection in schedule.batches():
         new = statistics(rng, len(np.arange(N)[selection]))
         stats = schedule.absorb(stats, new)
@@ -116,10 +116,10 @@ def test_batches_hold_every_row_once_in_order(kind, batch_size):
 def test_memoized_batches_stay_and_stochastic_ones_change():
     rng = np.random.default_rng(3)
     memoized, stochastic = Memoized(N, 10, rng), Stochastic(N, 10, rng, 0.6, 1.0, N)
-    laps = [[list(selection) for selection in memoized.batches()] for _ in range(2)]
-    assert laps[0] == laps[1]
-    laps = [[list(selection) for selection in stochastic.batches()] for _ in range(2)]
-    assert laps[0] != laps[1]
+    epochs = [[list(selection) for selection in memoized.batches()] for _ in range(2)]
+    assert epochs[0] == epochs[1]
+    epochs = [[list(selection) for selection in stochastic.batches()] for _ in range(2)]
+    assert epochs[0] != epochs[1]
 
 
 # -- rules
@@ -170,13 +170,13 @@ def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batc
     initial = statistics(rng, N)
     schedule, stats = Memoized(N, batch_size, np.random.default_rng(0)), initial.copy()
     last = {}
-    for lap in range(4):
+    for epoch in range(4):
         for b, selection in enumerate(schedule.batches()):
             last[b] = (statistics(rng, len(selection)), len(selection))
             stats = schedule.absorb(stats, last[b][0].copy())
             unseen = 1.0 - sum(n for _, n in last.values()) / N
             expected = sum(values(new) for new, _ in last.values()) + unseen * values(initial)
-            if lap > 0:
+            if epoch > 0:
                 assert abs(unseen) < 1e-12
             assert_close(stats, expected)
             np.testing.assert_allclose(stats["mass"], N, rtol=1e-12)
@@ -202,7 +202,7 @@ def test_memoized_sum_gathers_no_round_off():
     rng = np.random.default_rng(9)
     initial = statistics(rng, N)
     schedule, stats = Memoized(N, 10, np.random.default_rng(0)), initial
-    for size in (1e12, 1.0):  # differences with huge statistics leave round-off, which the end of the lap removes
+    for size in (1e12, 1.0):  # differences with huge statistics leave round-off, which the end of the epoch removes
         last = []
         for selection in schedule.batches():
             last.append(statistics(rng, len(selection)).scale(size))

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
-from sparsemix._kernels.threads._bell import Bell
+from sparsemix._kernels.threads._wake_signal import WakeSignal
 
 from sparsemix._engine.blocks import same
 from sparsemix._engine.documents import Documents
@@ -100,15 +100,15 @@ def test_threads_that_sleep_are_woken():
     assert sorted(done) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
-def test_bells_are_heard_at_once_or_not_at_all():
-    bell = Bell()
-    assert bell.listen(0, 0.0)
-    assert not bell.listen(1, 0.001)
-    ringer = threading.Timer(0.01, bell.ring)
-    ringer.start()
-    assert bell.listen(1, 60.0)
-    ringer.join()
-    assert bell.rung == 1
+def test_signals_arrive_at_once_or_time_out():
+    signal = WakeSignal()
+    assert signal.wait(0, 0.0)
+    assert not signal.wait(1, 0.001)
+    timer = threading.Timer(0.01, signal.notify)
+    timer.start()
+    assert signal.wait(1, 60.0)
+    timer.join()
+    assert signal.count == 1
 
 
 @pytest.mark.parametrize("n_words", [1, 5, 40])

@@ -9,7 +9,7 @@ from fitted import assert_same, assert_same_bits, attributes, few_passes, readin
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
-from sparsemix.skipgram import _readings, _sequences
+from sparsemix.skipgram import _predict, _sequences
 from sparsemix.topics import _start
 from sparsemix.topics._collapsed import dense_sampler, gibbs_sampler, walker_sampler
 
@@ -26,7 +26,7 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(walker_sampler, "CHUNK_SAMPLES", 1 << 11)
     monkeypatch.setattr(gibbs_sampler, "CHUNK_ENTRIES", 1 << 10)
     monkeypatch.setattr(_sequences, "TILE_TOKENS", 40)
-    monkeypatch.setattr(_readings, "TILE_NUMBERS", 300)
+    monkeypatch.setattr(_predict, "TILE_NUMBERS", 300)
 
 
 def weights(n):
@@ -96,7 +96,7 @@ def test_stream_gives_the_same_bits_for_any_n_jobs(case, total_samples):
 
 @over(CASES)
 def test_what_is_said_of_a_row_is_of_that_row_alone(case, monkeypatch):
-    monkeypatch.setattr("sparsemix.topics._readings.DOCUMENTS", 25)
+    monkeypatch.setattr("sparsemix.topics._predict.DOCUMENTS", 25)
     est, rows = case.fitted(), case.data.rows
     # whitening by one covariance for all is one product for a whole tile, whose bits depend on its height
     close = 1e-9 if getattr(est, "covariance_type", None) == "tied" else 0.0

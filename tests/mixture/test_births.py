@@ -112,9 +112,9 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
 def test_births_that_are_taken_back_leave_the_lists_of_before(learning_method, monkeypatch):
     propose, settle, changed = Births.propose, Births.settle, []
 
-    def proposed(self, lap, model, rows, *arguments):
+    def proposed(self, epoch, model, rows, *arguments):
         self.lists = rows.memory.lists.copy()
-        return propose(self, lap, model, rows, *arguments)
+        return propose(self, epoch, model, rows, *arguments)
 
     def settled(self, model, rows, *arguments):
         if self._before is not None:

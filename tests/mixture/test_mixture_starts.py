@@ -16,7 +16,7 @@ from sparsemix._engine import initialize
 from sparsemix._engine.threads import Workers
 from sparsemix.mixture._assemble import assemble, weighted_rows
 from sparsemix.mixture._starts import _start
-from sparsemix.mixture._starts._exchanges import best_exchange, exchanged
+from sparsemix.mixture._starts._exchanges import best_exchange, exchange_components
 from sparsemix.mixture._starts._likely import STEPS, likely
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, SPAN, Splitting, column_scales, learn, spans
 from sparsemix.mixture._starts._start import TRIAL_FROM, Start, ahead
@@ -297,11 +297,11 @@ def test_exchanges_mend_what_was_shared_out_badly_and_raise_the_bound(covariance
     with Workers(1) as workers:
         params = SparseGaussianMixture(4, covariance_type=covariance_type)
         rows, _, learner = assemble(params, weighted_rows(X, None), workers)
-        found = exchanged(learner, rows, bad, np.random.default_rng(0), workers)
+        found = exchange_components(learner, rows, bad, np.random.default_rng(0), workers)
         assert adjusted_rand_score(y, found) > 0.97 > adjusted_rand_score(y, bad) + 0.2
         before, after = (learner.lower_bound(learn(learner, rows, each, 10, workers)[0]) for each in (bad, found))
         assert after > before
-        assert exchanged(learner, rows, y.astype(np.int32), np.random.default_rng(0), workers) is None
+        assert exchange_components(learner, rows, y.astype(np.int32), np.random.default_rng(0), workers) is None
 
 
 @pytest.mark.parametrize("n_apart", [1, 2, 3])

@@ -8,12 +8,12 @@ from sparsemix.mixture._births import Births
 
 @pytest.fixture
 def births_never_gain(monkeypatch):
-    """As if no bound were ever good enough: births are taken back; a list of the laps that they were in."""
-    propose, settle, laps = Births.propose, Births.settle, []
+    """As if no bound were ever good enough: births are taken back; a list of the epochs that they were in."""
+    propose, settle, epochs = Births.propose, Births.settle, []
 
-    def proposed(self, lap, model, rows, schedule, stats, workers):
-        born = propose(self, lap, model, rows, schedule, stats, workers)
-        laps.extend([lap] * (born is not stats))
+    def proposed(self, epoch, model, rows, schedule, stats, workers):
+        born = propose(self, epoch, model, rows, schedule, stats, workers)
+        epochs.extend([epoch] * (born is not stats))
         return born
 
     def settled(self, *arguments):
@@ -23,4 +23,4 @@ def births_never_gain(monkeypatch):
 
     monkeypatch.setattr(Births, "propose", proposed)
     monkeypatch.setattr(Births, "settle", settled)
-    return laps
+    return epochs

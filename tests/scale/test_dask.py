@@ -185,7 +185,7 @@ def test_another_version_or_processor_is_named(client, monkeypatch):
     from sparsemix.distributed import _dask
 
     there = _dask.signature() | {"instruction set": "abacus"}
-    monkeypatch.setattr(_dask.Elsewhere, "collect", lambda *_: pytest.fail("the first look is refused"))
+    monkeypatch.setattr(_dask.DaskExecutor, "collect", lambda *_: pytest.fail("the first look is refused"))
     own = iter([there])
     original = _dask.signature
     monkeypatch.setattr(_dask, "signature", lambda: next(own, None) or original())

@@ -26,7 +26,7 @@ from sparsemix import (
     blocks,
     distributed,
 )
-from sparsemix._estimator.blockwise import Here
+from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix.datasets import make_sparse_lda
 
 pytestmark = few_passes
@@ -235,8 +235,8 @@ def test_steps_of_a_pass():
     for steps, found in ((1, 1), (3, 3), (40, 40)):
         seen = []
         with pytest.MonkeyPatch.context() as patch:
-            original = Here.collect
-            patch.setattr(Here, "collect", lambda self, *args, o=original: seen.append(1) or o(self, *args))  # noqa: B023
+            original = LocalExecutor.collect
+            patch.setattr(LocalExecutor, "collect", lambda self, *args, o=original: seen.append(1) or o(self, *args))  # noqa: B023
             distributed.fit(lda(max_iter=2), cut(COUNTS), steps=steps)
         assert len(seen) == 2 * found
 
@@ -264,8 +264,8 @@ def test_last_passes_are_averaged_with_nothing_remembered():
     est = CASES["scvb0 averaged"]
     forgotten = []
     with pytest.MonkeyPatch.context() as patch:
-        original = Here.forget
-        patch.setattr(Here, "forget", lambda self: forgotten.append(self.n_visited) or original(self))
+        original = LocalExecutor.forget
+        patch.setattr(LocalExecutor, "forget", lambda self: forgotten.append(self.n_visited) or original(self))
         averaged = distributed.fit(clone(est), cut(COUNTS))
     assert forgotten == [0, 800, 1200]  # in the beginning, and before each of these passes
     plain = distributed.fit(clone(est).set_params(n_averaged_iter=0), cut(COUNTS))

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sparsemix import SkipGramTopicModel, TokenSequences
 from sparsemix.datasets import make_skip_gram
 from sparsemix.metrics import top_words, topic_coherence
-from sparsemix.skipgram import _readings, _vectors
+from sparsemix.skipgram import _predict, _vectors
 
 VARIANTS = {
     "dense": {"sampler": "dense"},
@@ -346,7 +346,7 @@ def test_vectors_that_cannot_be_written_leave_the_earlier_ones(tmp_path, monkeyp
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_readings, "word2vec_lines", lines)
+        patch.setattr(_predict, "word2vec_lines", lines)
         with pytest.raises(OSError, match="no space left"):
             est.save_word_vectors(path, names)
     assert path.read_bytes() == before

@@ -170,9 +170,9 @@ def test_whole_fit_equals_plain_numpy(method):
     means = given.T * X.sum() / given.sum()
     variances = np.zeros((30, K)) if method == "cvb" else None
     changes = []
-    for lap in range(5):
+    for epoch in range(5):
         changes.append(exact.cvb_sweep(parts_of(X), alpha, 0.01, gamma, means, variances)[1])
-        if lap == 0:  # the given topics have served
+        if epoch == 0:  # the given topics have served
             means[...] = exact.fields(parts_of(X), gamma, 30)[0]
             if method == "cvb":
                 variances[...] = exact.fields(parts_of(X), gamma, 30)[1]
@@ -214,8 +214,8 @@ def test_whole_chain_equals_plain_numpy():
     topics, table = np.full(int(X.sum()), -1), given.T * X.sum() / given.sum()
     entries = np.repeat(X.indices, X.data.astype(int))
     samples, logs = [], []
-    for lap in range(6):
-        exact.gibbs_sweep(parts_of(X), np.full(K, 0.1), 0.01, topics, table, seed, 0, lap)
+    for epoch in range(6):
+        exact.gibbs_sweep(parts_of(X), np.full(K, 0.1), 0.01, topics, table, seed, 0, epoch)
         table[...] = 0.0
         np.add.at(table, (entries, topics), 1.0)
         samples.append(table.copy())
@@ -228,15 +228,15 @@ def test_whole_chain_equals_plain_numpy():
 
 
 @pytest.mark.parametrize(
-    ("max_iter", "burn_in", "thin", "laps"),
+    ("max_iter", "burn_in", "thin", "epochs"),
     [(10, None, 5, [10]), (10, 4, 2, [6, 8, 10]), (10, 0, 1, list(range(1, 11))), (7, 3, 5, []), (5, 9, 1, [])],
 )
-def test_samples_are_taken_after_the_burn_in(max_iter, burn_in, thin, laps):
+def test_samples_are_taken_after_the_burn_in(max_iter, burn_in, thin, epochs):
     X = corpus(n_samples=10)
     params = {"burn_in": burn_in, "thin": thin}
     est = fitted("gibbs", X, max_iter=max_iter, **params)
-    assert est.n_samples_ == len(laps)
-    singles = [fitted("gibbs", X, max_iter=lap, burn_in=0, thin=lap).components_ for lap in laps or [max_iter]]
+    assert est.n_samples_ == len(epochs)
+    singles = [fitted("gibbs", X, max_iter=epoch, burn_in=0, thin=epoch).components_ for epoch in epochs or [max_iter]]
     np.testing.assert_allclose(est.components_, np.mean(singles, axis=0), rtol=1e-10)
 
 
@@ -449,7 +449,7 @@ def test_fit_does_not_stop_before_topics_part():
     """From a random start all topics are nearly alike: responsibilities change little, then more, then less again."""
     changes = [7.0, 0.04, 0.01, *np.linspace(0.02, 0.045, 9), 0.048, 0.5, 4.0, 2.0, 0.06, 0.049, 0.04]
     monitor, model = Monitor(100, 5e-3, sweeps.Sweeps(has_bound=False)), Told(changes)
-    stops = [monitor.lap(lap, model, None) for lap in range(1, 20)]
+    stops = [monitor.epoch(epoch, model, None) for epoch in range(1, 20)]
     assert stops == [False] * 17 + [True] * 2
     assert monitor.history[-1]["change_per_token"] == pytest.approx(0.004)
     assert len(monitor.lower_bounds) == 0

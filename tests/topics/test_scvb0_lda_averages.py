@@ -19,15 +19,15 @@ X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_lengt
 def test_minibatches_of_the_last_laps_count_the_same():
     forgotten = []
     schedule = MiniEpochs(
-        6, 2, np.random.default_rng(0), 0.6, 1.0, 6.0, forget=lambda: forgotten.append(schedule.lap), last_warm=2
+        6, 2, np.random.default_rng(0), 0.6, 1.0, 6.0, forget=lambda: forgotten.append(schedule.epoch), last_warm=2
     )
     stats, sums = SufficientStatistics({"count": np.zeros(1)}, {"mass": np.full((), 6.0)}), []
     rng, before = np.random.default_rng(1), None
-    for lap in range(1, 6):
+    for epoch in range(1, 6):
         for _ in schedule.batches():
             sums.append(rng.random(1))
             schedule.absorb(stats, SufficientStatistics({"count": sums[-1]}, {"mass": np.full((), 2.0)}))
-        before = stats["count"].copy() if lap == 2 else before
+        before = stats["count"].copy() if epoch == 2 else before
     held = 1.0 / learning_rate(6, 0.6, 1.0)
     # three times the sums, of a third of the mass
     expected = (held * before + 3.0 * np.sum(sums[6:], axis=0)) / (held + 9)
@@ -70,7 +70,7 @@ def test_averages_from_the_start_with_an_offset_of_nothing():
 
 
 def test_small_steps_are_made_together():
-    """They move the statistics as far as one after the other, and every row is visited once a lap."""
+    """They move the statistics as far as one after the other, and every row is visited once an epoch."""
     schedule = MiniEpochs(200, 10, np.random.default_rng(0), 0.6, 1.0, 200.0)
     schedule.together, schedule.alone = 4, 30
     stats, kept = SufficientStatistics({"count": np.ones(1)}, {"mass": np.full((), 200.0)}), 1.0
@@ -105,5 +105,5 @@ def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
     params = {"max_iter": 20, "n_averaged_iter": 0, "n_start_samples": 0, "random_state": 0}
     first, second = (SparseSCVB0LDA(500, n_jobs=n_jobs, **params).fit(X) for n_jobs in (1, 2))
     assert min(sizes) < 20 < max(sizes)
-    assert sum(kept is None for kept in found) == 2 * 4  # the minibatches of the first lap
+    assert sum(kept is None for kept in found) == 2 * 4  # the minibatches of the first epoch
     np.testing.assert_array_equal(first.components_, second.components_)

@@ -588,8 +588,8 @@ def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, samp
             part = epoch[visit * n_tiles : (visit + 1) * n_tiles]
             assert {tuple(numbers) for numbers, _ in part} == tiles
             assert all(found == (visit > 0) for _, found in part)
-    for lap in (epochs[:n_parts], epochs[n_parts:]):
-        documents = sorted(n for epoch in lap for numbers, _ in epoch[: len(epoch) // passes] for n in numbers)
+    for epoch in (epochs[:n_parts], epochs[n_parts:]):
+        documents = sorted(n for epoch in epoch for numbers, _ in epoch[: len(epoch) // passes] for n in numbers)
         assert documents == list(range(N))
     assert epochs[0] != epochs[n_parts]  # every pass has parts of its own
     assert max(len(selection) for selection in est.visits_) <= 6
@@ -602,7 +602,7 @@ def test_without_mini_epochs_documents_are_remembered_from_pass_to_pass(learning
     assert "forgotten" not in est.memory_.recalled
     n = len(est.memory_.recalled) // 4
     assert [found for _, found in est.memory_.recalled] == [False] * n + [True] * 3 * n
-    orders = [[numbers for numbers, _ in est.memory_.recalled[lap * n : (lap + 1) * n]] for lap in range(4)]
+    orders = [[numbers for numbers, _ in est.memory_.recalled[epoch * n : (epoch + 1) * n]] for epoch in range(4)]
     assert all(sorted(order) == sorted(orders[0]) for order in orders)
     assert (orders[0] == orders[1] == orders[2]) == (learning_method == "memoized")  # online in a new order
 

@@ -21,7 +21,7 @@ cdef extern from "vectors/portable.h" nogil:
     int64_t sparsemix_load(const int64_t*)
 
 
-cdef extern from "threads/bell.h" nogil:
+cdef extern from "threads/wake_signal.h" nogil:
     int64_t sparsemix_watch(const int64_t*, int64_t, double)
 
 

@@ -23,7 +23,7 @@ class ConjugateParameters:
         values = (getattr(self, field.name) for field in fields(self))
         return type(self)(*(value if value is None else np.repeat(value, n_components, axis=0) for value in values))
 
-    def unmended(self):
+    def unrepaired(self):
         """The same, but NaN in the place of determinants of what is no covariance, for which others are refused."""
         return self
 

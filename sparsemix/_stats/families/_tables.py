@@ -95,7 +95,7 @@ class Gaussians(Structured):
         if not len(bad):
             return self
         covariances = covariances.copy()
-        covariances[bad] = mended(covariances, bad)
+        covariances[bad] = repaired(covariances, bad)
         return replace(self, covariances=covariances.reshape(self.covariances.shape))
 
     def whitened(self):
@@ -107,16 +107,16 @@ class Gaussians(Structured):
 def whiten(covariances, means, dtype, split=serial):
     """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
 
-    A matrix that is not positive definite, but for round-off, is mended first, with a warning (see ``mended``).
+    A matrix that is not positive definite, but for round-off, is mended first, with a warning (see ``repaired``).
     """
     means = np.ascontiguousarray(means, dtype=np.float64)
     factors, offsets, log_dets = factors_of(covariances, means, dtype, split)
     bad = np.flatnonzero(np.isnan(log_dets))
     if len(bad):
-        mended_factors, mended_offsets, mended_log_dets = factors[bad], offsets[bad], log_dets[bad]
-        _factor.whiten(mended(covariances, bad), means[bad], mended_log_dets, mended_factors, mended_offsets)
-        refuse(bad[np.isnan(mended_log_dets)])
-        factors[bad], offsets[bad], log_dets[bad] = mended_factors, mended_offsets, mended_log_dets
+        repaired_factors, repaired_offsets, repaired_log_dets = factors[bad], offsets[bad], log_dets[bad]
+        _factor.whiten(repaired(covariances, bad), means[bad], repaired_log_dets, repaired_factors, repaired_offsets)
+        refuse(bad[np.isnan(repaired_log_dets)])
+        factors[bad], offsets[bad], log_dets[bad] = repaired_factors, repaired_offsets, repaired_log_dets
     return factors, offsets, log_dets
 
 
@@ -133,12 +133,12 @@ def cholesky(covariances):
     factors = symmetric.cholesky(covariances)
     bad = np.flatnonzero(np.isnan(factors[:, 0]))
     if len(bad):
-        factors[bad] = symmetric.cholesky(mended(covariances, bad))
+        factors[bad] = symmetric.cholesky(repaired(covariances, bad))
         refuse(bad[np.isnan(factors[bad, 0])])
     return factors
 
 
-def mended(covariances, bad):
+def repaired(covariances, bad):
     """The matrices ``bad`` with 1e-6 of each variance added to it, and a warning.
 
     A variance that is not positive gets 1e-6 of the mean variance.

@@ -29,7 +29,7 @@ class NormalWishart(ConjugateParameters):
         """Log determinants of the scales, (K,)."""
         return whiten(self.scale, np.zeros((len(self.scale), self.mean.shape[1])), np.float64)[2]
 
-    def unmended(self):
+    def unrepaired(self):
         """See ConjugateParameters."""
         return self.knowing(factors_of(self.scale, np.zeros(self.mean.shape), np.float64)[2])
 

@@ -9,7 +9,7 @@ from sparsemix._kernels.clusters._gaussian_clusters import COUNT, MEAN, Gaussian
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
 from sparsemix._stats.families._wishart import expected_covariance
-from sparsemix.clusters._look import Look
+from sparsemix.clusters._merge_search import MergeSearch
 
 
 class GaussianSlots:
@@ -209,7 +209,7 @@ class GaussianSlots:
         stats, mine = self.stats(others), self.stats([slot])
         for name in ("count", "second", *(["first"] if self.family.has_means else [])):
             stats[name] += mine[name]
-        return self._evidence(self.family.posterior(self.prior, stats).unmended())
+        return self._evidence(self.family.posterior(self.prior, stats).unrepaired())
 
     def union_gains(self, slot, others):
         """What the evidence gains when one slot is joined with each of ``others``, (len(others),)."""
@@ -221,7 +221,7 @@ class GaussianSlots:
 
     def look(self, slots, n_slots):  # noqa: ARG002
         """What is seen of clusters."""
-        return GaussiansLook(self, slots)
+        return GaussianMergeSearch(self, slots)
 
     def probes(self, slots):
         """Rows that stand for clusters: their means; around zero, where all means are the same, a typical row."""
@@ -277,7 +277,7 @@ class GaussianSlots:
         return self.family.unpack_covariances(self._gaussians(slots).covariances)
 
 
-class GaussiansLook(Look):
+class GaussianMergeSearch(MergeSearch):
     """Clusters of rows; Bhattacharyya's coefficient of two is at most that of one of their dimensions.
 
     Parameters
@@ -294,7 +294,7 @@ class GaussiansLook(Look):
         return self.sums.probes(self.slots)
 
     def bounds(self, others):
-        """See Look."""
+        """See MergeSearch."""
         shape = *others.shape, -1
         means, variances = (value[:, None] for value in self.sums._marginals(self.slots))
         return marginal_bounds(
@@ -302,5 +302,5 @@ class GaussiansLook(Look):
         )
 
     def similarity(self, i, others):
-        """See Look."""
+        """See MergeSearch."""
         return self.sums.similarity(self.slots[i : i + 1], others)[0]

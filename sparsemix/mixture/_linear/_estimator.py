@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.additive import Beginning
+from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import COUNT, POSITIVE
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
@@ -17,7 +17,7 @@ from sparsemix.mixture._linear._model import LinearMixture
 from sparsemix.mixture._linear._rows import weighted
 from sparsemix.mixture._linear._search import SparseSearch
 from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
-from sparsemix.mixture._readings import RowReadings
+from sparsemix.mixture._predict import RowPredictMixin
 
 CONSTRAINTS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -44,7 +44,7 @@ CONSTRAINTS = {
 SPARSE_FROM = 500
 
 
-class LinearEstimator(RowReadings, MixtureEstimator):
+class LinearEstimator(RowPredictMixin, MixtureEstimator):
     """Mixtures over a ``LinearFamily``. An estimator defines
 
     - ``_make_family(rows)``: the likelihood, with whatever of its prior depends on the data;
@@ -166,13 +166,13 @@ class LinearEstimator(RowReadings, MixtureEstimator):
         model.search = self._search(rows, rng, schedule.step_rows)
         if model.search is not None and rows.source is None:
             rows.memory = CandidateLists(len(rows), model.search.size)
-        return Beginning(rows, model, stats, schedule)
+        return FitSetup(rows, model, stats, schedule)
 
     def _begin_stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
         model, stats = self._started(rows, rng, workers)
         model.search = self._search(rows, rng, len(rows), stored=False)
-        return Beginning(rows, model, stats)
+        return FitSetup(rows, model, stats)
 
     def _search(self, rows, rng, step_rows, stored=True):
         kind = {"kind": SparseSearch, "least": SPARSE_FROM} if rows.sparse else {}

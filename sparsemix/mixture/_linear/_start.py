@@ -61,7 +61,7 @@ def first_rows(params):
     return rows if first_passes(params) else 0
 
 
-def smoothed(model, rows, numbers, stats, n_laps, rng, workers):
+def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):
     """Statistics after online steps of EM over some rows, in which clusters form before they compete.
 
     Where few words meet many clusters exp E[log phi] lets the cluster that is ahead by chance take all; means do not.
@@ -70,7 +70,7 @@ def smoothed(model, rows, numbers, stats, n_laps, rng, workers):
     learner.variational, learner.weights = False, MaximumLikelihoodWeights()
     step_rows = max(1, -(-len(numbers) // FIRST_STEPS))
     steps = Stochastic(len(numbers), step_rows, rng, DECAY, OFFSET, rows.mass)
-    for _ in range(n_laps):
+    for _ in range(n_epochs_done):
         for selection in steps.batches():
             learner.global_step(stats, workers.split)
             stats = steps.absorb(stats, collect(learner, rows, np.sort(numbers[selection]), workers))

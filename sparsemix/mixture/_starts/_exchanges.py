@@ -14,7 +14,7 @@ from sparsemix.mixture._starts._splitting import Splitting, cut_gains, learn, si
 STEPS = 10
 
 
-def exchanged(learner, rows, labels, rng, workers):
+def exchange_components(learner, rows, labels, rng, workers):
     """Labels after all exchanges that raise the bound, K at most; None where there are none."""
     stats, labels = learn(learner, rows, labels, STEPS, workers)
     bound, found = learner.lower_bound(stats), None

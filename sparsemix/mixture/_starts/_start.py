@@ -13,7 +13,7 @@ from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._model import MixtureModel
-from sparsemix.mixture._starts._exchanges import exchanged
+from sparsemix.mixture._starts._exchanges import exchange_components
 from sparsemix.mixture._starts._likely import likely
 from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized
 
@@ -147,7 +147,7 @@ class Start:
         best = self._best(tried, self.learner, some, rng, workers) if len(tried) > 1 else 0
         self.method, chosen = methods[best], tried[best]
         if self._exchanges():
-            after = exchanged(self.learner, some, chosen, rng, workers)
+            after = exchange_components(self.learner, some, chosen, rng, workers)
             if after is not None and self._best([chosen, after], self.learner, some, rng, workers, **EXCHANGED):
                 chosen = after
         if self._likely(some):

@@ -20,7 +20,7 @@ from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collap
 from sparsemix.topics._collapsed.sweep_models import MODELS
 from sparsemix.topics._fitted import FittedCollapsedTopics
 from sparsemix.topics._parameters import OF_TOPICS
-from sparsemix.topics._readings import TopicReadings
+from sparsemix.topics._predict import TopicPredictMixin
 
 # Changes of a sweep that count as none.
 TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
@@ -38,7 +38,7 @@ def no_bound(estimator):
     return "the fit made no sweep over the documents; set max_iter to at least 1"
 
 
-class CollapsedLDA(TopicReadings, SparsemixEstimator):
+class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     """Latent Dirichlet allocation by collapsed inference, sweep by sweep over documents in memory.
 
     Use it for small and medium corpora: the distributions of documents and topics are integrated out, only the topics
@@ -296,7 +296,7 @@ class CollapsedLDA(TopicReadings, SparsemixEstimator):
         """Fitted attributes as of a monitor's last step."""
         attributes = {
             "_fitted": FittedCollapsedTopics(monitor.model, monitor.stats),
-            "n_iter_": monitor.n_laps,
+            "n_iter_": monitor.n_epochs_done,
             "converged_": monitor.converged,
             "history_": list(monitor.history),
         }

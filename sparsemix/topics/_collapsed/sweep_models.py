@@ -109,10 +109,10 @@ class SweepModel:
         stats.replace("word_topic", word_topic.astype(self.dtype))
         stats["count"] = word_topic.sum(axis=0)
 
-    def global_step(self, stats, lap):
+    def global_step(self, stats, epoch):
         """The sweep's objective under the priors that it used; then the next priors."""
         stats["objective"] = self._objective(stats)
-        if self.learn_priors and lap > self.learn_after:
+        if self.learn_priors and epoch > self.learn_after:
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
             self.topic_word_prior = maximize_topic_word_prior(self.topic_word_prior, stats)
 

@@ -20,7 +20,7 @@ from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._model import VariationalMixture
 
 
-class RowReadings(ResponsibilityFeatures, DensityMixin):
+class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
     """What any fitted mixture tells of rows; ``_fitted`` is its FittedMixture.
 
     A class that inherits these makes ``_fitted``, and may read rows in its own way: ``_checked(X)`` checks them, and
@@ -198,10 +198,10 @@ def parameter(read):
     return property(read, refuse)
 
 
-class MixtureReadings(RowReadings):
+class MixturePredictMixin(RowPredictMixin):
     """What a fitted mixture of Gaussians tells besides."""
 
-    weights_ = parameter(RowReadings.weights_.fget)
+    weights_ = parameter(RowPredictMixin.weights_.fget)
 
     def _log_density(self, rows, workers):
         """In double precision where single does not tell."""

@@ -20,7 +20,7 @@ from sparsemix.metrics import document_completion, top_words
 DOCUMENTS = 1 << 13
 
 
-class TopicReadings(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
 
     _takes = COUNTS

@@ -8,7 +8,7 @@ import numpy as np
 ROUND_OFF = 1e-6
 
 
-class Look(ABC):
+class MergeSearch(ABC):
     """Some clusters as they are now, beside others that each of them may be one with."""
 
     @abstractmethod

@@ -1,6 +1,6 @@
 /* A thread that watches a number which another one changes. */
-#ifndef SPARSEMIX_BELL_H
-#define SPARSEMIX_BELL_H
+#ifndef SPARSEMIX_WAKE_SIGNAL_H
+#define SPARSEMIX_WAKE_SIGNAL_H
 
 #include <stdint.h>
 #include <time.h>

@@ -100,7 +100,7 @@ def no_labels(estimator):
     return f"{by_fit(estimator)} with compute_labels=True, or predict(X)" if hasattr(estimator, "_fitted") else UNFITTED
 
 
-class ClusterReadings(ResponsibilityFeatures):
+class ClusterPredictMixin(ResponsibilityFeatures):
     """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
 
     _fixed_params = {"n_nonzero": None}  # noqa: RUF012

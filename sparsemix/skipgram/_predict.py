@@ -14,7 +14,7 @@ from sparsemix._kernels.skipgram import _positions
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._sequences import Sequences
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
-from sparsemix.topics._readings import TopicReadings
+from sparsemix.topics._predict import TopicPredictMixin
 
 # Numbers of the responsibilities that a thread holds at once: 4 MB.
 TILE_NUMBERS = 1 << 20
@@ -24,7 +24,7 @@ BLOCK_TOKENS = 1 << 18
 LEAST_OF_PRIOR = 2.0
 
 
-class SkipGramReadings(TopicReadings):
+class SkipGramPredictMixin(TopicPredictMixin):
     """Topics of documents, positions and words, scores, vectors; ``_fitted`` holds model and statistics."""
 
     _takes = SEQUENCES
