@@ -17,8 +17,8 @@ class Monitor:
         The fit has converged when an epoch gains less than this per row, or per token (and loses nothing); without a
         bound, when what a model tells as its change is less than this per token, and not growing.
     schedule : Schedule or Sweeps or None
-        Says whether there is a bound, from which epoch on bounds compare, and before which epoch no fit converges. None:
-        the caller sets it before the first epoch.
+        Says whether there is a bound, and from which epoch on bounds compare and the fit may converge. None: the caller
+        sets it before the first epoch.
     verbose : int
         Print a line every ``verbose`` epochs; 0 is silent.
     name : str

@@ -4,9 +4,9 @@
 in two, as in the initialisation, by a sample of their rows. The halves that gain most replace dead components. If the
 bound has fallen after the epoch, the fit restores the statistics from before.
 
-**In a stream** rows of a block that no component explains get components. A component whose new rows lie too far from it
-is split into its earlier rows and the new ones. Clusters of new rows that raise the evidence replace components without
-rows, or one of two components that are merged; statistics merge without the rows.
+**In a stream** rows of a block that no component explains get components. A component whose new rows lie too far from
+it is split into its earlier rows and the new ones. Clusters of new rows that raise the evidence replace components
+without rows, or one of two components that are merged; statistics merge without the rows.
 """
 
 from copy import copy
