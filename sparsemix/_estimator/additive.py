@@ -102,7 +102,11 @@ class AdditiveEstimator(SparsemixEstimator):
                 folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
             self._learn(monitor, rows, workers, warm, X, check_random_state(params.random_state), folder)
         self._warn_unless_converged(monitor)
+        self._check_fit(X)
         return self
+
+    def _check_fit(self, X):
+        """Warn of a fit that is of no use; X as it was checked."""
 
     def _fingerprints(self, rows):
         """Of all data that a fit follows from."""

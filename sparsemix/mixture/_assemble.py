@@ -32,6 +32,7 @@ from sparsemix.mixture._priors import (
     learns_scales,
     make_floor,
     make_prior,
+    warn_of_flags,
     warn_of_wild_values,
 )
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
@@ -136,6 +137,8 @@ def assemble(params, rows, workers):
     data = data_gaussian(plain, rows, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
+    if family.shape != "spherical":
+        warn_of_flags(limits)
     scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params, scale)
     sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift

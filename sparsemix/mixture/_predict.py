@@ -105,7 +105,7 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         Hughes and Sudderth 2016, Section 4: weights and means are posterior means, covariances the posterior means
         B / (nu - n_features - 1); in EM they are the estimates.
         """
-        rows, workers = self._ready(X)
+        rows, workers = self._ready(X, density=True)
         with workers:
             return self._log_density(rows, workers)
 
@@ -160,9 +160,9 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
         return self._fitted
 
-    def _ready(self, X):
+    def _ready(self, X, density=False):
         check_is_fitted(self)
-        return self._exact_rows(self._checked(X)), Workers(self._params.n_jobs)
+        return self._exact_rows(self._checked(X, density)), Workers(self._params.n_jobs)
 
     def _drawn_components(self, n_samples):
         """Components of rows to draw, in increasing order, and the generator that goes on."""
@@ -172,7 +172,8 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         rng = check_random_state(self._params.random_state)
         return np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)), rng
 
-    def _checked(self, X):
+    def _checked(self, X, density=False):  # noqa: ARG002
+        """Checked rows to predict, or to give a ``density`` of."""
         return check_rows(self, X, reset=False)
 
     def _exact_rows(self, X):

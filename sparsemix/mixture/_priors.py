@@ -127,6 +127,18 @@ def warn_of_wild_values(data, limits, rows):
     )
 
 
+def warn_of_flags(limits):
+    """Warn of flags among measurements: their density, which has hardly a bound, decides the components."""
+    flags = np.flatnonzero(limits.flags)
+    if 1 < len(flags) < len(limits.flags):
+        names = ", ".join(map(str, flags[:5])) + ", ..." * (len(flags) > 5)
+        warnings.warn(
+            f"columns {names} of X hold two values each (flags or one-hot codes), and Gaussian components may follow "
+            "them rather than the measurements; leave such columns out if that is not wanted",
+            stacklevel=2,
+        )
+
+
 def make_floor(params, scale):
     """Variances (D,) of the cloud that every row stands for; None for none."""
     if params.reg_covar is not None:

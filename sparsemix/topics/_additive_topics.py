@@ -11,6 +11,7 @@ from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._blockwise import TopicsOfBlocks
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
+from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
 # Entries that are kept of the beginning of a stream by default: 34 MB.
 MOST_ENTRIES = 1 << 22
@@ -34,6 +35,8 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
     _stream_first_passes = 5
     _numbers_go_on = True
     _fitted_class = FittedTopics
+    # What helps if topics predict worse than word frequencies.
+    _remedy = "lower n_components"
 
     # -- learning
 
@@ -67,6 +70,9 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
             that was fitted before stays as it was.
         """
         return self._fit(X, sample_weight, checkpoint)
+
+    def _check_fit(self, X):
+        warn_if_worse_than_unigrams(self, X, self.n_iter_, self._remedy)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002

@@ -152,3 +152,32 @@ def test_a_pixel_that_centring_made_almost_zero_may_be_set():
     mixture = learn(np.c_[X, pixel[:-1]], init_params="splitting")
     lost = mixture.score(np.c_[late[:1], pixel[:1]]) - mixture.score(np.c_[late[:1], pixel[-1:]])
     assert 0.0 < lost < 1e5
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "low_rank"])
+def test_flags_among_measurements_are_named(covariance_type):
+    """Three groups in two columns, and a category that knows nothing of them."""
+    rng = np.random.default_rng(0)
+    category = np.eye(3)[rng.integers(3, size=90)]
+    X = np.column_stack([rng.normal(size=(90, 2)) + 9.0 * (np.arange(90) % 3)[:, None], category])
+    est = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0)
+    with pytest.warns(UserWarning, match="columns 2, 3, 4 of X hold two values each"):
+        est.fit(X)
+
+
+@pytest.mark.parametrize("covariance_type", ["tied", "tied_diag", "tied_spherical"])
+def test_a_wild_value_under_a_shared_covariance_is_named(covariance_type):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[17, 1] = 1e9
+    est = SparseGaussianMixture(2, covariance_type=covariance_type, random_state=0)
+    with pytest.warns(UserWarning, match="row 17 of X has the extreme value 1e\\+09 in column 1"):
+        est.fit(X, sample_weight=np.arange(200) > 0)  # rows without weight count
+
+
+def test_single_precision_columns_far_from_zero_vary():
+    """Numbers that single precision holds exactly are no round-off."""
+    rng = np.random.default_rng(1)
+    X = (1e7 + np.repeat([0.0, 8.0], 300) + rng.normal(0.0, 1.0, 600)).astype(np.float32)[:, None]
+    est = SparseGaussianMixture(2, random_state=0)
+    single, double = est.fit(X).score(X), est.fit(X.astype(float)).score(X.astype(float))
+    assert abs(single - double) < 0.05

@@ -329,6 +329,7 @@ def test_spans_of_components_have_few_rows_each():
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.filterwarnings("ignore:columns .* of X hold two values each")
 def test_no_exchange_for_columns_of_few_values(n_columns):
     """Three that are the same are the longest axis: the best cut is across them, and makes them constant."""
     rng = np.random.default_rng(0)

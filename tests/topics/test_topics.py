@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import realistic_tables
 from estimator_cases import FIRST, over, with_parameters
 from fitted import assert_never_fitted, assert_unchanged, few_passes, snapshot
 from scipy import sparse
@@ -10,6 +11,7 @@ from topic_cases import GIVEN, K, N, V, X
 
 from sparsemix import SparseLDA
 from sparsemix.metrics import document_completion
+from sparsemix.topics._unigrams import unigram_completion
 
 pytestmark = few_passes
 TOPICS = with_parameters("doc_topic_prior")
@@ -159,3 +161,17 @@ def test_wrong_array_is_named_and_changes_nothing(case):
             fitted.set_params(**params).fit(X)
         fitted.set_params(**valid)
     assert_unchanged(fitted, before, X)
+
+
+def test_topics_that_predict_worse_than_word_frequencies_are_named():
+    """Documents of five words are too short for variational inference."""
+    corpus = realistic_tables.corpora()["titles of five words"].train
+    with pytest.warns(UserWarning, match="the topics predict hidden words worse .* use SparseSCVB0LDA"):
+        SparseLDA(5, random_state=0).fit(corpus)
+
+
+def test_completion_under_word_frequencies():
+    """That of a single topic, which is these frequencies."""
+    X = sparse.csr_array(np.random.default_rng(0).poisson(0.5, size=(40, 12)))
+    one = np.asarray(X.sum(axis=0), dtype=float)[None]
+    np.testing.assert_allclose(unigram_completion(X, X), document_completion(one, X), rtol=1e-6)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A column is constant if its standard deviation is at most so many times the round-off of its mean.
-ROUND_OFF = 2.0
+# A column is constant if its standard deviation is at most so many times the round-off of its mean: half of it is what
+# two neighbouring numbers have that take turns.
+ROUND_OFF = 0.5
 # The share of a column's rows that may be wild: those farthest from the median, and at least one.
 WILD_SHARE = 0.01
 # They are wild if they make the standard deviation so many times that of the remaining rows.
@@ -27,6 +28,7 @@ class ColumnLimits:
 
     middle: np.ndarray
     spread: np.ndarray
+    flags: np.ndarray  # (D,) whether a column holds two values, each of them often
 
     @classmethod
     def of(cls, X, has_means=True):
@@ -44,12 +46,15 @@ class ColumnLimits:
         apart.partition((most, tame), axis=1)
         variances = (apart[:, :tame] ** 2).mean(axis=1)
         varies = np.minimum(apart[:, most - 1] ** 2, variances) > round_off(middle**2, X.dtype)
-        return cls(middle, np.where(varies, np.sqrt(variances), np.inf))
+        least, most = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
+        high = (x == most).mean(axis=1)
+        flags = ((x == least) | (x == most)).all(axis=1) & (np.minimum(high, 1.0 - high) >= VARYING_SHARE)
+        return cls(middle, np.where(varies, np.sqrt(variances), np.inf), flags)
 
     @classmethod
     def none(cls, n_features):
         """No limits."""
-        return cls(np.zeros(n_features), np.full(n_features, np.inf))
+        return cls(np.zeros(n_features), np.full(n_features, np.inf), np.zeros(n_features, dtype=bool))
 
     def wild(self, variances):
         """Whether columns (D,) of these variances have wild values."""
@@ -71,7 +76,7 @@ class ColumnLimits:
 
     def pooled(self):
         """The limits (1,) of the mean variance of all columns."""
-        return ColumnLimits(np.zeros(1), np.sqrt((self.spread**2).mean(keepdims=True)))
+        return ColumnLimits(np.zeros(1), np.sqrt((self.spread**2).mean(keepdims=True)), np.zeros(1, dtype=bool))
 
 
 def round_off(squares, dtype):

@@ -202,9 +202,10 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
             raise ValueError("no document of X has a token of positive weight; give at least one")
         super()._check_enough(rows, remedy)
 
-    def _checked(self, X):
+    def _checked(self, X, density=False):
         X = self._check(X, reset=False)
-        self._refuse(X, None)
+        if density:
+            self._refuse(X, None)
         return X
 
     def _exact_rows(self, X):

@@ -41,7 +41,7 @@ class Standing:
 
 
 class UnitRows(Standing, Rows):
-    """Dense rows, each scaled to length one as it is read."""
+    """Dense rows, each scaled to length one as it is read. Rows of zeros stay: to predict, they are no evidence."""
 
     sparse = False
 
@@ -51,14 +51,14 @@ class UnitRows(Standing, Rows):
             out = super().load(selection, start, stop, buffer)
         else:  # powers that only the wider one holds
             out, x = buffer[start:stop], self.X[part(selection, start, stop)]
-            out[...] = x / np.abs(x).max(axis=1, keepdims=True)
+            out[...] = x / largest_of(x)
         with np.errstate(over="ignore"):
             squares = np.einsum("nd,nd->n", out, out)
         extreme = ~((squares > 1e-20) & (squares < 1e20))  # squares of these may be zero, or none
         if extreme.any():
-            out[extreme] /= np.abs(out[extreme]).max(axis=1, keepdims=True)
+            out[extreme] /= largest_of(out[extreme])
             squares[extreme] = np.einsum("nd,nd->n", out[extreme], out[extreme])
-        out /= np.sqrt(squares)[:, None]
+        out /= np.sqrt(np.where(squares > 0.0, squares, 1.0))[:, None]
         return out
 
     def _is_view(self, selection):  # noqa: ARG002
@@ -83,10 +83,19 @@ class UnitDocuments(SparseDocuments):
         """See Documents."""
         block = super().buffer(selection)
         lengths = np.diff(block.indptr)
-        values = block.counts / np.repeat(np.maximum.reduceat(np.abs(block.counts), block.indptr[:-1]), lengths)
-        norms = np.sqrt(np.add.reduceat(values**2, block.indptr[:-1]))
+        lengths, starts = lengths[lengths > 0], block.indptr[:-1][lengths > 0]
+        if not len(starts):
+            return DocumentBlock(block.indptr, block.indices, block.counts.astype(self.dtype), block.n_words)
+        values = block.counts / np.repeat(np.maximum.reduceat(np.abs(block.counts), starts), lengths)
+        norms = np.sqrt(np.add.reduceat(values**2, starts))
         values /= np.repeat(norms, lengths)
         return DocumentBlock(block.indptr, block.indices, values.astype(self.dtype, copy=False), block.n_words)
+
+
+def largest_of(x):
+    """The largest absolute value (N, 1) of each row; one for zeros."""
+    largest = np.abs(x).max(axis=1, keepdims=True)
+    return np.where(largest > 0, largest, 1)
 
 
 def check_directions(estimator, X, reset):

@@ -173,14 +173,16 @@ class Start:
             return ["bregman", "random_from_data", "splitting"]
         if self.family.structure == "tied_spherical":  # whose passes are those of k-means: its seeds are enough
             return ["kmeans" if few_pairs(len(some), n_components) else "k-means++"]
-        raw = self.family.shape == "spherical"
+        clusters, raw = n_components < SPLITTING_FROM, self.family.shape == "spherical"
+        if clusters and not raw:  # no scaling is best everywhere, and two cost little
+            return ["kmeans_range", "kmeans_scaled"]
         variances = some.X.var(axis=0, dtype=np.float64)
         if not raw:
             variances /= np.square(column_ranges(some.X), dtype=np.float64)
         share = FEW_COLUMNS if raw else FEW_COLUMNS_OF_RANGE_ONE
         few = variances.sum() ** 2 < share * len(variances) * (variances**2).sum()
         methods = ["kmeans" if raw else "kmeans_range"] + ["kmeans_scaled"] * bool(few)
-        return methods + ["splitting"] * (n_components >= SPLITTING_FROM)
+        return methods if clusters else [*methods, "splitting"]
 
     def _exchanges(self):
         """Whether components are to be clusters, which k-means may have shared out badly."""

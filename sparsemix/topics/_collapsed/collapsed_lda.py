@@ -21,6 +21,7 @@ from sparsemix.topics._collapsed.sweep_models import MODELS
 from sparsemix.topics._fitted import FittedCollapsedTopics
 from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin
+from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
 # Changes of a sweep that count as none.
 TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
@@ -275,6 +276,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        warn_if_worse_than_unigrams(self, X, self.n_iter_, "lower n_components")
         return self
 
     def _begin(self, model, documents, rng, warm):

@@ -159,6 +159,7 @@ class SparseLDA(AdditiveTopics):
     5
     """
 
+    _remedy = "use SparseSCVB0LDA, whose inference suits short documents, or lower n_components"
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
