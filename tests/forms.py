@@ -389,6 +389,7 @@ DAMAGED = {
     **{f"coo with the column {n}": ("coo", lambda X, n=n: set_coo(X, X.row, put(2, n)(X.col))) for n in OUTSIDE},
     "coo with short data": ("coo", set_part("data", lambda d: d[:-2])),
     "coo with fewer rows": ("coo", lambda X: set_coo(X, X.row[:-1], X.col)),
+    "coo without column numbers": ("coo", lambda X: setattr(X, "coords", (X.row,))),
     "coo with fractions as rows": ("coo", lambda X: set_coo(X, X.row + 0.5, X.col)),
     **{f"dia with the diagonal {n}": ("dia", set_part("offsets", put(0, n))) for n in (1 << 20, -FAR, FAR)},
     "dia with a diagonal twice": ("dia", set_part("offsets", lambda o: np.r_[o[1], o[1:]])),

@@ -41,6 +41,10 @@ def plain_arguments(function):
     return call
 
 
+# No count is larger, and sums of a few such numbers are still numbers of 64 bits.
+LARGEST_INTEGER = 1 << 60
+
+
 class Parameters:
     """Read-only view of an estimator's constructor parameters, converted by ``plain``.
 
@@ -82,3 +86,6 @@ class PlainParameters:
         """Check every parameter against its constraint, after conversion."""
         converted = {name: plain(value) for name, value in self.get_params(deep=False).items()}
         validate_parameter_constraints(self._parameter_constraints, converted, caller_name=type(self).__name__)
+        for name, value in converted.items():
+            if type(value) is int and abs(value) > LARGEST_INTEGER:
+                raise ValueError(f"{name}={value} is too large; give at most {LARGEST_INTEGER}")

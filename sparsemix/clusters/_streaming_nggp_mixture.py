@@ -224,7 +224,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         "u_rule": [StrOptions({"mode", "quadrature"})],
         "expected_clusters": [StrOptions({"recursion", "count"})],
         "merge_criterion": [StrOptions({"auto", *MERGE_THRESHOLDS}), None],
-        "merge_threshold": [numbers.Real, None],
+        "merge_threshold": [Interval(numbers.Real, -1e300, 1e300, closed="both"), None],
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],

@@ -217,3 +217,11 @@ def plain_parts(result):
     if isinstance(result, (list, tuple)):
         return [plain_parts(part) for part in result]
     return result.toarray() if hasattr(result, "toarray") else result
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_integers_beyond_the_machines_are_refused_by_name(cls):
+    for name, value in cls().get_params().items():
+        if type(value) is int and name != "verbose":
+            with pytest.raises(ValueError, match=name):
+                cls(**{name: 2**63})._validate_params()

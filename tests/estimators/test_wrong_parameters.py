@@ -65,7 +65,7 @@ WRONG = {
     "means_init": [1.0, "zero"],
     "merge_criterion": ["evidence", True],
     "merge_every": [0, -1, 1.5, None],
-    "merge_threshold": ["high", [1.0]],
+    "merge_threshold": ["high", [1.0], np.nan, np.inf],
     "method": ["vb", None],
     "mini_epoch_passes": [0, 1.5, None],
     "n_averaged_iter": [-1, 1.5],

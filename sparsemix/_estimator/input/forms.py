@@ -199,6 +199,8 @@ def check_structure(X, name="X"):
     if X.format in ("csr", "csc", "bsr"):
         check_compressed(X, name)
     elif X.format == "coo":
+        if len(getattr(X, "coords", (0, 0))) != 2:
+            damaged(name, "it has not one array of row and one of column numbers")
         row, column = X.row, X.col
         if not (np.ndim(row) == np.ndim(column) == np.ndim(X.data) == 1 and len(row) == len(column) == len(X.data)):
             damaged(
@@ -239,7 +241,7 @@ def check_starts(X, name):
     line, kind : str
         What ``indptr`` and the indices are numbers of.
     """
-    blocks = X.data.shape[1:] if X.format == "bsr" else (1, 1)
+    blocks = np.shape(X.data)[1:] if X.format == "bsr" else (1, 1)
     if np.ndim(X.data) != (3 if X.format == "bsr" else 1) or np.ndim(X.indices) != 1 or np.ndim(X.indptr) != 1:
         damaged(name, f"it has data of shape {np.shape(X.data)}, indices of {np.shape(X.indices)}")
     if 0 in blocks or any(n % size for n, size in zip(X.shape, blocks, strict=True)):
