@@ -1,9 +1,11 @@
-"""Fixtures of several files, and which parameters of a test the quick tests take."""
+"""Fixtures of several files, and which cases of a test the suite and its quick part run."""
 
 import signal
+from collections import Counter
 from itertools import groupby
 
 import pytest
+from covering import FEW, axes_of, chosen_items
 
 from sparsemix._kernels.vectors import _simd
 
@@ -35,16 +37,38 @@ def instruction_set(request):
     _simd.use_instruction_set(before)
 
 
-# Of each test so many of its parameters are quick, spread over all of them; the others are slow.
-QUICK_PARAMETERS = 4
+# Tests over many cases that each file has shown so far.
+PARTS = Counter()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all-cases", action="store_true", help="every combination of the parameters of every test")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector, name):
+    """Leave out the cases that the covering design does not need."""
+    found = yield
+    if not isinstance(found, list) or len(found) <= FEW or collector.config.getoption("--all-cases"):
+        return found
+    if any(f"::{name}[" in argument for argument in collector.config.args):
+        return found
+    PARTS[collector.nodeid] += 1
+    return chosen_items(found, PARTS[collector.nodeid])
+
+
+# So many cases of each test over settings of estimators are quick. All cases of other tests are quick, unless slow.
+QUICK_SETTINGS = 4
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
-    """Mark what ``-m "not slow"`` leaves out, beside what tests say of themselves."""
+    """Mark as slow what ``-m "not slow"`` leaves out of the tests over settings of estimators."""
     for _, same in groupby(items, lambda item: item.nodeid.partition("[")[0]):
         same = [item for item in same if not item.get_closest_marker("slow")]
-        step = -(-len(same) // QUICK_PARAMETERS)
+        if not hasattr(same[0] if same else None, "callspec") or not axes_of(same[0])[0]:
+            continue
+        step = -(-len(same) // QUICK_SETTINGS)
         for place, item in enumerate(same):
-            if place % max(1, step):
+            if place % step:
                 item.add_marker(pytest.mark.slow)

@@ -106,10 +106,6 @@ def imported_module(base, name):
     return base
 
 
-def ids(paths):
-    return [str(path.relative_to(PACKAGE)) for path in paths]
-
-
 def test_the_rooms_are_where_they_are_said_to_be():
     modules = {module_name(path) for path in FILES}
     assert {"sparsemix", "sparsemix.mixture", "sparsemix._compat", "sparsemix._estimator.base"} <= modules
@@ -117,42 +113,51 @@ def test_the_rooms_are_where_they_are_said_to_be():
     assert sorted({floor(module) for module in modules}) == [0, 1, 2, 3, ESTIMATORS]
 
 
-@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
-def test_imports_point_down(path):
-    here = floor(module_name(path))
-    for base, name, line in imports(path):
-        if base.split(".")[0] == "sparsemix":
-            target = imported_module(base, name)
-            assert floor(target) <= here, f"{path.name}:{line} imports {target} from a floor above"
+def all_imports(package):
+    """Imports of a package in all files: (file, module, name or None, "file:line")."""
+    for path in FILES:
+        for base, name, line in imports(path):
+            if base.split(".")[0] == package:
+                yield path, base, name, f"{path.relative_to(PACKAGE)}:{line}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
-def test_scikit_learn_lives_on_the_top_floor(path):
-    if floor(module_name(path)) == ESTIMATORS:
-        return
-    for base, _, line in imports(path):
-        assert base.split(".")[0] != "sklearn", f"{path.name}:{line} imports {base} below the estimators"
+def test_imports_point_down():
+    wrong = []
+    for path, base, name, place in all_imports("sparsemix"):
+        target = imported_module(base, name)
+        if floor(target) > floor(module_name(path)):
+            wrong.append(f"{place} imports {target} from a layer above")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
-def test_private_parts_of_scikit_learn_come_through_one_doorway(path):
-    if module_name(path) == "sparsemix._compat":
-        return
-    for base, name, line in imports(path):
-        if base.split(".")[0] == "sklearn":
-            parts = [*base.split("."), *([] if name is None else [name])]
-            private = [part for part in parts if part.startswith("_") and not part.endswith("__")]
-            assert not private, f"{path.name}:{line} imports {'.'.join(parts)}; let it come through sparsemix._compat"
+def test_scikit_learn_lives_on_the_top_floor():
+    wrong = [
+        f"{place} imports {base} below the estimators"
+        for path, base, _, place in all_imports("sklearn")
+        if floor(module_name(path)) != ESTIMATORS
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", FILES, ids=ids(FILES))
-def test_rooms_import_the_rooms_on_their_left(path):
-    here = room(module_name(path))
-    for base, name, line in imports(path):
-        target = room(imported_module(base, name)) if base.split(".")[0] == "sparsemix" else None
-        if here in ROOMS and target in ROOMS:
-            assert ROOMS.index(target) <= ROOMS.index(here), f"{path.name}:{line} imports {base}"
-        assert here is None or here in ROOMS or target not in ROOMS, f"{path.name}:{line} imports {base}"
+def test_private_parts_of_scikit_learn_come_through_one_doorway():
+    wrong = []
+    for path, base, name, place in all_imports("sklearn"):
+        parts = [*base.split("."), *([] if name is None else [name])]
+        private = [part for part in parts if part.startswith("_") and not part.endswith("__")]
+        if private and module_name(path) != "sparsemix._compat":
+            wrong.append(f"{place} imports {'.'.join(parts)}; import it from sparsemix._compat")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_rooms_import_the_rooms_on_their_left():
+    wrong = []
+    for path, base, name, place in all_imports("sparsemix"):
+        here, target = room(module_name(path)), room(imported_module(base, name))
+        if target not in ROOMS or here is None:
+            continue
+        if here not in ROOMS or ROOMS.index(target) > ROOMS.index(here):
+            wrong.append(f"{place} imports {base}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_root_and_the_folders_show_what_they_hold():
@@ -189,11 +194,10 @@ def test_kernels_import_nothing_of_the_package_but_kernels():
                 assert words[1].startswith("sparsemix._kernels"), f"{path.name}: {line}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=ids(SOURCES))
-def test_files_are_of_a_readable_length(path):
-    if str(path.relative_to(PACKAGE).as_posix()) in LONG_FILES:
-        return
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+def test_files_are_of_a_readable_length():
+    lengths = {path.relative_to(PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+               for path in SOURCES}  # fmt: skip
+    assert not {path: n for path, n in lengths.items() if n > MAX_LINES and path not in LONG_FILES}
 
 
 # -- what users see
@@ -233,29 +237,27 @@ def test_all_names_exist():
         assert all(hasattr(module, attribute) for attribute in module.__all__)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_public_objects_document_their_parameters(name):
-    value = PUBLIC[name]
-    assert value.__doc__, f"{name} has no docstring"
-    documented = sections(value)
-    parameters = [p for p in inspect.signature(value).parameters if p != "self"]
-    if parameters:
-        assert "Parameters" in documented
-    for parameter in parameters:
-        assert any(line.split(":")[0].strip() and parameter in line.split(":")[0].replace(" ", "").split(",")
-                   for line in inspect.getdoc(value).splitlines() if ":" in line), f"{name}: {parameter}"  # fmt: skip
-    if inspect.isclass(value):
-        assert "Examples" in documented
-    if hasattr(value, "fit"):
-        assert "Attributes" in documented
+def test_public_objects_document_their_parameters():
+    missing = []
+    for name, value in PUBLIC.items():
+        documented = sections(value) if value.__doc__ else []
+        parameters = [p for p in inspect.signature(value).parameters if p != "self"]
+        wanted = {"Parameters": bool(parameters), "Examples": inspect.isclass(value),
+                  "Attributes": hasattr(value, "fit")}  # fmt: skip
+        missing += [f"{name}: {title}" for title, is_wanted in wanted.items() if is_wanted and title not in documented]
+        lines = inspect.getdoc(value).splitlines() if value.__doc__ else []
+        named = {word for line in lines if ":" in line for word in line.split(":")[0].replace(" ", "").split(",")}
+        missing += [f"{name}: {parameter}" for parameter in parameters if parameter not in named]
+        missing += [] if value.__doc__ else [f"{name}: a docstring"]
+    assert not missing, "\n".join(missing)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_public_methods_have_docstrings(name):
-    for method_name, method in inspect.getmembers(CLASSES[name], inspect.isfunction):
-        if method_name.startswith("_") or not method.__module__.startswith("sparsemix"):
-            continue
-        assert method.__doc__, f"{name}.{method_name} has no docstring"
+def test_public_methods_have_docstrings():
+    assert not [
+        f"{name}.{method_name}" for name, cls in CLASSES.items()
+        for method_name, method in inspect.getmembers(cls, inspect.isfunction)
+        if not method_name.startswith("_") and method.__module__.startswith("sparsemix") and not method.__doc__
+    ]  # fmt: skip
 
 
 # Modules whose examples use an optional dependency.
@@ -264,18 +266,25 @@ MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]
 SLOW = {"sparsemix.datasets._docstrings"}  # reads the docstrings of several installed packages
 
 
+WITH_EXAMPLES = [
+    name for name, path in zip(MODULES, (path for path in FILES if path.name != "__main__.py"), strict=True)
+    if ">>>" in path.read_text(encoding="utf-8")
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "module", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in MODULES]
+    "module", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in WITH_EXAMPLES]
 )
 def test_examples_in_docstrings_run(module):
     if module in NEEDS:
         pytest.importorskip(NEEDS[module])
     results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert results.attempted > 0, f"{module}: no example is found"
     assert results.failed == 0, f"{module}: an example in a docstring does not give what it says"
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_examples_are_found(name):
-    value = CLASSES[name]
-    examples = doctest.DocTestFinder(recurse=False).find(value, name)
-    assert sum(len(example.examples) for example in examples) > 0
+def test_examples_are_found():
+    finder = doctest.DocTestFinder(recurse=False)
+    assert not [
+        name for name, value in CLASSES.items() if not any(found.examples for found in finder.find(value, name))
+    ]

@@ -99,28 +99,34 @@ def test_every_parameter_has_an_entry_with_its_default(cls):
         assert text.endswith("."), f"{name}: {text}"
 
 
-@pytest.mark.parametrize("name", SHARED)
-def test_shared_parameters_have_one_default(name):
-    defaults = {cls.__name__: cls().get_params()[name] for cls in SHARED[name]}
-    one = len({(type(value), value) for value in defaults.values()}) == 1
-    assert one != (name in DEFAULTS_DIFFER), f"{defaults}: make them one, or say why they differ, or no longer do"
+def test_shared_parameters_have_one_default():
+    wrong = []
+    for name, classes in SHARED.items():
+        defaults = {cls.__name__: cls().get_params()[name] for cls in classes}
+        one = len({(type(value), value) for value in defaults.values()}) == 1
+        if one == (name in DEFAULTS_DIFFER):
+            wrong.append(f"{name}: {defaults}: make them one, or say why they differ, or no longer do")
+    assert not wrong, "\n".join(wrong)
 
 
 WITHIN = [(family, name) for family in FAMILIES for name in SHARED
           if len(set(FAMILIES[family]) & set(SHARED[name])) > 1]  # fmt: skip
 
 
-@pytest.mark.parametrize(("family", "name"), WITHIN)
-def test_parameters_that_a_family_shares_have_one_text(family, name):
-    texts = {entries(cls, "Parameters")[name] for cls in FAMILIES[family] if cls in SHARED[name]}
-    texts = {(kind.rpartition(", default=")[0], text) for kind, text in texts}  # defaults are compared above
-    differ = (family, name) in TEXTS_DIFFER
-    assert (len(texts) == 1) != differ, f"{texts}: make them one, or say why they differ, or no longer do"
+def test_parameters_that_a_family_shares_have_one_text():
+    assert WITHIN
+    wrong = []
+    for family, name in WITHIN:
+        texts = {entries(cls, "Parameters")[name] for cls in FAMILIES[family] if cls in SHARED[name]}
+        texts = {(kind.rpartition(", default=")[0], text) for kind, text in texts}  # defaults are compared above
+        if (len(texts) == 1) == ((family, name) in TEXTS_DIFFER):
+            wrong.append(f"{name}: {texts}: make them one, or say why they differ, or no longer do")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", SAME_IN_ALL)
-def test_what_is_the_same_everywhere_has_one_text(name):
-    assert len({entries(cls, "Parameters")[name][1] for cls in SAME_IN_ALL[name]}) == 1
+def test_what_is_the_same_everywhere_has_one_text():
+    texts = {name: {entries(cls, "Parameters")[name][1] for cls in SAME_IN_ALL[name]} for name in SAME_IN_ALL}
+    assert not {name: found for name, found in texts.items() if len(found) != 1}
 
 
 def test_exceptions_are_of_parameters_that_are_shared():

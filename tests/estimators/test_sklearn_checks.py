@@ -207,7 +207,12 @@ def test_first_setting(estimator, check):
     check(estimator)
 
 
+# Checks whose outcome depends on the setting.
+OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_estimators_dtypes", "check_clustering"
+
+
 @pytest.mark.slow
+@pytest.mark.every_setting_with(*OF_SETTINGS)
 @few_passes
 @parametrize_with_checks(
     [est for settings in SETTINGS for est in settings[1:]], expected_failed_checks=expected_failures

@@ -28,15 +28,13 @@ STANDARD = ("float", "limits", "math", "sched", "stddef", "stdint", "stdlib", "s
 POISON = "__attribute__ __builtin_prefetch __builtin_ctzll __builtin_popcountll __builtin_convertvector typeof"
 
 
-@pytest.mark.parametrize("path", [path for path in HEADERS if path != PORTABLE], ids=lambda path: path.name)
-def test_extensions_stand_in_one_header(path):
-    code = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert EXTENSION.findall(code) == []
-
-
-def compilers():
-    """Those that are installed; the last one is for processors without the instruction sets of x86."""
-    return [name for name in ("gcc", "clang", "aarch64-linux-gnu-gcc") if shutil.which(name)]
+def test_extensions_stand_in_one_header():
+    found = {}
+    for path in HEADERS:
+        code = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        if path != PORTABLE and EXTENSION.findall(code):
+            found[path.name] = EXTENSION.findall(code)
+    assert not found
 
 
 def compiles(compiler, source, *flags):
@@ -45,22 +43,25 @@ def compiles(compiler, source, *flags):
     return done.stderr
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_header_is_plain_c(name):
+@pytest.fixture(params=["gcc", "clang", "aarch64-linux-gnu-gcc"])
+def compiler(request):
+    """Each compiler that is installed; the last one is for processors without the instruction sets of x86."""
+    if not shutil.which(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
+def test_headers_are_plain_c(compiler):
     """C11 to the letter, with the extensions poisoned: what a compiler without them is given."""
     standard = "".join(f"#include <{header}.h>\n" for header in STANDARD)
-    source = f'{standard}#pragma GCC poison {POISON}\n#include "{name}"\n'
-    if not compilers():
-        pytest.skip("none of gcc, clang and the cross compiler for aarch64 is installed")
-    for compiler in compilers():
-        flags = ("-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Wno-unused-function", "-Werror")
-        assert compiles(compiler, source, "-DSPARSEMIX_PLAIN_C", *flags) == ""
+    flags = ("-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Wno-unused-function", "-Werror")
+    for name in NAMED:
+        source = f'{standard}#pragma GCC poison {POISON}\n#include "{name}"\n'
+        assert compiles(compiler, source, "-DSPARSEMIX_PLAIN_C", *flags) == "", name
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_header_has_no_warnings(name):
-    if not compilers():
-        pytest.skip("none of gcc, clang and the cross compiler for aarch64 is installed")
-    for compiler in compilers():
-        flags = ("-std=c11", "-Wall", "-Wextra", "-Wvla", "-Wno-unused-function", "-Wno-psabi")
-        assert compiles(compiler, f'#include "{name}"\n', *flags) == ""
+@pytest.mark.slow
+def test_headers_have_no_warnings(compiler):
+    flags = ("-std=c11", "-Wall", "-Wextra", "-Wvla", "-Wno-unused-function", "-Wno-psabi")
+    for name in NAMED:
+        assert compiles(compiler, f'#include "{name}"\n', *flags) == "", name
