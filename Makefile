@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with python3, a C compiler and make:
 #   make demo    learn a mixture from image patches and topics from docstrings, compare, draw
-#   make test    run the tests (make test-quick: the part of them that takes two minutes)
+#   make test    run the tests (make test-quick: the part of them that takes a minute)
 # Each makes .venv when it is missing and installs the package into it, as it stands in this folder: kernels are compiled
 # once for all commands, and again when their sources change.
 
@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick cpus bounds plain sanitize faults fuzz mutants kills large compare evidence evidence-quick lint dist doc examples clean
+.PHONY: demo test test-quick cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -85,6 +85,15 @@ fuzz: $(VENV)/.test
 mutants: $(VENV)/.test
 	$(BIN)/python tests/mutants/run.py --only "$(ONLY)"
 
+# Every combination of the parameters of every test, where the suite runs a covering design.
+all-cases: $(VENV)/.test
+	$(PYTEST) --all-cases tests
+
+# What takes hours; the last line names the parts that failed.
+nightly:
+	failed=; for part in all-cases examples cpus bounds plain kills large mutants fuzz faults sanitize; do \
+	    $(MAKE) $$part || failed="$$failed $$part"; done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+
 # Seconds, memory and scores of this folder beside those of another revision: make compare BASE=main
 compare: $(VENV)/.test
 	$(BIN)/python benchmarks/compare.py $(BASE)
@@ -100,11 +109,11 @@ evidence-quick: $(VENV)/.bench
 
 # Fits of every setting, killed again and again at random moments: what goes on from their checkpoints has the same bits.
 kills: $(VENV)/.test
-	$(BIN)/pytest -q tests/scale/kills.py
+	$(BIN)/pytest -q --all-cases tests/scale/kills.py
 
 # Fits over files ten times as large as the memory that they may take.
 large: $(VENV)/.test
-	$(BIN)/pytest -q -s tests/scale/large.py
+	$(BIN)/pytest -q -s --all-cases tests/scale/large.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -15,13 +15,14 @@ The quick cases cover by themselves all that they can. Slow cases add the rest.
 """
 
 from itertools import combinations
+from math import gcd
 
 from sklearn.base import BaseEstimator
 
 # A test with so few cases runs all of them.
 FEW = 3
 # A test over settings alone runs one of so many parts of the settings.
-SHARES = 6
+SHARES = 8
 
 
 def cover(wanted, n_first=0):
@@ -53,7 +54,7 @@ def cover(wanted, n_first=0):
 def spread(places):
     """The same places in an order in which neighbours differ in all parameters."""
     step = max(1, round(0.618 * len(places)))
-    while any(step % prime == 0 and len(places) % prime == 0 for prime in range(2, step + 1)):
+    while gcd(step, len(places)) > 1:
         step += 1
     return [places[step * i % len(places)] for i in range(len(places))]
 

@@ -157,17 +157,20 @@ def public_functions():
                 yield f"{cls.__name__}.{name}", method
 
 
-@pytest.mark.parametrize("function", [pytest.param(value, id=name) for name, value in public_functions()])
-def test_numbers_are_converted_before_a_function_starts(function):
+def test_numbers_are_converted_before_a_function_starts():
     """Functions whose defaults are numbers, or whose arguments a docstring calls so."""
-    names = [
-        parameter.name
-        for parameter in inspect.signature(function).parameters.values()
-        if type(parameter.default) in (int, float)
-        or re.search(rf"^ +{parameter.name} : (int|float)", inspect.getdoc(function) or "", re.MULTILINE)
-    ]
-    if set(names) - {"first_row"}:  # which all ways of summing convert in one place
-        assert converts(function), names
+    converted, wrong = [], []
+    for name, function in public_functions():
+        numbers = {
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
+            if type(parameter.default) in (int, float)
+            or re.search(rf"^ +{parameter.name} : (int|float)", inspect.getdoc(function) or "", re.MULTILINE)
+        }
+        if numbers - {"first_row"}:  # which all ways of summing convert in one place
+            (converted if converts(function) else wrong).append(f"{name}: {sorted(numbers)}")
+    assert converted
+    assert not wrong, "\n".join(wrong)
 
 
 def converts(function):
