@@ -3,6 +3,7 @@
 import signal
 from collections import Counter
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 from covering import FEW, axes_of, chosen_items
@@ -57,18 +58,32 @@ def pytest_pycollect_makeitem(collector, name):
     return chosen_items(found, PARTS[collector.nodeid])
 
 
-# So many cases of each test over settings of estimators are quick. All cases of other tests are quick, unless slow.
-QUICK_SETTINGS = 4
+# So many cases are quick of each test over settings of estimators, and of each test in a file that takes seconds. Of
+# other tests all cases are quick that have no mark.
+QUICK_CASES = 4
+TAKES_SECONDS = {
+    "clusters/test_cluster_columns.py", "datasets/test_datasets_topics.py", "engine/test_cells.py",
+    "fuzz/test_fuzz.py", "kernels/test_document_kernels.py", "kernels/test_sequential_kernels.py",
+    "linear/test_linear_mixtures.py", "mixture/test_births.py",
+    "mixture/test_candidates.py", "mixture/test_columns.py", "mixture/test_edge_cases.py",
+    "mixture/test_groups.py", "mixture/test_learned_priors.py", "mixture/test_mixture_fits.py",
+    "mixture/test_mixture_starts.py", "mixture/test_sparse_gaussian_mixture.py",
+    "scale/test_block_readers.py", "scale/test_checkpoints.py", "scale/test_dask.py",
+    "scale/test_distributed.py", "skipgram/test_skip_gram_estimator.py",
+}  # fmt: skip
+TESTS = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
-    """Mark as slow what ``-m "not slow"`` leaves out of the tests over settings of estimators."""
+    """Mark further cases as slow, which ``-m "not slow"`` leaves out."""
     for _, same in groupby(items, lambda item: item.nodeid.partition("[")[0]):
         same = [item for item in same if not item.get_closest_marker("slow")]
-        if not hasattr(same[0] if same else None, "callspec") or not axes_of(same[0])[0]:
+        if not same or not hasattr(same[0], "callspec"):
             continue
-        step = -(-len(same) // QUICK_SETTINGS)
+        if same[0].path.relative_to(TESTS).as_posix() not in TAKES_SECONDS and not axes_of(same[0])[0]:
+            continue
+        step = -(-len(same) // QUICK_CASES)
         for place, item in enumerate(same):
             if place % step:
                 item.add_marker(pytest.mark.slow)

@@ -34,6 +34,7 @@ def test_units_of_columns_do_not_matter(estimator, likelihood):
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.slow
 def test_the_size_of_a_constant_does_not_matter(estimator, likelihood):
     X, labels = clusters() * FACTORS, []
     for value in (1.0, -1e9, 1e-9):
@@ -44,6 +45,7 @@ def test_the_size_of_a_constant_does_not_matter(estimator, likelihood):
 
 @pytest.mark.parametrize("value", [1e4, 1e9])
 @pytest.mark.parametrize("likelihood", ["full", "diag", "spherical"])
+@pytest.mark.slow
 def test_one_wild_value_costs_ordinary_rows_little(estimator, likelihood, value):
     """The prior follows from the other values, and the wild row gets a cluster."""
     X, fresh = clusters(), clusters(seed=2)

@@ -51,6 +51,7 @@ def test_docstrings_are_some_thousand_documents_of_counts(docstrings):
     assert X.data.min() >= 1
 
 
+@pytest.mark.slow
 def test_docstrings_are_in_order_and_without_tests(docstrings):
     assert docstrings.names.tolist() == sorted(docstrings.names)
     assert not [name for name in docstrings.names if ".tests." in name]

@@ -23,6 +23,7 @@ def counted(x, seen):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
+@pytest.mark.slow
 def test_random_centres_are_sought_in_a_part_of_all(n_features):
     x, seen = rows_of(5000, n_features), []
     from_row = counted(x, seen)

@@ -12,6 +12,7 @@ CASES, PARTS = 500, 5
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.slow
 def test_random_cases_break_no_promise(part):
     size = CASES // PARTS
     findings, outcomes = look_for(part * size, (part + 1) * size)

@@ -43,6 +43,7 @@ def mixture(**params):
 @pytest.mark.parametrize("learning_method", ["batch", "memoized", "online"])
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("covariance_type", FAMILIES)
+@pytest.mark.slow
 def test_dead_components_are_born_again(covariance_type, inference, learning_method, monkeypatch):
     X, y = blobs()
     params = {"covariance_type": covariance_type, "inference": inference, "init_params": dead_start(y)}
@@ -219,6 +220,7 @@ def stream(rng, centres, clusters, n_blocks, size=1000):
 @pytest.mark.parametrize("candidates", ["all", 4])
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical", "tied_diag", "tied_spherical"])
+@pytest.mark.slow
 def test_stream_finds_clusters_that_appear_late(covariance_type, inference, candidates):
     rng = np.random.default_rng(0)
     centres = rng.uniform(-10, 10, (10, 6))

@@ -121,6 +121,7 @@ def test_rows_look_at_a_part_of_all_and_find_the_best(structure, monkeypatch):
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "diag", "tied", "tied_spherical"])
+@pytest.mark.slow
 def test_fits_in_groups_are_as_good(covariance_type, monkeypatch):
     X = rows()
     whole = mixture(covariance_type=covariance_type).fit(X)

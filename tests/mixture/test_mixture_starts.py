@@ -356,6 +356,7 @@ def test_places_by_maximum_likelihood_are_those_of_sklearn():
     np.testing.assert_array_equal(found, twin.predict(X))
 
 
+@pytest.mark.slow
 def test_places_by_maximum_likelihood_raise_the_bound_where_held_out_rows_choose_them(monkeypatch):
     X, _ = make_classification(
         4000, 20, n_informative=8, n_redundant=0, n_clusters_per_class=3, n_classes=4, random_state=1

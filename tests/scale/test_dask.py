@@ -148,6 +148,7 @@ print(first, kept, faults())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux") or platform.libc_ver()[0] != "glibc", reason="of glibc")
+@pytest.mark.slow
 def test_what_workers_free_is_kept_for_the_time_of_a_fit():
     """20 arrays of 8 MB: new pages for each where Dask has started the process, and for one of them during a fit."""
     path = os.path.dirname(os.path.dirname(sparsemix.__file__))

@@ -439,6 +439,7 @@ print(zlib.crc32(est.components_.T.tobytes()), est.n_iter_, repr(est.lower_bound
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_what_the_next_one_goes_on_from(tmp_path):
     whole = run(FIT, "-")
     for seconds in (0.0, 0.2):  # after the first checkpoint
@@ -479,6 +480,7 @@ print(max(peak, anonymous()) - warm, est.n_samples_seen_)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux' account of memory")
+@pytest.mark.slow
 def test_memory_is_that_of_a_block_and_not_of_the_file(tmp_path):
     """A file of 102 MB, blocks of 5 MB: two of them, chunks, and what a fit has anyway."""
     rows = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(400_000, 64))
@@ -491,6 +493,7 @@ def test_memory_is_that_of_a_block_and_not_of_the_file(tmp_path):
     assert used < 48 << 20
 
 
+@pytest.mark.slow
 def test_importing_the_package_imports_no_optional_one():
     program = """
     import sys

@@ -52,6 +52,7 @@ def test_sums_are_those_of_a_dense_table(instruction_set, n_components, dtype): 
     assert len(table.values) < 6 * (dense > 0).sum() + 40 * len(dense)
 
 
+@pytest.mark.slow
 def test_small_counts_keep_their_expectation(instruction_set):  # noqa: ARG001
     """New counts below the smallest, and old ones when their row has no room, are that or nothing."""
     smallest, n, total, kept = 0.6, 400, np.zeros(SHAPE), 0
