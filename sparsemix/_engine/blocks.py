@@ -1,6 +1,6 @@
-"""The data in blocks: tiles for the local step, chunks for the sums, batches for the schedule.
+"""Numeric rows in blocks: tiles for the local step, chunks for the sums, batches for the schedule.
 
-All bounds depend on the data's shape and on the model alone, never on the number of threads.
+All sizes depend on the shape of the data and on the model, never on the number of threads.
 """
 
 from copy import copy
@@ -10,28 +10,28 @@ import numpy as np
 
 # Bytes of a chunk: rows and responsibilities. Large enough that a component's matrix product has many rows.
 CHUNK_BYTES = 1 << 24
-# Weights of a tile: 2^18 floats are 1 MB, the second-level cache of current processors.
+# Weights of a tile: 2^18 floats are 1 MB, the L2 cache of current processors.
 TILE_WEIGHTS = 1 << 18
 
 
 class Rows:
-    """Rows of the data with their weights, read in blocks; nothing as large as the data is ever copied.
+    """Rows of the data with their weights, read in blocks; never copies an array as large as the data.
 
     Parameters
     ----------
     X : ndarray of shape (N, D), float32 or float64, any order, read-only or not
     sample_weight : ndarray of shape (N,), float64, or None
     shift : ndarray of shape (D,) or None
-        Subtracted from every row when it is read.
+        Subtracted from every row when read.
     dtype : dtype, default: that of X
-        Of the rows as they are read.
+        Of the rows as read.
     """
 
-    memory = None  # nothing is kept of a row from visit to visit
-    first_row = 0  # number of the first of these rows in all the data, where they are a block of it
-    source = None  # what visits the blocks that these rows stand for, where they are a sample
-    informative = True  # whether there is anything to learn from
-    kept = None  # which of the rows that a caller gave these are; None: all
+    memory = None  # no per-row state between visits
+    first_row = 0  # number of the first row, if these rows are a block of the data
+    source = None  # visitor of the full blocks, if these rows are a subsample
+    informative = True  # False if the rows hold nothing to learn from
+    kept = None  # the numbers of these rows in the caller's array; None: all
 
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X
@@ -48,43 +48,43 @@ class Rows:
         return float(len(self) if self.sample_weight is None else self.sample_weight.sum())
 
     def chunk_size(self, n_components, n_nonzero):
-        """Rows whose responsibilities are kept at once, a multiple of the tile."""
+        """Rows of a chunk, a multiple of the tile."""
         tile = tile_size(n_components)
         row_bytes = 12 * n_nonzero + self.X.shape[1] * self.dtype.itemsize
         return max(1, CHUNK_BYTES // row_bytes // tile) * tile
 
     def blocking(self, n_components, n_nonzero):
-        """What a tile and a chunk hold."""
+        """Rows per tile and per chunk."""
         return tile_size(n_components), self.chunk_size(n_components, n_nonzero)
 
     def weight(self, selection):
-        """Weights of some rows, or None when all are one."""
+        """Weights of the selected rows, or None when all are one."""
         return None if self.sample_weight is None else np.ascontiguousarray(self.sample_weight[selection])
 
     def buffer(self, selection):
-        """An array for the chosen rows: a view of the data where it can serve as it is, else room to load into."""
+        """An array for the selected rows: a view of the data where possible, else uninitialised memory."""
         if self._is_view(selection):
             return self.X[selection]
         return np.empty((length(selection), self.X.shape[1]), dtype=self.dtype)
 
     def load(self, selection, start, stop, buffer):
-        """Rows ``start`` to ``stop`` of a selection, less the shift, C-ordered, in the buffer made for it."""
+        """Rows ``start`` to ``stop`` of a selection, less the shift, C-ordered, in the array made by ``buffer``."""
         out = buffer[start:stop]
         if self._is_view(selection):
             return out
         if isinstance(selection, slice) or self.dtype != self.X.dtype:
             out[...] = self.X[part(selection, start, stop)]
         else:
-            np.take(self.X, selection[start:stop], axis=0, out=out, mode="clip")  # "clip": no copy in between
+            np.take(self.X, selection[start:stop], axis=0, out=out, mode="clip")  # "clip" avoids a temporary copy
         if self.shift is not None:
             np.subtract(out, self.shift, out=out, casting="same_kind")
         return out
 
     def read_ahead(self, selection):
-        """Nothing: threads load rows where they need them."""
+        """Do nothing: threads load rows when they need them."""
 
     def read(self, selection):
-        """All chosen rows, less the shift."""
+        """All selected rows, less the shift."""
         return self.load(selection, 0, length(selection), self.buffer(selection))
 
     def shifted(self, shift):
@@ -128,14 +128,14 @@ def part(selection, start, stop):
 
 
 def same(selection, other):
-    """Whether two slices or index arrays choose the same rows in the same order."""
+    """Whether two slices or index arrays select the same rows in the same order."""
     if isinstance(selection, slice) or isinstance(other, slice):
         return isinstance(selection, slice) and isinstance(other, slice) and selection == other
     return np.array_equal(selection, other)
 
 
 def chunks(selection, size):
-    """A slice or index array in parts of at most ``size`` rows."""
+    """Split a slice or index array into parts of at most ``size`` rows."""
     return (part(selection, start, stop) for start, stop in spans(length(selection), size))
 
 
@@ -147,18 +147,18 @@ def numbers(selection, start, stop):
 
 
 def spans(n, size):
-    """Consecutive (start, stop) of at most ``size``."""
+    """Consecutive spans (start, stop) of at most ``size``."""
     for start in range(0, n, size):
         yield start, min(start + size, n)
 
 
 def tile_size(n_components):
-    """Rows whose weights are made at once."""
+    """Rows of a tile."""
     return int(np.clip(TILE_WEIGHTS // n_components // 64 * 64, 64, 512))
 
 
 def shares(n, tile, n_shares):
-    """At most ``n_shares`` consecutive spans of whole tiles."""
+    """At most ``n_shares`` consecutive spans, each of whole tiles."""
     n_tiles = -(-n // tile)
     bounds = [min(n, round(i * n_tiles / n_shares) * tile) for i in range(n_shares)] + [n]
     return [(start, stop) for start, stop in pairwise(bounds) if stop > start]

@@ -1,4 +1,4 @@
-"""Documents as word counts, read in blocks; what is remembered of each from visit to visit; the first of a stream."""
+"""Documents as word counts, read in blocks; the memory of documents between visits; the first documents of a stream."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +13,10 @@ from sparsemix._kernels.documents import _gather, _memory
 from sparsemix._kernels.split import _split
 from sparsemix._stats.by_word import ByWord
 
-# Bytes of a chunk of documents: their entries and responsibilities. The sums by word of a chunk are one sparse table,
-# so a chunk should hold every frequent word many times.
+# Bytes of a chunk of documents: entries and responsibilities. The sums by word of a chunk form one sparse table, so a
+# chunk should contain every frequent word many times.
 CHUNK_BYTES = 1 << 25
-# A stream begins anew when its entries have grown by this factor: all beginnings together cost three times the last.
+# A stream initialises again when its entries have grown by this factor: all initialisations cost three times the last.
 GROWTH = 1.5
 
 
@@ -43,7 +43,7 @@ class DocumentBlock:
 
     @classmethod
     def of(cls, X, dtype):
-        """Rows of a sparse matrix, or of a dense array; nothing is copied that can serve as it is."""
+        """Rows of a sparse matrix or a dense array; copies only what has the wrong type or layout."""
         X = canonical(X)
         return cls(
             X.indptr.astype(np.int64, copy=False),
@@ -76,7 +76,7 @@ class DocumentBlock:
         sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
         return sums[self.indptr[1:]] - sums[self.indptr[:-1]]
 
-    # -- what is made once, when it is first asked for, and ahead for the next block
+    # -- computed on first use, or ahead of time for the next block
 
     @cached_property
     def n_tokens(self):
@@ -90,23 +90,23 @@ class DocumentBlock:
 
     @cached_property
     def longest_first(self):
-        """Documents by their entries, the most first: threads that take one after the other end at about one time."""
+        """Documents by decreasing number of entries: threads that take them in turn end at about the same time."""
         return np.argsort(-np.diff(self.indptr), kind="stable").astype(np.int32)
 
     @cached_property
     def sample_starts(self):
-        """Where the samples of each document begin, (n + 1,)."""
+        """Start of the samples of each document, (n + 1,)."""
         return _split.sample_starts(self.indptr, self.counts)
 
     def make_as(self, other):
-        """Make what was made of another block."""
+        """Compute the cached properties that another block has computed."""
         for name in vars(other).keys() - vars(self).keys():
             getattr(self, name)
         return self
 
 
 class Documents:
-    """Documents with their weights; what the fit loop reads, as ``Rows`` for mixtures.
+    """Documents with their weights, as read by the fit loop; the counterpart of ``Rows``.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ class Documents:
         Counts of any numeric type, not negative.
     sample_weight : ndarray of shape (N,), float64, or None
     dtype : dtype
-        Of the counts as they are read.
+        Of the counts as read.
     memory : DocumentMemory or None
-        Where to keep N_dk between visits.
+        Where N_dk is kept between visits.
     """
 
-    source = None  # what visits the blocks that these documents stand for, where they are a sample
-    first_row = 0  # number of the first of these documents in all the data, where they are a block of it
+    source = None  # visitor of the full blocks, if these documents are a subsample
+    first_row = 0  # number of the first document, if these documents are a block of the data
 
     def __init__(self, X, sample_weight=None, dtype=np.float32, memory=None):
         self.X = X
@@ -128,19 +128,19 @@ class Documents:
         self.dtype = np.dtype(dtype)
         self.memory = memory
         self._canonical = None
-        self._block, self._ahead = None, (None, None)  # the last block, and the one that is expected
+        self._block, self._ahead = None, (None, None)  # the last block; the next selection and its block
 
     def __len__(self):
         return self.X.shape[0]
 
     @property
     def block_dtype(self):
-        """Of the counts of a block."""
+        """Dtype of the counts of a block."""
         return self.dtype
 
     @property
     def is_canonical(self):
-        """Whether X is CSR without duplicates and stored zeros; looked at once, for it takes a pass."""
+        """Whether X is CSR without duplicates and stored zeros; cached, because the check reads all entries."""
         if self._canonical is None:
             X = self.X
             self._canonical = bool(
@@ -157,22 +157,22 @@ class Documents:
 
     @property
     def n_rows(self):
-        """Documents that these stand for: themselves."""
+        """Number of documents represented; for ``Documents``, their own number."""
         return len(self)
 
     @property
     def informative(self):
-        """Whether a document has a token."""
+        """Whether any document has a token."""
         return bool((self.X.data if sparse.issparse(self.X) else self.X).any())
 
     @cached_property
     def entries(self):
-        """Words of a document on average, at least one; zeros are none, so that dense rows have the chunks of CSR."""
+        """Mean number of distinct words per document, at least one; stored zeros do not count, as in dense input."""
         counts = self.X.data[: self.X.indptr[-1]] if sparse.issparse(self.X) else self.X
         return max(1.0, np.count_nonzero(counts) / max(1, len(self)))
 
     def chunk_size(self, n_components, n_nonzero):
-        """Documents whose responsibilities are kept at once, a multiple of the tile."""
+        """Documents of a chunk, a multiple of the tile."""
         entries = self.entries
         if n_nonzero < n_components:
             document_bytes = entries * (12 + n_nonzero * (4 + self.dtype.itemsize))
@@ -182,15 +182,15 @@ class Documents:
         return max(1, int(CHUNK_BYTES // document_bytes) // tile) * tile
 
     def blocking(self, n_components, n_nonzero):
-        """What a tile and a chunk hold."""
+        """Documents per tile and per chunk."""
         return tile_size(n_components), self.chunk_size(n_components, n_nonzero)
 
     def weight(self, selection):
-        """Weights of some documents, or None when all are one."""
+        """Weights of the selected documents, or None when all are one."""
         return None if self.sample_weight is None else np.ascontiguousarray(self.sample_weight[selection])
 
     def buffer(self, selection):
-        """The chosen documents; tiles of them are views."""
+        """The selected documents; tiles are views of them."""
         (expected, block), self._ahead, self._block = self._ahead, (None, None), None
         if block is None or not blocks.same(selection, expected):
             block = self._read(selection)
@@ -198,7 +198,7 @@ class Documents:
         return block
 
     def read_ahead(self, selection):
-        """Have the block of documents that are asked for next, and what was made of the last one."""
+        """Read the next selection, and compute the cached properties that the last block has."""
         if selection is not None:
             self._ahead = selection, self._read(selection).make_as(self._block)
 
@@ -210,7 +210,7 @@ class Documents:
         return DocumentBlock.of(self.X[selection], self.block_dtype)
 
     def _gathered(self, rows):
-        """Some documents, copied one after the other."""
+        """Selected documents, copied into consecutive memory."""
         X, indptr = self.X, np.empty(len(rows) + 1, dtype=np.int64)
         _gather.lengths(X.indptr, rows, indptr)
         indices, counts = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.block_dtype)
@@ -218,15 +218,15 @@ class Documents:
         return DocumentBlock(indptr, indices, counts, X.shape[1])
 
     def read(self, selection):
-        """The same: all chosen documents."""
+        """All selected documents, as ``buffer``."""
         return self.buffer(selection)
 
     def load(self, selection, start, stop, block):  # noqa: ARG002
-        """Documents ``start`` to ``stop`` of a selection, from the block made for it."""
+        """Documents ``start`` to ``stop`` of a selection, from the block returned by ``buffer``."""
         return block.part(start, stop)
 
     def words(self, selection):
-        """Words of the chosen documents, increasing, int32."""
+        """Words of the selected documents, increasing, int32."""
         expected, block = self._ahead
         if block is not None and blocks.same(selection, expected):
             return block.by_word.words
@@ -254,9 +254,9 @@ class Documents:
 
 
 def canonical(X):
-    """Documents as CSR without duplicates or stored zeros; whole numbers are added as float64, which does not wrap.
+    """Documents as CSR without duplicates or stored zeros; integers are added as float64, which does not overflow.
 
-    The caller's arrays stay as they are.
+    Leaves the caller's arrays unchanged.
     """
     X = sparse.csr_array(X)
     if not X.has_canonical_format or not X.data.all():
@@ -276,16 +276,16 @@ def csr_rows(X, start, stop):
 
 
 class DocumentMemory:
-    """N_dk of the documents of earlier visits, sparse.
+    """Sparse N_dk of documents, kept between visits.
 
-    A tile of documents is known by its row numbers, which are the same at every visit of a batch.
+    The key of a tile of documents is its row numbers, which are the same at every visit of a batch.
 
     Parameters
     ----------
     share : float
         Entries above this share of a document's tokens are kept.
     cold_visits : int
-        The first visits of a document start from nothing.
+        Number of first visits of a document that start without memory.
     """
 
     def __init__(self, share, cold_visits=1):
@@ -295,7 +295,7 @@ class DocumentMemory:
         self._tiles = {}
 
     def recall(self, numbers, out):
-        """Fill ``out`` (n, K) with what is remembered of documents; False when there is nothing."""
+        """Fill ``out`` (n, K) with the stored N_dk; False if there is none."""
         kept = self._find(numbers)
         if kept is None:
             return False
@@ -303,7 +303,7 @@ class DocumentMemory:
         return True
 
     def remember(self, numbers, doc_topic):
-        """Keep N_dk (n, K), when the next visit will want it."""
+        """Store N_dk (n, K), unless the next visit is to start without memory."""
         if self._cold(numbers):
             return
         n, n_topics = doc_topic.shape
@@ -313,9 +313,9 @@ class DocumentMemory:
         self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), None)
 
     def recall_sparse(self, numbers):
-        """N_dk of documents as (indptr, topics, values), and their states: four times None when there is nothing.
+        """N_dk of documents as (indptr, topics, values), and their states; four None if nothing is stored.
 
-        Of documents whose N_dk follows from their states there are these alone.
+        If N_dk can be computed from the states, only the states are stored.
         """
         kept = self._find(numbers)
         lengths, topics, values, states = kept or (None, None, None, None)
@@ -324,7 +324,7 @@ class DocumentMemory:
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values, states
 
     def remember_sparse(self, numbers, indptr, topics, values, states=None):
-        """Keep N_dk given sparse, and the states that belong to it."""
+        """Store a sparse N_dk and the matching states."""
         if not self._cold(numbers):
             topics = topics.astype(topic_dtype(topics.max(initial=0) + 1))
             if states is not None:
@@ -332,7 +332,7 @@ class DocumentMemory:
             self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
 
     def recall_states(self, numbers, starts, tile, dtype):
-        """N_dk of the documents of several tiles, and the states that it follows from, where these are known.
+        """N_dk of the documents of several tiles, and their states where stored.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class DocumentMemory:
         starts : ndarray of shape (n + 1,)
             Where the states of each document begin.
         tile : int
-            Documents that are kept together.
+            Documents per tile.
         dtype : dtype
             Of the states.
 
@@ -348,7 +348,7 @@ class DocumentMemory:
         -------
         indptr, topics, values : arrays as of ``recall_sparse``, or three times None
         states : ndarray of shape (starts[-1],)
-            -1 in all of a document that nothing is known of, or whose N_dk is given sparse.
+            -1 throughout a document without stored states.
         """
         states, kept = np.full(starts[-1], -1, dtype=dtype), []
         for first, last in tiles(numbers, tile):
@@ -366,13 +366,13 @@ class DocumentMemory:
         return np.cumsum(lengths), topics, np.concatenate([values for *_, values in kept]), states
 
     def remember_states(self, numbers, states, starts, tile):
-        """Keep the states of the documents of several tiles: these themselves, which nobody may change any more."""
+        """Store the states of the documents of several tiles, without a copy; the caller must not change them."""
         for first, last in tiles(numbers, tile):
             if not self._cold(numbers[first:last]):
                 self._keep(numbers[first:last], None, None, None, states[starts[first] : starts[last]])
 
     def _cold(self, numbers):
-        """Whether the next visit of a tile is to start from nothing."""
+        """Whether the next visit of a tile is to start without memory."""
         key = tile_key(numbers)
         self._visits[key] = self._visits.get(key, 0) + 1
         return self._visits[key] < self.cold_visits
@@ -384,20 +384,20 @@ class DocumentMemory:
         self._tiles[tile_key(numbers)] = lengths, topics, values, states
 
     def forget(self):
-        """Start anew."""
+        """Drop everything."""
         self._visits.clear()
         self._tiles.clear()
 
 
 def topic_dtype(n_topics):
-    """The smallest type that the kernels of the memory read topics in."""
+    """The smallest topic dtype that the memory kernels read."""
     return np.uint16 if n_topics <= 1 << 16 else np.int32
 
 
 def tiles(numbers, tile):
-    """Spans of the documents of a tile. Minibatches that are visited together have tiles of their own.
+    """Spans of documents, one per tile. Minibatches of a joint selection keep separate tiles.
 
-    A minibatch begins where row numbers fall.
+    A new minibatch begins where row numbers decrease.
     """
     bounds = [0, *(np.flatnonzero(np.diff(numbers) < 0) + 1).tolist(), len(numbers)]
     for first, last in pairwise(bounds):
@@ -405,12 +405,12 @@ def tiles(numbers, tile):
 
 
 def tile_key(numbers):
-    """What a tile of row numbers is known by."""
+    """The dictionary key of a tile of row numbers."""
     return int(numbers[0]), len(numbers)
 
 
 class FirstDocuments:
-    """What a stream brought so far, to begin anew from; whoever adds to it has another one, and the old one stays.
+    """The documents of a stream so far, to initialise from again. Immutable: ``grown`` returns a new object.
 
     Parameters
     ----------
@@ -419,39 +419,39 @@ class FirstDocuments:
     dtype : dtype
         Of the counts.
     n_begun : int
-        Entries that topics were begun from.
+        Entries at the last initialisation.
     """
 
     def __init__(self, n_words, dtype, n_begun=0):
         self.n_words, self.dtype, self.n_begun = n_words, np.dtype(dtype), n_begun
         self.n_entries = self._n_parts = 0
-        self._parts = []  # shared with those that it grew from, each of which knows how many are its own
+        self._parts = []  # shared with older objects, each of which counts its own parts
 
     @classmethod
     def of(cls, documents):
-        """Those that topics have just been begun from."""
+        """The documents of the latest initialisation."""
         out = cls(documents.X.shape[1], documents.dtype).grown(documents)
         out.n_begun = out.n_entries
         return out
 
     def grown(self, documents):
-        """These and some more."""
+        """A new object with more documents."""
         block = DocumentBlock.of(documents.X, self.dtype)
         weight = documents.sample_weight
         arrays = np.diff(block.indptr), block.indices, block.counts, np.ones(len(block)) if weight is None else weight
         out = FirstDocuments(self.n_words, self.dtype, self.n_begun)
         out._parts = self._parts if len(self._parts) == self._n_parts else self._parts[: self._n_parts]
-        out._parts.append(tuple(np.array(array) for array in arrays))  # copies: blocks are their owner's
+        out._parts.append(tuple(np.array(array) for array in arrays))  # copies: the caller owns the block
         out._n_parts, out.n_entries = self._n_parts + 1, self.n_entries + len(block.indices)
         return out
 
     @property
     def outgrown(self):
-        """Whether the topics should begin anew."""
+        """Whether the topics should be initialised again."""
         return self.n_entries >= GROWTH * self.n_begun
 
     def documents(self):
-        """All of them."""
+        """All documents so far."""
         lengths, indices, counts, weight = self._arrays()
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         X = sparse.csr_array((counts, indices, indptr), shape=(len(lengths), self.n_words))

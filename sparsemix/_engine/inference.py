@@ -1,11 +1,11 @@
-"""Dense inference of documents under given topics, the same for every estimator that is scored or transforms."""
+"""Dense inference of documents under fixed topics, shared by all estimators that score or transform documents."""
 
 import numpy as np
 
 from sparsemix._kernels.documents._docstep import Room
 from sparsemix._kernels.proportions import _proportions
 
-# Entries (document, word) inferred by one call of the kernel.
+# Entries (document, word) per kernel call.
 ENTRIES = 1 << 15
 
 
@@ -18,24 +18,24 @@ def infer_doc_topic(
     ----------
     X : csr_array of shape (n, V)
         Counts, without duplicates.
-    word_topic : ndarray of shape (V, K), float32 or float64
+        exp E[log phi], or the topics' word probabilities; each row may be scaled by any positive factor.
         exp E[log phi], or the topics' word probabilities; a word's row may have any positive factor.
     doc_topic_prior : ndarray of shape (K,)
     max_iter : int
     tol : float
-        Converged when no N_dk changes by this much, in tokens.
+        Converged when no N_dk changes by more, in tokens.
     relative : bool
         ``tol`` is a share of the document's tokens.
     linear : bool
-        Weights are word_topic times alpha_k + N_dk, and not times exp digamma of that: the update of CVB0 (Asuncion et
-        al. 2009) with the topics held fixed.
+        Weights are word_topic times (alpha_k + N_dk) instead of times exp digamma(alpha_k + N_dk): the CVB0 update
+        (Asuncion et al. 2009) with fixed topics.
     workers : Workers or None
         Threads.
 
     Returns
     -------
     theta : ndarray of shape (n, K), float64
-        alpha_k + N_dk; a document without tokens has alpha.
+        alpha_k + N_dk; alpha for a document without tokens.
     """
     dtype = word_topic.dtype
     n, n_components = X.shape[0], word_topic.shape[1]
@@ -61,7 +61,7 @@ def infer_doc_topic(
 
 
 def tiles(indptr, start, stop):
-    """Consecutive documents with about ``ENTRIES`` entries; a document's result does not depend on the cut."""
+    """Spans of documents with about ``ENTRIES`` entries each; the result of a document does not depend on the spans."""
     while start < stop:
         end = int(np.searchsorted(indptr, indptr[start] + ENTRIES, side="right")) - 1
         end = min(max(end, start + 1), start + 512, stop)

@@ -1,8 +1,8 @@
 """Initialisation: clusters seeded by Bregman k-means++, with the divergence taken from the family.
 
-N rows that look at K centres take N K distances, which are more than a fit takes where K is thousands and a row a few
-numbers. With some sqrt(K) pivots rows look at these, and at the centres of some cells about them (inverted files;
-Jegou, Douze and Schmid 2011, "Product Quantization for Nearest Neighbor Search").
+Distances from N rows to K centres number N K; with thousands of components and low-dimensional rows they would cost
+more than the fit. So rows are first assigned to some sqrt(K) pivots, and then compared only with the centres of nearby
+cells (inverted files; Jegou, Douze and Schmid 2011, "Product Quantization for Nearest Neighbor Search").
 """
 
 from functools import partial
@@ -12,25 +12,25 @@ from scipy import sparse
 
 # Centres that k-means++ draws at once.
 DRAWN = 64
-# Of many centres this share of all.
+# With many centres: this share of all of them.
 DRAWN_OF_MANY = 1 / 32
-# Rows whose distances from all centres are in memory at once.
+# Rows whose distances to all centres are in memory at once.
 ASSIGNED = 512
-# From so many centres on rows look at a part of them.
+# From this number of centres on, rows are compared with a part of them.
 MANY = 2_000
-# Cells, times the root of the number of centres; cells that are near to one, itself among them.
+# Number of cells, divided by the square root of the number of centres; neighbouring cells searched, including the own.
 CELLS, NEAR = 4.0, 16
-# Centres that a row looks at, times those of so many even cells: one cell may hold most of all.
+# Most centres compared with a row, relative to NEAR cells of average size: a single cell may hold most centres.
 MOST = 2.0
 
 
 def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
     """Bregman k-means++ ([HS16] Section 6; Ackermann & Blomer 2009): labels of the rows.
 
-    The first centre is drawn in proportion to ``weight``, each further one in proportion to weight times the
-    divergence from the nearest centre so far; ``from_row(n)`` gives the divergences of all rows from row n, for an
-    array of rows a line each. Of ``n_trials`` that are drawn the one that leaves least becomes the centre. With fewer
-    than ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
+    The first centre is drawn with probability proportional to ``weight``, each later one proportional to weight times
+    the divergence from the nearest centre so far. ``from_row(n)`` gives the divergences of all rows from row n; for an
+    array of rows, one line per row. Of ``n_trials`` candidates the one with the smallest remaining sum becomes the
+    centre. With fewer than ``n_clusters`` distinct rows it stops early, and the last clusters stay empty.
     """
     weight = np.ones(n_rows) if weight is None else weight
     labels = np.zeros(n_rows, dtype=np.int32)
@@ -52,9 +52,9 @@ def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
 
 
 def euclidean_centres(x, n_clusters, n_trials, rng):
-    """Rows that k-means++ chooses as centres, the best of ``n_trials`` at a time (Arthur & Vassilvitskii 2007).
+    """Rows chosen as centres by k-means++, the best of ``n_trials`` at a time (Arthur & Vassilvitskii 2007).
 
-    All products are made in the dtype of the rows: scikit-learn's takes ten times as long for float32.
+    All products use the dtype of the rows: scikit-learn's version takes ten times as long for float32.
     """
     norms = np.einsum("nd,nd->n", x, x)
     chosen = [int(rng.integers(len(x)))]
@@ -68,7 +68,7 @@ def euclidean_centres(x, n_clusters, n_trials, rng):
 
 
 def best_centre(x, norms, nearest, most, rng, n_trials):  # noqa: ARG001
-    """The one of ``n_trials`` rows that leaves least, and the squared distances that it leaves."""
+    """The best of ``n_trials`` rows, which has the smallest remaining sum, and its squared distances."""
     tried = draw(nearest, rng, n_trials)
     left = np.minimum(nearest, squares_from(x, norms, tried))
     best = int(left.sum(axis=1).argmin())
@@ -77,7 +77,7 @@ def best_centre(x, norms, nearest, most, rng, n_trials):  # noqa: ARG001
 
 
 def next_centres(x, norms, nearest, most, rng):
-    """Several centres, at most ``most``, and the squared distances that they leave."""
+    """Several centres, at most ``most``, and the remaining squared distances."""
     new = drawn_together(x, norms, nearest, min(most, DRAWN), rng)
     left = np.minimum(nearest, squares_from(x, norms, new).min(axis=0, initial=np.inf))
     left[new] = 0.0
@@ -85,10 +85,10 @@ def next_centres(x, norms, nearest, most, rng):
 
 
 def drawn_together(x, norms, nearest, size, rng):
-    """Rows that k-means++ draws one after the other, of ``size`` that are drawn at once by the odds of before.
+    """Rows drawn as by sequential k-means++, from ``size`` candidates drawn at once with the current probabilities.
 
-    One that others of them have come near to is kept with the probability now over before. That is k-means++ exactly,
-    with products of matrices in place of those of vectors.
+    A candidate whose distance shrank, because an earlier one was accepted nearby, is accepted with probability new
+    distance / old distance. This is exact k-means++, with matrix products in place of matrix-vector products.
     """
     cumulated = np.cumsum(nearest)
     drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
@@ -104,12 +104,12 @@ def drawn_together(x, norms, nearest, size, rng):
 
 
 def squares_from(x, norms, rows):
-    """Squared distances of all rows from some of them, one line for each of these."""
+    """Squared distances from the rows numbered ``rows`` to all rows, one line per number."""
     return np.maximum(norms - 2.0 * (x[rows] @ x.T) + norms[rows][:, None], 0.0, dtype=np.float64)
 
 
 def nearest_centres(x, centres):
-    """Labels of the centres that are nearest to the rows."""
+    """Label of the nearest centre of each row."""
     halves = 0.5 * np.einsum("kd,kd->k", centres, centres)
     labels = np.empty(len(x), dtype=np.int32)
     for first in range(0, len(x), ASSIGNED):
@@ -127,8 +127,8 @@ def draw(odds, rng, size=None):
 def random_centres(from_row, n_rows, n_clusters, rng, weight=None, in_parts=False):
     """Labels of the nearest of ``n_clusters`` rows drawn at random without replacement.
 
-    With ``in_parts`` there is ``from_row(n, rows)``, which makes divergences of some rows alone: of many centres each
-    row looks at those that are near.
+    ``in_parts`` says that ``from_row(n, rows)`` can compute divergences of some rows alone; with many centres, rows are
+    then compared with nearby centres only.
     """
     odds = None if weight is None else weight / weight.sum()
     centres = rng.choice(n_rows, size=n_clusters, replace=False, p=odds)
@@ -141,7 +141,7 @@ def random_centres(from_row, n_rows, n_clusters, rng, weight=None, in_parts=Fals
 
 
 def nearest_of(from_row, n_rows, centres):
-    """Which of the centres, rows themselves, is nearest to each row."""
+    """The nearest centre of each row; the centres are rows."""
     labels = np.zeros(n_rows, dtype=np.int32)
     nearest = np.full(n_rows, np.inf)
     for k, centre in enumerate(centres):
@@ -152,7 +152,7 @@ def nearest_of(from_row, n_rows, centres):
 
 
 def nearest_in_cells(from_row, n_rows, centres):
-    """The same of many centres, the first of which are pivots: rows look at those in cells near to their own."""
+    """``nearest_of`` for many centres: the first ones are pivots, and rows search the cells near their own."""
     pivots = centres[: n_cells(len(centres))]
     apart = []
 
@@ -172,12 +172,12 @@ def nearest_in_cells(from_row, n_rows, centres):
 
 
 def n_cells(n_centres):
-    """How many cells so many centres ask for."""
+    """Number of cells for this many centres."""
     return round(CELLS * np.sqrt(n_centres))
 
 
 class Cells:
-    """Which rows belong to which pivot, and which pivots are near to each.
+    """Assignment of rows to pivots, and the neighbours of each pivot.
 
     Parameters
     ----------
@@ -193,9 +193,9 @@ class Cells:
         self._rows = grouped(owners, len(apart))
 
     def parts(self, homes):
-        """Rows of each cell, and which of some centres are near to them; ``homes`` are the centres' own cells.
+        """Yield the rows of each cell with the centres near them; ``homes`` are the cells of the centres.
 
-        There may be none; of more than ``MOST`` even cells the ones of the farther cells are left out.
+        The list of centres may be empty. Beyond ``MOST`` times the average, centres of the farthest cells are dropped.
         """
         order, starts = grouped(homes, len(self.near))
         most = int(MOST * NEAR * max(1.0, len(homes) / len(self.near)))
@@ -206,7 +206,7 @@ class Cells:
 
 
 def grouped(labels, n_labels):
-    """Order by label, and where each of them begins."""
+    """The order by label, and the start of each label."""
     order = np.argsort(labels, kind="stable")
     return order, np.searchsorted(labels[order], np.arange(n_labels + 1))
 
@@ -229,7 +229,7 @@ def kmeans_in_cells(x, n_clusters, weight, n_seeding, n_iter, rng):
 
 
 def centres_in_cells(x, n_clusters, rng):
-    """Rows that k-means++ chooses as centres, where a new one takes rows of the cells near to its own alone."""
+    """Rows chosen as centres by k-means++, where a new centre takes rows from nearby cells only."""
     cells, _ = euclidean_cells(x, x[rng.choice(len(x), size=n_cells(n_clusters), replace=False)])
     norms = np.einsum("nd,nd->n", x, x)
     chosen = [int(rng.integers(len(x)))]
@@ -248,13 +248,13 @@ def centres_in_cells(x, n_clusters, rng):
 
 
 def euclidean_cells(x, pivots):
-    """Cells of rows about pivots, and these."""
+    """The cells of rows around pivots, and the pivots."""
     norms = np.einsum("nd,nd->n", pivots, pivots)
     return Cells(nearest_centres(x, pivots), squares_from(pivots, norms, np.arange(len(pivots)))), pivots
 
 
 def nearest_centres_in_cells(x, centres, cells, pivots):
-    """Labels of the nearest centres that are near to the cells of rows, of all where there are none."""
+    """Label of the nearest centre among those in nearby cells, or among all if these hold none."""
     labels = np.empty(len(x), dtype=np.int32)
     for rows, near in cells.parts(nearest_centres(centres, pivots)):
         near = near if len(near) else np.arange(len(centres))
@@ -263,7 +263,7 @@ def nearest_centres_in_cells(x, centres, cells, pivots):
 
 
 def means(x, labels, weight, centres):
-    """Weighted means of the rows of each label; the centres of before where there is none."""
+    """Weighted means of the rows of each label; the previous centre if a label has no rows."""
     weight = np.ones(len(x), dtype=x.dtype) if weight is None else weight.astype(x.dtype)
     sums = sparse.csc_array((weight, labels, np.arange(len(x) + 1)), shape=(len(centres), len(x))) @ x
     counts = np.bincount(labels, weights=weight, minlength=len(centres))
@@ -271,5 +271,5 @@ def means(x, labels, weight, centres):
 
 
 def random_labels(n_rows, n_clusters, rng):
-    """Labels in random order, as many of each as can be."""
+    """Balanced labels in random order."""
     return rng.permutation(np.arange(n_rows, dtype=np.int32) % n_clusters)

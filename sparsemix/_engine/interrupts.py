@@ -1,4 +1,4 @@
-"""Ctrl-C between steps, not in the middle of one."""
+"""Ctrl-C between steps, never within one."""
 
 import signal
 from contextlib import contextmanager, suppress
@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def interrupts_wait():
-    """Ctrl-C waits until the block is over, so that it finds the step complete and the step is kept.
+    """Delay Ctrl-C until the end of the context, so that the step completes and is kept.
 
-    This holds for Ctrl-C in the main thread alone. Any other exception may come in the middle of a step: the step must
-    undo itself. Where the program has no handler in Python, or ignores the signal, nothing changes.
+    This covers Ctrl-C in the main thread only. Any other exception may interrupt a step, which must then undo itself.
+    If the program has no Python handler, or ignores the signal, nothing changes.
     """
     old, noted = signal.getsignal(signal.SIGINT), []
 
@@ -28,7 +28,7 @@ def interrupts_wait():
             yield
         finally:
             give_back()
-    finally:  # an exception may have come before the line above
+    finally:  # an exception may have arrived before the inner finally ran
         give_back()
         if noted:
             old(*noted[0])

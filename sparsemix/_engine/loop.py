@@ -11,9 +11,9 @@ from sparsemix._engine.interrupts import interrupts_wait
 def collect(model, rows, selection, workers, following=None):
     """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
 
-    Responsibilities live for one chunk. Threads share out first the tiles, then the components; meanwhile one of them
-    reads the next chunk, or the first of the batch that is ``following``. Sums may be deferred: they follow from the
-    model's tables until the next global step.
+    Responsibilities exist for one chunk at a time. Threads share the tiles, then the components; one of them meanwhile
+    reads the next chunk, or the first chunk of the batch ``following``. The sums may be deferred: until the next global
+    step they are computed from the model's tables.
     """
     stats = model.empty_stats(rows, selection)
     _, size = model.blocking(rows)
@@ -57,13 +57,13 @@ def collect_given(model, rows, selection, resp, workers):
 
 
 def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None, births=None, repair=None):
-    """Fit ``model`` from initial statistics; returns the last ones, to which the model's parameters belong.
+    """Fit ``model`` from initial statistics; returns the final statistics, which match the model's parameters.
 
-    Steps change the statistics in place. An interrupt waits for the end of a step, and an error in one leaves the
-    monitor with nothing. A monitor that has completed epochs goes on with the next one. ``keep(stats)`` is called after
-    every epoch with what the next one begins with; samplers' tables are no part of that, kept or not. ``moves`` change
-    the statistics in a step; ``births`` do before some epochs, and may take that back at their end. ``repair`` may mend
-    what is remembered of rows, after epochs 4, 8, 16 and so on and where the fit would end as converged.
+    Steps change the statistics in place. An interrupt waits for the end of a step; if a step raises, nothing is
+    published. A monitor with completed epochs continues with the next epoch. ``keep(stats)`` is called after every
+    epoch with the statistics that the next epoch starts from; samplers' tables are never among them. ``moves`` change
+    the statistics within a step. ``births`` change them before some epochs, and may undo that when the epoch ends.
+    ``repair`` may correct the memory of rows after epochs 4, 8, 16, ..., and when the fit would end as converged.
     """
     if monitor.n_epochs_done == 0:
         model.global_step(stats, workers.split)

@@ -1,4 +1,4 @@
-"""What a fit tells: bounds, history, convergence, progress."""
+"""The record of a fit: bounds, history, convergence, progress lines."""
 
 import time
 import weakref
@@ -7,28 +7,28 @@ import numpy as np
 
 
 class Monitor:
-    """Keeps the record of a fit and decides when it ends.
+    """Records a fit and decides when it ends.
 
     Parameters
     ----------
     max_iter : int
-        Laps over the data.
+        Epochs.
     tol : float
-        The fit has converged when an epoch gains less than this per row, or per token (and loses nothing); without a
-        bound, when what a model tells as its change is less than this per token, and not growing.
+        The fit has converged when an epoch gains less than this per row or token, and loses nothing. Without a bound:
+        when the model's change per token is below this and not growing.
     schedule : Schedule or Sweeps or None
-        Says whether there is a bound, and from which epoch on bounds compare and the fit may converge. None: the caller
-        sets it before the first epoch.
+        Says whether there is a bound, from which epoch bounds are comparable, and when the fit may converge. None: the
+        caller sets it before the first epoch.
     verbose : int
         Print a line every ``verbose`` epochs; 0 is silent.
     name : str
-        Of the estimator, for those lines.
+        Name of the estimator, for those lines.
     observer : object, optional
-        Its ``begin(epoch)`` and ``end(monitor)`` are called around every epoch; the latter may return True to stop.
+        ``begin(epoch)`` and ``end(monitor)`` are called around every epoch; if ``end`` returns True, the fit stops.
     max_seconds : float, optional
         End after the epoch that reaches this time.
     started : float, optional
-        ``time.perf_counter()`` when the fit began, its start included; None: now.
+        ``time.perf_counter()`` when the fit began, including its initialisation; None: now.
     """
 
     def __init__(self, max_iter, tol, schedule, verbose=0, name="", observer=None, max_seconds=None, started=None):
@@ -47,24 +47,24 @@ class Monitor:
 
     @property
     def n_epochs_done(self):
-        """Laps completed."""
+        """Epochs completed."""
         return len(self.history)
 
     @property
     def lower_bounds(self):
-        """Bound after each epoch from which on epochs compare."""
+        """Bounds after each comparable epoch."""
         if not self.schedule.has_bound:
             return []
         first = self.schedule.first_comparable_lap
         return [record["lower_bound"] for record in self.history if record["n_iter"] >= first]
 
     def begin(self, epoch):
-        """An epoch begins."""
+        """Announce an epoch to the observer."""
         if self.observer is not None:
             self.observer.begin(epoch)
 
     def before_step(self):
-        """Statistics change from here on: there is nothing to publish, and who looks at them gets a copy."""
+        """The statistics are about to change: publish nothing, and give views a copy."""
         stats, self.stats = self.stats, None
         for viewer in [view() for view in self._views]:
             if viewer is not None:
@@ -72,18 +72,18 @@ class Monitor:
         self._views = []
 
     def step(self, stats, model=None):
-        """A step is complete: these statistics (and the model, if it changes with them) an interrupted fit leaves."""
+        """A step is complete: an interrupted fit publishes these statistics (and ``model``, if it changes too)."""
         self.model = self.model if model is None else model
         self.stats = stats
 
     def view(self, fitted):
-        """Something made of the present statistics is handed out; if it lives at the next step, it keeps these."""
+        """Register an object made from the current statistics; if still alive at the next step, it gets a copy."""
         self._views.append(weakref.ref(fitted))
         return fitted
 
     def epoch(self, epoch, model, stats, undone=False):
-        """Record an epoch; returns whether the fit ends, of which one that was ``undone`` tells nothing."""
-        size, name = model.size(stats) or 1.0, model.objective  # a start may look at empty documents alone
+        """Record an epoch; returns whether the fit ends. An epoch that was ``undone`` cannot show convergence."""
+        size, name = model.size(stats) or 1.0, model.objective  # the first documents may all be empty
         change = None if model.change is None or self.schedule.has_bound else model.change(stats)
         value = change if name == "change" else getattr(model, name)(stats)
         self.history.append(
@@ -109,12 +109,12 @@ class Monitor:
         return self.converged or self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
     def go_on(self):
-        """The next epoch will find what this one has missed; returns whether the fit ends all the same."""
+        """The memory was repaired, so the next epoch may improve; returns whether the fit ends for another reason."""
         self.history[-1]["repaired"], self.converged = True, False
         return self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
     def _judge(self, size):
-        """Whether the fit has converged, from the record alone."""
+        """Set ``converged`` from the history."""
         bounds, last = self.lower_bounds, self.history[-1]
         if self.n_epochs_done < self.schedule.least_laps or last.keys() & {"undone", "repaired"}:
             self.converged = False
@@ -123,19 +123,19 @@ class Monitor:
         elif "change" in last:
             self.converged = bool(last["change"] / size < self.tol and last["change"] <= self.history[-2]["change"])
 
-    # -- a fit that goes on elsewhere
+    # -- continue a fit in another process
 
     def record(self):
-        """What a later monitor of this fit goes on from."""
+        """The state from which a later monitor continues this fit."""
         return {name: getattr(self, name) for name in ("history", "converged", "stopped", "n_rows", "about")}
 
     def resume(self, record):
-        """Go on from there; the clock too."""
+        """Continue from ``record``, including its clock."""
         vars(self).update(record)
         self._start -= self.history[-1]["seconds"]
 
     def is_over(self, model, stats):
-        """Whether what was resumed had come to its end, by the present tolerance."""
+        """Whether the resumed fit had already ended, by the current tolerance."""
         if not self.stopped:
             self._judge(model.size(stats))
         return self.converged or self.stopped

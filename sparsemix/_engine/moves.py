@@ -4,7 +4,7 @@ import numpy as np
 
 
 def sort_by_size(model, schedule, stats):
-    """Largest component first, where the weights' prior depends on the order (stick-breaking)."""
+    """Sort components by decreasing size; for weight priors that depend on the order (stick-breaking)."""
     order = np.argsort(-stats["count"], kind="stable")
     counts = stats["count"]
     if model.weights.evidence(counts[order]) <= model.weights.evidence(counts):

@@ -1,8 +1,8 @@
-"""What the engine asks of those it works with; whoever fulfils one of these protocols can be learned by its loops.
+"""Protocols of the engine: its loops train any object that implements them.
 
-Nobody inherits from them: models and samplers stand on a floor below and know nothing of the engine. Arguments before
-a ``/`` are passed by position, so a model may call them what they are to it. Shapes: N rows (or documents), K
-components (or topics), L non-zeros of a row, ``n`` rows of a tile or chunk.
+Models and samplers do not inherit from them: they belong to a lower layer that does not import the engine. Arguments
+before ``/`` are positional, so implementations may rename them. Shapes: N rows (or documents), K components (or
+topics), L non-zeros of a row, ``n`` rows of a tile or chunk.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -10,106 +10,106 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class Rows(Protocol):
-    """The data as the loop reads it, in blocks: rows of numbers, or documents.
+    """The data, read in blocks of rows: numeric vectors or documents.
 
-    A *selection* is a slice or an increasing array of row numbers. A block is an array of shape (n, D), or a
-    ``DocumentBlock``; tiles of it are views.
+    A *selection* is a slice or an increasing array of row numbers. What it reads is an array of shape (n, D) or a
+    ``DocumentBlock``; tiles are views of that.
     """
 
     sample_weight: Any  # (N,) float64, or None when all are one
-    dtype: Any  # of what is read
-    memory: Any  # what is kept of rows from visit to visit, or None; handed to ``local_step``
-    first_row: int  # number of the first row, which those handed to ``local_step`` count from
-    source: Any  # what visits the blocks that these rows stand for, where they are a sample; else None
+    dtype: Any  # of the rows as read
+    memory: Any  # per-row state kept between visits, or None; passed to ``local_step``
+    first_row: int  # offset added to the row numbers passed to ``local_step``
+    source: Any  # if the rows are a subsample that reports full-data totals: the visitor of the full blocks; else None
     mass: float  # total weight
-    informative: bool  # whether there is anything to learn from
+    informative: bool  # False if the rows hold nothing to learn from
 
     def __len__(self):
         """N."""
 
     def blocking(self, n_components, n_nonzero):
-        """Rows of a tile, and of a chunk; from the data's shape alone."""
+        """Rows per tile and per chunk; depends on the shape of the data only."""
 
     def weight(self, selection):
         """Weights of the chosen rows (n,), or None when all are one."""
 
     def buffer(self, selection):
-        """The block of the chosen rows, or room for them."""
+        """The rows of the selection, or an uninitialised array for them."""
 
     def load(self, selection, start, stop, buffer, /):
-        """Rows ``start`` to ``stop`` of a selection, in the block that ``buffer`` gave."""
+        """Rows ``start`` to ``stop`` of a selection, stored in the array returned by ``buffer``."""
 
     def read(self, selection):
-        """The whole block."""
+        """All rows of the selection."""
 
     def read_ahead(self, selection):
-        """``buffer`` will be asked for this selection next (None: nobody knows); a thread has time to make it now."""
+        """Announce the next selection passed to ``buffer`` (None: unknown), so that a free thread can read it now."""
 
 
 @runtime_checkable
 class Model(Protocol):
-    """An additive model: everything that it learns is prior + statistics.
+    """An additive model: all it learns is prior + statistics.
 
-    Statistics are ``SufficientStatistics`` with at least ``count`` (K,) and ``mass``. What a model holds beside its
-    prior is made anew by ``global_step``, so that a model and its statistics are all there is to know.
+    Statistics are ``SufficientStatistics`` with at least ``count`` (K,) and ``mass``. ``global_step`` recomputes
+    everything else that a model holds, so its prior and the statistics are the complete state.
     """
 
     n_components: int  # K
     n_nonzero: int  # L
     dtype: Any  # of its tables
-    unit: str  # what bounds are told per unit of: "row" or "token"
-    objective: str  # the method whose number the monitor records
-    change: Any  # a method: how much the last epoch changed, where there is no bound; or None
+    unit: str  # the unit of normalised bounds: "row" or "token"
+    objective: str  # name of the method whose value the monitor records
+    change: Any  # a method: the change during the last epoch, used where there is no bound; or None
 
     def empty_stats(self, rows=None, selection=None):
-        """Zeros; told the rows of a batch, as small as that batch allows."""
+        """Zeros; if the rows of a batch are given, only as large as the batch needs."""
 
     def blocking(self, rows):
-        """Rows of a tile, and of a chunk."""
+        """Rows per tile and per chunk."""
 
     def prepare(self, x, workers):
-        """Make what the local steps of a chunk read."""
+        """Compute what the local steps of a chunk read."""
 
     def empty_responsibilities(self, x, n_rows):
-        """Room for what the local steps of a chunk leave; ``rows(start, stop)`` of it is a view of a tile."""
+        """Uninitialised output of a chunk's local steps; its ``rows(start, stop)`` is the view of a tile."""
 
     def scratch(self, n_rows):
-        """Room of one thread for a tile."""
+        """Scratch memory of one thread for a tile."""
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
-        """From a tile of rows to responsibilities.
+        """Compute the responsibilities of a tile of rows.
 
-        ``numbers`` (n,) are the rows' numbers, which key random numbers and what ``memory`` keeps. A row's result
-        depends on neither the other rows of the tile nor the number of threads.
+        ``numbers`` (n,) are the row numbers: keys of the random generator and of ``memory``. The result of a row
+        depends neither on other rows of the tile nor on the number of threads.
         """
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
-        """Add a chunk to statistics in place; each sum has one owner, who adds in the order of rows."""
+        """Add a chunk to the statistics in place; one thread owns each sum and adds in row order."""
 
     def global_step(self, stats, split=None):
-        """Statistics to the next tables; they may change ``stats`` in no way. ``split`` shares out components."""
+        """Recompute the tables from the statistics, without changing ``stats``; ``split`` distributes components."""
 
     def lower_bound(self, stats):
-        """Bound of all rows in nats after a global step, NaN where there is none."""
+        """Lower bound of all rows in nats after a global step; NaN if there is none."""
 
     def size(self, stats):
-        """How many units the statistics are of: what bounds are compared per."""
+        """Number of units (rows or tokens) in the statistics; normalises bounds."""
 
     def forget(self):
-        """End an epoch: drop caches that would change the next epoch's bits, such as tables of samplers."""
+        """End an epoch: drop caches that would change the bits of the next epoch, such as tables of samplers."""
 
 
 @runtime_checkable
 class PermutableModel(Model, Protocol):
-    """A model whose components may be put in another order by a move."""
+    """A model whose components a move may reorder."""
 
     def permute(self, order):
-        """Everything that it keeps by component, in the order ``order`` (K,); statistics are the caller's."""
+        """Reorder all that it stores by component by ``order`` (K,); the caller reorders the statistics."""
 
 
 @runtime_checkable
 class SequentialModel(Protocol):
-    """A model whose statistics follow every row at once: sweeps over blocks, in the order of rows, on one thread.
+    """A model that updates its statistics after every row, in row order, on one thread.
 
     ``part`` is the state of a block's rows (responsibilities, topics of tokens, labels), changed in place like the
     statistics. For clusters that grow the statistics are a ``ClusterState``.
@@ -119,109 +119,109 @@ class SequentialModel(Protocol):
     objective: str  # as in Model
     change: Any  # as in Model
     whole_blocks: bool  # whether an interrupt waits for the end of a block
-    recount_every: int  # sweeps between two counts of the statistics from the state, which end round-off
+    recount_every: int  # sweeps between two recounts of the statistics from the state, which remove round-off
 
     def begin(self, stats, /):
-        """Forget the sums that every sweep makes anew."""
+        """Reset the sums that every sweep recomputes."""
 
     def sweep(self, x, weight, part, stats, start, number, /):
-        """All rows of a block, in order; row ``start`` is its first, ``number`` counts sweeps and keys random ones."""
+        """Visit the rows of a block in order. ``start``: its first row; ``number``: the sweep, keys random numbers."""
 
     def recount(self, visits, stats, /):
-        """Statistics from the state of all rows; ``visits`` gives (x, weight, part, start) of each block."""
+        """Recompute the statistics from the state of all rows; ``visits`` yields (x, weight, part, start) per block."""
 
     def global_step(self, stats, epoch, /):
-        """What follows from a whole sweep: the objective, the next priors."""
+        """After a complete sweep: update the objective and the priors."""
 
     def summary(self, stats, /):
-        """A copy of what readings follow from, or what is one at any time."""
+        """A copy of the statistics for publication, or an object that is always safe to publish."""
 
     def size(self, stats, /):
-        """How many units the statistics are of."""
+        """Number of units in the statistics."""
 
 
 @runtime_checkable
 class Sampler(Protocol):
-    """How stochastic collapsed inference visits documents; the model, its first argument, holds counts and priors.
+    """The document visits of stochastic collapsed inference; the model (first argument) holds counts and priors.
 
-    What a sampler keeps between calls (alias tables, room) it gives up in ``forget``; no pickle holds it.
+    ``forget`` drops what a sampler keeps between calls (alias tables, scratch memory); it is never pickled.
     """
 
-    name: str  # as the estimator's parameter calls it
-    visits_chunks: bool  # whether ``visit`` gets whole chunks, of which it shares out the documents among threads
+    name: str  # value of the estimator's parameter
+    visits_chunks: bool  # True if ``visit`` takes whole chunks and distributes their documents over threads
 
     def sums(self, model, rows, selection):
-        """Empty sums by word of the chosen documents: ``WordRows``, or sparse."""
+        """Empty sums by word for the documents of the selection: ``WordRows``, or sparse."""
 
     def blocking(self, model, rows):
-        """Documents of a tile, and of a chunk."""
+        """Documents per tile and per chunk."""
 
     def begin(self, model):
-        """A global step was made: counts are others now."""
+        """Called after a global step: the counts have changed."""
 
     def prepare(self, model, x, workers):
-        """Make what the visits of a chunk read."""
+        """Compute what the visits of a chunk read."""
 
     def empty_responsibilities(self, model, x, n_rows):
-        """Room for what the visits of a chunk leave."""
+        """Uninitialised output of a chunk's visits."""
 
     def scratch(self, model, n_rows):
-        """Room of one thread for a tile."""
+        """Scratch memory of one thread for a tile."""
 
     def visit(self, model, x, resp, scratch, numbers, memory):
-        """Visit a tile of documents, from what ``memory`` holds of them and back to it."""
+        """Visit a tile of documents; read their previous state from ``memory`` and store the new one there."""
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add a chunk to the statistics, word by word."""
 
     def forget(self):
-        """Give up what is held between calls."""
+        """Drop everything kept between calls."""
 
 
 @runtime_checkable
 class Schedule(Protocol):
-    """A learning method: which batches, and what their statistics do to those of all rows."""
+    """A learning method: the batches, and the update of the full statistics by a batch."""
 
-    has_bound: bool  # whether epochs have a lower bound that may be compared
-    first_comparable_lap: Any  # from which epoch on; None without a bound
-    least_laps: int  # no fit converges before
+    has_bound: bool  # True if epochs have comparable lower bounds
+    first_comparable_lap: Any  # first epoch with a comparable bound; None without bounds
+    least_laps: int  # no fit converges earlier
     step_rows: int  # rows of a step
-    current: Any  # what ``absorb`` asks of the batch at hand, for those who absorb it elsewhere; else None
-    n_forgotten: int  # how often what is remembered of blocks was to be given up
-    following: Any  # the selection after the last one that ``batches`` gave, if it is known
+    current: Any  # the batch state that ``absorb`` needs, for callers that absorb elsewhere; else None
+    n_forgotten: int  # number of requests to drop the memory of blocks
+    following: Any  # the selection that ``batches`` yields next, if known
 
     def batches(self):
         """Selections of one epoch."""
 
     def absorb(self, stats, new):
-        """Statistics after a batch that left ``new``, in place; ``new`` stays as it is."""
+        """Update the statistics in place by those of a batch, ``new``, which stays unchanged."""
 
     def permute(self, order):
-        """Components have changed their order: so does everything that is remembered."""
+        """The components were reordered: reorder everything stored by component."""
 
     def over(self, plan):
-        """The same rule where selections are of units of a ``Plan``, before its first batch."""
+        """The same rule for selections of units of a ``Plan``; call before the first batch."""
 
     def put(self, components, stats):
-        """Between epochs: these components are others now, as in ``stats``; returns a function that undoes this."""
+        """Between epochs: replace these components by those of ``stats``; returns a function that undoes this."""
 
 
 @runtime_checkable
 class Family(Protocol):
-    """A likelihood with its conjugate prior: sums kept of rows, updates, bounds, starts; it holds no data.
+    """A likelihood with its conjugate prior: sufficient statistics, updates, bounds, initialisation; holds no data.
 
-    Parameters of priors and posteriors are values of the family's own, components first; Gaussians are ``Gaussians``.
+    Parameters of priors and posteriors are family-specific values, components first; Gaussians are ``Gaussians``.
     """
 
-    structure: str  # of the covariances, which tables follow
+    structure: str  # of the covariances; selects the tables
     shape: str  # of one covariance: "full", "diag" or "spherical"
     tied: bool  # whether all components share it
     has_means: bool
-    has_scales: bool  # whether priors of the components may differ in scale, each the one that its evidence asks for
+    has_scales: bool  # True if the priors of components may differ in scale, fitted by evidence
     n_features: int
 
     def spec(self):
-        """Shapes of the sums by component, without the leading K, and of those that components share."""
+        """Shapes of the sums by component, without the leading K, and of the shared sums."""
 
     def empty_stats(self, n_components, shift=None):
         """Zeros."""
@@ -230,10 +230,10 @@ class Family(Protocol):
         """Add rows (n, D), grouped by component, to components ``first`` to ``last``."""
 
     def accumulate_shared(self, stats, x, sample_weight):
-        """Add rows to the sums that components share."""
+        """Add rows to the sums shared by all components."""
 
     def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):
-        """Prior with the given parameters; where they are None, ``data`` decides."""
+        """Prior with the given parameters; None: computed from ``data``."""
 
     def posterior(self, prior, stats):
         """Prior + statistics."""
@@ -248,16 +248,16 @@ class Family(Protocol):
         """M-step of EM."""
 
     def log_normalizer(self, params):
-        """A of a prior or posterior: the evidence is a difference of two."""
+        """Log normaliser A of a prior or posterior; the log evidence is a difference of two."""
 
     def log_predictive(self, post, x):
         """Log posterior predictive densities of rows, (n, K)."""
 
     def stats_of(self, gaussians, counts):
-        """The statistics of ``counts`` rows that have exactly these means and covariances."""
+        """Statistics of ``counts`` rows with exactly these means and covariances."""
 
     def item_divergences(self, prior, x):
-        """Function of i: divergence of all rows, or with ``rows`` of some, from row i, by which clusters are seeded."""
+        """Function of i: the divergences from row i to all rows (or to ``rows``); used to initialise clusters."""
 
     def n_parameters(self, n_components):
         """Free parameters of means and covariances."""
@@ -265,11 +265,11 @@ class Family(Protocol):
 
 @runtime_checkable
 class Fitted(Protocol):
-    """A completed step as estimators publish it: model and statistics, and what follows from them on demand."""
+    """A completed step as published by estimators: model, statistics, and attributes computed on demand."""
 
     model: Any
     stats: Any
-    shared: bool  # whether others may hold the same statistics: the next step then copies them first
+    shared: bool  # True if another object may hold the same statistics; the next step then copies them first
 
     def keep(self, stats):
-        """Hold this copy from now on: the statistics of before are about to change in place."""
+        """Replace the statistics by this copy, because the originals are about to change in place."""

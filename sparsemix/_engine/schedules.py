@@ -1,4 +1,4 @@
-"""Learning schedules: four rules for the statistics, and nothing else.
+"""Learning schedules: the four update rules of the statistics.
 
 ========== =============================================== ==================================
 batch      S = s of all rows, fresh each epoch                ``learning_method="batch"``
@@ -7,8 +7,8 @@ memoized   S <- S + s_b - memo[b]; memo[b] <- s_b           ``"memoized"``
 streaming  S <- S + s_b, seen once                          ``partial_fit`` of unknown length
 ========== =============================================== ==================================
 
-``absorb`` changes the statistics in place, so that a step costs what its batch does; the loop sees to it that nobody
-meets half a step. The batch's are never changed. N and n_b are masses: sums of sample weights.
+``absorb`` changes the statistics in place, so a step costs time proportional to its batch; the loop publishes complete
+steps only. The batch's statistics are never changed. N and n_b are masses: sums of sample weights.
 """
 
 import math
@@ -18,35 +18,35 @@ from itertools import pairwise
 
 import numpy as np
 
-# Rates are kept of so many steps, 8 MB; documents with more tokens go on with the last of them.
+# Learning rates are precomputed for this many steps (8 MB); longer documents reuse the last rate.
 MOST_RATES = 1 << 20
-# The share of the statistics that minibatches which are visited together may replace.
+# Largest share of the statistics that the minibatches of one joint selection may replace.
 MOST_MOVED = 0.2
-# Memoized learning with more batches keeps a copy of the initial statistics for the first epoch.
+# With more batches, memoized learning keeps a copy of the initial statistics during the first epoch.
 MOST_BATCHES = 32
-# Rows that stand for more than so many times their own weight are less than round-off of all; single precision could
-# not hold their sums.
+# Rows scaled up by more than this factor are smaller than the round-off of the total, and single precision could not
+# hold their sums.
 LARGEST_TIMES = 1e15
 
 
 def learning_rate(step, decay, offset):
-    """rho_t = min(1, (offset + t)^-decay), t = 1, 2, ... minibatches so far."""
+    """rho_t = min(1, (offset + t)^-decay), where t = 1, 2, ... counts minibatches."""
     return max(1.0, offset + step) ** -decay  # both may be 0
 
 
 def learning_rates(n, decay, offset):
-    """rho_t of the first steps, at least n of them up to ``MOST_RATES``."""
+    """rho_t of the first n steps or more, at most ``MOST_RATES``."""
     return _rates(min(MOST_RATES, 1 << max(6, int(n).bit_length())), decay, offset)
 
 
 class LearningRates:
-    """The same by their number alone, for those who have no use of exponent and offset."""
+    """``learning_rates`` with fixed exponent and offset: a function of n alone."""
 
     def __init__(self, decay, offset):
         self.decay, self.offset = decay, offset
 
     def __call__(self, n):
-        """rho_t, at least n of them."""
+        """rho_t of the first n steps or more."""
         return learning_rates(n, self.decay, self.offset)
 
 
@@ -58,14 +58,14 @@ def _rates(n, decay, offset):
 
 
 def blend(stats, new, rho, mass_before, mass_now):
-    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t makes it the plain sum S + s_b."""
+    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t gives the plain sum S + s_b."""
     n_b = new.mass
-    if rho * mass_now >= LARGEST_TIMES * n_b:  # nothing was seen, or rows that are less than round-off of all
+    if rho * mass_now >= LARGEST_TIMES * n_b:  # no rows, or rows smaller than the round-off of the total
         return stats
     if rho < 1.0:
         stats.scale((1.0 - rho) * mass_now / mass_before)
     else:
-        new.settle()  # it may follow from what is cleared
+        new.settle()  # compute deferred sums before their source is cleared
         stats.clear()
     return stats.add(new, rho * mass_now / n_b)
 
@@ -73,9 +73,9 @@ def blend(stats, new, rho, mass_before, mass_now):
 def stream(stats, new, total=None, rho=None, first=False):
     """Statistics after one more block of a stream, in place.
 
-    Of unknown length (``total`` None): N_t is the mass seen so far with this block, rho = n_b / N_t, and the result is
-    the plain sum; on the ``first`` block the old statistics are only those of the start. Of known length: a step of
-    size rho towards the block's statistics scaled to ``total``.
+    Unknown length (``total`` None): N_t is the mass seen so far including this block, rho = n_b / N_t, and the result
+    is the plain sum; on the ``first`` block the old statistics are the initialisation and are dropped. Known length: a
+    step of size rho towards the block's statistics scaled to ``total``.
     """
     before = stats.mass
     if total is None:
@@ -86,7 +86,7 @@ def stream(stats, new, total=None, rho=None, first=False):
 
 
 class Batch:
-    """All rows, then a step."""
+    """One step per epoch, from all rows."""
 
     has_bound = True
     first_comparable_lap = 1
@@ -98,38 +98,38 @@ class Batch:
         self.n_rows = self.step_rows = n_rows
 
     def batches(self):
-        """One batch an epoch."""
+        """One batch per epoch."""
         yield slice(0, self.n_rows)
 
     def absorb(self, stats, new):  # noqa: ARG002
-        """S = s; the only rule that takes the batch's statistics themselves."""
+        """S = s; only this rule returns the batch's own statistics."""
         return new
 
     def permute(self, order):
-        """Components change their order."""
+        """Reorder the components; this schedule stores nothing by component."""
 
     def over(self, plan):
-        """All units of a plan are one batch."""
+        """The units of a plan form one batch."""
         out = Batch(len(plan.units))
         out.step_rows = plan.n_rows
         return out
 
     def put(self, components, stats):  # noqa: ARG002
-        """Nothing is remembered."""
+        """Nothing is stored."""
         return lambda: None
 
 
 class Memoized:
-    """Fixed batches; each visit replaces the batch's old statistics by its new ones ([Hughes & Sudderth 2013]).
+    """Fixed batches; each visit replaces the batch's previous statistics by the new ones ([Hughes & Sudderth 2013]).
 
-    Before a batch is first visited its rows are represented by their share of the initial statistics, so the first
-    global steps forget no component. The memo takes n_batches times the statistics' memory.
+    Until its first visit, a batch is represented by its share of the initial statistics, so the first global steps
+    forget no component. The memo takes n_batches times the memory of the statistics.
     """
 
     n_forgotten = 0
     following = None
     least_laps = 2
-    first_comparable_lap = 2  # on the first epoch the bound still counts initial statistics
+    first_comparable_lap = 2  # during the first epoch the bound includes initial statistics
 
     def __init__(self, n_rows, batch_size, rng, compress=None, has_bound=True):
         self._compress = compress
@@ -142,7 +142,7 @@ class Memoized:
         self.current = 0
 
     def over(self, plan):
-        """The steps of a plan are the batches."""
+        """The steps of a plan become the batches."""
         out = copy(self)
         out._selections, out._memo = plan.steps, [None] * len(plan.steps)
         out.step_rows = plan.step_rows
@@ -155,9 +155,9 @@ class Memoized:
             yield selection
 
     def absorb(self, stats, new):
-        """S + s_b - memo[b]; at the end of an epoch the sum of the memo, so that no round-off is carried along."""
+        """S + s_b - memo[b]; at the end of an epoch, the sum of the memo, which discards accumulated round-off."""
         b, old = self.current, self._memo[self.current]
-        new = new if self._compress is None else self._compress(new, key=b)  # what is remembered is what is added
+        new = new if self._compress is None else self._compress(new, key=b)  # the memo must equal the added term
         self._memo[b] = new
         if b == len(self._memo) - 1:
             self._initial = None
@@ -171,15 +171,15 @@ class Memoized:
         return stats
 
     def _replace_initial(self, stats, n_b):
-        """Take away the share of n_b rows in the initial statistics: S = f initial + sum of the memo, and f falls.
+        """Remove the share of n_b rows from the initial statistics: S = f initial + sum of the memo, and f decreases.
 
-        Scaling S takes from the memo's part too, which is given back. That needs no copy of the initial statistics,
-        but time for every batch of the past; many batches have a copy.
+        Scaling S also scales the memo's part, which is added back. This needs no copy of the initial statistics, but
+        time proportional to the batches visited; with many batches a copy is kept instead.
         """
         if self._unseen is None:
             self._unseen = float(stats["mass"])
             self._initial = stats.copy() if len(self._memo) > MOST_BATCHES else None
-        unseen = max(n_b, self._unseen)  # round-off may leave less than there is
+        unseen = max(n_b, self._unseen)  # round-off may leave less mass than the batch has
         share, self._unseen = n_b / unseen if n_b > 0.0 else 0.0, unseen - n_b
         if self._initial is not None:
             return stats.add(self._initial, -n_b / float(self._initial["mass"]))
@@ -189,13 +189,13 @@ class Memoized:
         return stats
 
     def permute(self, order):
-        """Components change their order, in everything that is remembered."""
+        """Reorder the components of all stored statistics."""
         self._memo = [None if stats is None else stats.take(order) for stats in self._memo]
         if self._initial is not None:
             self._initial = self._initial.take(order)
 
     def put(self, components, stats):
-        """Between epochs: of these components a batch remembers its share of the given statistics."""
+        """Between epochs: replace these components of each memo by its share of the given statistics."""
         before, mass, theirs = self._memo, float(stats["mass"]), stats.take(components)
         shares = [np.full(len(components), float(memo["mass"]) / mass) for memo in before]
         self._memo = [memo.copy().put(components, theirs, share) for memo, share in zip(before, shares, strict=True)]
@@ -207,7 +207,7 @@ class Memoized:
 
 
 class Stochastic:
-    """Random minibatches, each a step of size rho_t ([Hoffman et al. 2013]).
+    """Random minibatches, one step of size rho_t each ([Hoffman et al. 2013]).
 
     An epoch visits every row once, in a new random order.
     """
@@ -239,14 +239,14 @@ class Stochastic:
         return blend(stats, new, learning_rate(self.step, self.decay, self.offset), self.mass, self.mass)
 
     def permute(self, order):
-        """Components change their order."""
+        """Reorder the components; this schedule stores nothing by component."""
 
     def over(self, plan):
-        """The steps of a plan are the minibatches."""
+        """The steps of a plan become the minibatches."""
         return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass)
 
     def put(self, components, stats):  # noqa: ARG002
-        """Nothing is remembered."""
+        """Nothing is stored."""
         return lambda: None
 
     def _minibatches(self, rows):
@@ -255,17 +255,17 @@ class Stochastic:
 
 
 class MiniEpochs(Stochastic):
-    """Random minibatches that come again, so that what is remembered of their documents serves the next visit.
+    """Random minibatches that recur, so that each visit can start from the memory of the previous one.
 
-    With a size ([IF19] Section 4) that many documents are visited ``n_visits`` times in a row and then forgotten, one
-    part of the data after the other; without, the minibatches of all documents are the same in every epoch.
+    With ``size`` ([IF19] Section 4), the data are cut into parts of ``size`` documents; each part is visited
+    ``n_visits`` times in a row, then its memory is dropped. Without it, all epochs have the same minibatches.
 
-    Laps after ``last_warm`` begin with nothing remembered, and their minibatches all count the same: the statistics
-    become an average over these epochs.
+    Epochs after ``last_warm`` start with an empty memory and weight their minibatches equally, so the statistics become
+    an average over these epochs.
 
-    Up to ``together`` minibatches may make one selection, each in the order of its rows, once steps are small: they
-    then share what a step reads and writes. They move the statistics as far as that many steps do, and no further than
-    ``MOST_MOVED``; the first ``alone`` steps are of one.
+    Once steps are small, up to ``together`` minibatches form one selection, each with its rows in order: they then
+    share the reads and writes of a step. A joint step moves the statistics as far as the separate steps would, at most
+    by ``MOST_MOVED``. The first ``alone`` steps hold one minibatch each.
     """
 
     def __init__(
@@ -280,23 +280,23 @@ class MiniEpochs(Stochastic):
         self._all = None
 
     def over(self, plan):
-        """The steps of a plan are the minibatches."""
+        """The steps of a plan become the minibatches."""
         return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass, self.last_warm)
 
     def absorb(self, stats, new):
-        """A step, or as many as there are minibatches in the selection."""
+        """One step, or the product of as many steps as the selection has minibatches."""
         kept = math.prod(1.0 - self._rate(self.step + i) for i in range(1, self.n_held + 1))
         self.step += self.n_held
         return blend(stats, new, 1.0 - kept, self.mass, self.mass)
 
     def _rate(self, step):
-        """rho_t; of an average, as one of the minibatches that the last step held and those since."""
+        """rho_t; while averaging, the weight 1/n of a running mean that began with the last step's effective count."""
         if self.last_step is None:
             return learning_rate(step, self.decay, self.offset)
         return 1.0 / (1.0 / learning_rate(self.last_step, self.decay, self.offset) + step - self.last_step)
 
     def batches(self):
-        """Minibatches in random order, as often as they are visited."""
+        """Minibatches in random order, repeated ``n_visits`` times."""
         self.epoch += 1
         if self.epoch > self.last_warm:
             self.forget()
@@ -315,7 +315,7 @@ class MiniEpochs(Stochastic):
             self.forget()
 
     def _joined(self, minibatches):
-        """Minibatches in their order, several as one where their steps are small: how many, and their rows."""
+        """Minibatches in order, joined where steps are small: pairs of their number and their rows."""
         out, first = [], 0
         while first < len(minibatches):
             n, step = 1, self.step + first
@@ -331,9 +331,9 @@ class MiniEpochs(Stochastic):
 
 
 class PlannedSteps(MiniEpochs):
-    """Minibatches of a plan, the same in every epoch, in random order but for those that read one block.
+    """Minibatches of a plan, equal in every epoch, in random order except that those reading one block stay together.
 
-    What is remembered of blocks is not here: ``n_forgotten`` says how often it was to be given up.
+    The memory of blocks is stored elsewhere: ``n_forgotten`` counts the requests to drop it.
     """
 
     def __init__(self, plan, rng, decay, offset, mass, last_warm=np.inf):
@@ -342,7 +342,7 @@ class PlannedSteps(MiniEpochs):
 
     @property
     def current(self):
-        """The step that an average begins at, for those who absorb what others have selected."""
+        """The step at which averaging began; set by callers that absorb batches selected elsewhere."""
         return self.last_step
 
     @current.setter
@@ -350,7 +350,7 @@ class PlannedSteps(MiniEpochs):
         self.last_step = step
 
     def batches(self):
-        """Groups in random order, and the steps of each."""
+        """Groups in random order, and the steps of each group in random order."""
         self.epoch += 1
         if self.epoch > self.last_warm:
             self.n_forgotten += 1

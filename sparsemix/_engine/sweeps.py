@@ -1,7 +1,7 @@
-"""The loop of sequential models: documents one after the other, and sums that follow each of them at once.
+"""The loop of sequential models: one document after the other, with sums updated after each.
 
-Beside the additive models of ``loop.py`` these are the others: ``sweep`` changes the state of rows and the statistics
-in place, in the order of rows, so there is one thread, and the order of documents is part of the result.
+Additive models run in ``loop.py``. Here ``sweep`` changes the state of rows and the statistics in place, in row order.
+Hence there is one thread, and the result depends on the order of the documents.
 """
 
 import zlib
@@ -13,12 +13,12 @@ import numpy as np
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.interrupts import interrupts_wait
 
-# No fit converges before: from a random start all topics are nearly alike, and change little until they part.
+# No fit converges earlier: after a random initialisation all topics are similar and change little until they separate.
 LEAST_SWEEPS = 12
 
 
 class Sweeps:
-    """What a monitor asks of a schedule: one sweep an epoch."""
+    """The part of ``Schedule`` that a monitor reads: one sweep per epoch."""
 
     first_comparable_lap = 1
 
@@ -28,30 +28,30 @@ class Sweeps:
 
 
 class RowState:
-    """What a sequential model keeps of rows, block by block: responsibilities, or topics of tokens.
+    """State of the rows of a sequential model, block by block: responsibilities, or topics of tokens.
 
-    It belongs to the engine and to one fit; an estimator that may go on with the same rows keeps it.
+    It belongs to the engine and to one fit; an estimator keeps it to continue with the same rows.
 
     Parameters
     ----------
     rows : Documents or Rows
     n_components : int
-        Says how many rows a block has, unless ``size`` does.
+        Sets the rows of a block, unless ``size`` is given.
     size : int or None
         Rows of a block.
     order : ndarray of shape (N,) or None
-        The order in which rows are visited, if not that of the data.
+        Order of the visits; None: the order of the data.
 
     Attributes
     ----------
     parts : list
-        State of each block, by number; None until it is made.
+        State of each block; None before ``fill``.
     n_sweeps : int
-        Completed so far, over all fits.
+        Sweeps completed so far, over all fits.
     whole : bool
-        False while a sweep is under way, and after one that was interrupted.
+        False during a sweep, and after an interrupted one.
     shared : bool
-        Whether a shallow copy of an estimator holds this very state.
+        Whether a shallow copy of an estimator holds this object.
     """
 
     def __init__(self, rows, n_components, size=None, order=None):
@@ -66,7 +66,7 @@ class RowState:
         self._key = None
 
     def own(self):
-        """What may change in place: this state, or a copy where another estimator holds it too."""
+        """A state that may change in place: this one, or a copy if another estimator holds it."""
         if not self.shared:
             return self
         twin = copy(self)
@@ -74,7 +74,7 @@ class RowState:
         return twin
 
     def visits(self, rows):
-        """Every block in order: its rows, their weights, its state, the number of its first row; again and again."""
+        """Iterable of all blocks in order: rows, weights, state, first row number; may be iterated repeatedly."""
         return Visits(self, rows)
 
     def _visits(self, rows):
@@ -83,16 +83,16 @@ class RowState:
             yield rows.read(selection), rows.weight(selection), part, start
 
     def fill(self, rows, make):
-        """State of every block as ``make(x)`` has it."""
+        """Set the state of every block to ``make(x)``."""
         self.parts = [make(x) for x, _, _, _ in self.visits(rows)]
         self._key = self._key_of(rows)
 
     def fits(self, rows, model):
-        """Whether this is the state of these very rows under a model of this kind, and whole."""
+        """Whether this state is complete and belongs to these rows and to a model of this kind."""
         same = self.parts[0].dtype == model.state_dtype and self.n_components == model.n_components
         if not (self.whole and same and len(rows) == self.spans[-1][1] and self._key == self._key_of(rows)):
             return False
-        # those of a file that was loaded as a read-only map cannot change in place
+        # states loaded as a read-only memory map cannot change in place
         self.parts = [part if part.flags.writeable else part.copy() for part in self.parts]
         return True
 
@@ -106,7 +106,7 @@ class RowState:
 
 
 class Visits:
-    """The blocks of some rows with their state, as often as they are asked for."""
+    """A reusable iterable over the blocks of some rows with their state."""
 
     def __init__(self, state, rows):
         self.state = state
@@ -117,14 +117,14 @@ class Visits:
 
 
 class Mean:
-    """The statistics that a chain publishes: the mean over its samples, and before the first the last sweep's.
+    """The published statistics of a chain: the mean over its samples; before the first sample, the last sweep's.
 
     Parameters
     ----------
     burn_in : int
-        Sweeps before the first sample may be taken.
+        Sweeps before the first sample.
     thin : int
-        Sweeps from sample to sample.
+        Sweeps between samples.
     """
 
     def __init__(self, burn_in, thin):
@@ -142,7 +142,7 @@ class Mean:
 
 
 def run(model, rows, state, monitor, stats, mean=None):
-    """Sweep until the monitor says stop; ``stats`` and ``state`` change in place, and the monitor gets copies."""
+    """Sweep until the monitor ends the fit; ``stats`` and ``state`` change in place, and the monitor gets copies."""
     for epoch in range(1, monitor.max_iter + 1):
         monitor.begin(epoch)
         model.begin(stats)
@@ -152,7 +152,7 @@ def run(model, rows, state, monitor, stats, mean=None):
                 with interrupts_wait() if model.whole_blocks else nullcontext():
                     model.sweep(x, weight, part, stats, start, state.n_sweeps)
         except BaseException:
-            if monitor.stats is stats:  # published as they stand, less what clusters have lost in this sweep
+            if monitor.stats is stats:  # published without a copy; discount what this sweep removed from clusters
                 recount(model, rows, state, monitor, stats)
             raise
         state.whole = True
@@ -167,27 +167,27 @@ def run(model, rows, state, monitor, stats, mean=None):
 
 
 def run_parts(model, rows, order, size, stats, start, stop, n_parts, workers):
-    """Some rows of a first sweep in consecutive parts, each from a copy of the statistics.
+    """First sweep over some rows in consecutive parts, each starting from a copy of the statistics.
 
     Parameters
     ----------
     model : SequentialModel
-        Its ``sums`` and ``mass_swept`` are those of all parts afterwards.
+        Receives the ``sums`` and ``mass_swept`` of all parts.
     rows : Rows or Documents
     order : ndarray of int or None
-        In which rows are visited.
+        Order of the visits.
     size : int
         Rows of a block.
     stats : object
-        Statistics of the rows before.
+        Statistics of the earlier rows.
     start, stop, n_parts : int
     workers : Workers
-        Parts run in these threads; the result does not depend on them.
+        Threads that run the parts; the result does not depend on them.
 
     Returns
     -------
     parts : list
-        Statistics of each part and the rows before.
+        Statistics of each part plus the earlier rows.
     """
     bounds = np.linspace(start, stop, n_parts + 1).astype(int)
     models, parts = [copy(model) for _ in range(n_parts)], [stats.copy() for _ in range(n_parts)]
@@ -204,14 +204,14 @@ def run_parts(model, rows, order, size, stats, start, stop, n_parts, workers):
 
 
 def sweep_part(model, rows, order, size, stats, start, stop):
-    """Consecutive rows of the order, for the first time, with no state of their own."""
+    """First sweep over consecutive rows of the order, without storing their state."""
     for first, last in spans(stop - start, size):
         selection = slice(start + first, start + last) if order is None else order[start + first : start + last]
         model.sweep(rows.read(selection), rows.weight(selection), None, stats, start + first, 0)
 
 
 def recount(model, rows, state, monitor, stats):
-    """Sums anew from the state of rows; where that fails, sums that are published as they stand are no longer good."""
+    """Recompute the sums from the state of rows; if that fails, do not publish statistics that were not copied."""
     try:
         with interrupts_wait():
             model.recount(state.visits(rows), stats)

@@ -1,4 +1,4 @@
-"""Threads over blocks of rows and ranges of components, and the one limit on everybody else's."""
+"""Threads over blocks of rows and ranges of components, and single-threaded BLAS and OpenMP around them."""
 
 from _thread import allocate_lock, start_new_thread
 from collections import deque
@@ -15,25 +15,25 @@ from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._kernels.threads._wake_signal import WakeSignal
 from sparsemix._kernels.vectors import _simd
 
-# More threads than this cost more to start than they can bring.
+# More threads cost more to start than they gain.
 MOST_THREADS = 256
-# Of a thread that was started and says nothing: the system had no memory for it.
+# A new thread silent for this long could not start: the system lacks memory.
 SECONDS_TO_START = 10.0
-# After which a caller looks again whether a thread has ended, in case it acquired the lock and an exception came.
+# Interval at which a waiting caller checks again, in case an exception arrived after it acquired the lock.
 SECONDS_TO_WAIT = 0.05
-# Seconds that a thread listens for work, or for the others' end, before it sleeps. To wake one takes 0.1 to 0.2 ms, and
-# between two pieces of a small step less passes.
+# Seconds that a thread spins for work, or for the end of other threads, before it sleeps. A wake-up takes 0.1 to 0.2
+# ms; the gap between two pieces of a small step is shorter.
 LISTENING = 5e-4
 
 
 @cache
 def _controller(user_api=None):
-    # The kernels are imported by now, and with them every BLAS they call.
+    # By now the kernels are imported, and with them every BLAS they call.
     return ThreadpoolController() if user_api is None else _controller().select(user_api=user_api)
 
 
 class OneThreadOfBlas:
-    """BLAS on one thread while anybody is inside; who leaves last gives back what the first one found."""
+    """BLAS on one thread while any context is open; the last exit restores the limit found at the first entry."""
 
     def __init__(self):
         self._lock = Lock()
@@ -54,20 +54,20 @@ class OneThreadOfBlas:
                 self._limit = None
 
 
-_one_thread_of_blas = OneThreadOfBlas()  # the libraries are of the process, and so is their limit
+_one_thread_of_blas = OneThreadOfBlas()  # BLAS limits are process-wide
 
 
 class Workers:
-    """Context of a fit: ``n_jobs`` threads, the caller's among them, and BLAS and OpenMP on one whatever ``n_jobs`` is.
+    """Context of a fit: ``n_jobs`` threads including the caller's; BLAS and OpenMP always run on one thread.
 
-    The last bits of a matrix product, and of scikit-learn's k-means, change with the number of their threads, so they
-    always run on one, and what is done in parallel is cut into pieces whose results do not depend on the cut. The limit
-    of BLAS is the process's, that of OpenMP each thread's own.
+    The last bits of a matrix product, and of scikit-learn's k-means, depend on the thread count, so both run on one
+    thread. Parallel work is cut into pieces whose results do not depend on the cut. The BLAS limit is process-wide, the
+    OpenMP limit is per thread.
 
-    A step of a minibatch takes some milliseconds and is several pieces of work, so what it costs to call threads
-    matters: joblib's poll every 10 ms, futures and their conditions cost a tenth of a millisecond. Here a thread waits
-    at a queue of its own, and whoever is free takes the next piece. ``n_jobs`` has joblib's meaning,
-    ``parallel_config`` included; where the system gives fewer threads, those do the same work.
+    A step of a minibatch takes some milliseconds and consists of several pieces, so dispatch must be cheap: joblib
+    polls every 10 ms; futures and their conditions cost 0.1 ms. Here each thread waits at its own queue, and a free
+    thread takes the next piece. ``n_jobs`` has joblib's meaning, including ``parallel_config``; if the system grants
+    fewer threads, those do all the work.
     """
 
     _limits = None
@@ -92,7 +92,7 @@ class Workers:
         try:
             for _ in range(self.n_jobs - 1):
                 self._helpers.append(Helper())
-        except (RuntimeError, MemoryError):  # no more threads
+        except (RuntimeError, MemoryError):  # the system grants no more threads
             self.n_jobs = 1 + len(self._helpers)
 
     def __exit__(self, *exception):
@@ -101,24 +101,24 @@ class Workers:
                 helper.dismiss()
             for helper in self._helpers:
                 helper.ended.acquire()
-        finally:  # Ctrl-C while threads end
+        finally:  # Ctrl-C may arrive while threads end
             self._helpers = []
             self._give_back()
 
     def _give_back(self):
-        """End the limits, once: Ctrl-C in the middle would leave them for good."""
+        """Restore the limits once; uninterruptible, because Ctrl-C halfway would leave them set."""
         if self._limits is not None:
             with interrupts_wait():
                 limits, self._limits = self._limits, None
                 limits.close()
 
-    __del__ = _give_back  # Ctrl-C may come before the first line of __exit__
+    __del__ = _give_back  # Ctrl-C may arrive before the first line of __exit__
 
     @contextmanager
     def beside(self, job):
-        """Inside, one of the threads that share something out does ``job()`` before it takes a piece.
+        """Inside this context, one thread of the next ``map`` also runs ``job()``.
 
-        So what one thread does alone keeps no other waiting. At the latest it is done at the end.
+        So the other threads do not wait for work that only one can do. Without a ``map``, the job runs at the end.
         """
         self._job = job
         try:
@@ -129,9 +129,9 @@ class Workers:
             self._job = None
 
     def map(self, function, spans):
-        """Call ``function(start, stop)`` for every span, in threads where there are several.
+        """Call ``function(start, stop)`` for every span, on several threads if available.
 
-        Of several errors the one of the first span is raised, as it would be without threads.
+        If several calls fail, raises the error of the first span, as without threads.
         """
         spans = list(spans)
         if not self._helpers or len(spans) < 2:
@@ -147,7 +147,7 @@ class Workers:
                 given += 1
                 helper.wake.notify()
             work.run()
-        except BaseException:  # nothing is left for a helper that an exception kept from being counted
+        except BaseException:  # leave no pieces for a helper that was started but not counted
             work.pieces.clear()
             raise
         finally:
@@ -158,22 +158,22 @@ class Workers:
             raise MemoryError("a thread has had no memory to say what failed")
 
     def split(self, function, n):
-        """Call ``function(first, last)`` for about equal shares of n pieces, one for each thread."""
+        """Call ``function(first, last)`` for about equal shares of n pieces, one per thread."""
         bounds = [i * n // self.n_jobs for i in range(self.n_jobs + 1)]
         self.map(function, [(first, last) for first, last in pairwise(bounds) if last > first])
 
 
 class Work:
-    """Spans that threads take one after the other, and what else there is to do.
+    """A queue of spans for several threads, and an optional extra job.
 
-    That is second, for whoever calls is first and would keep the interpreter from others with it.
+    The job is the second piece: the caller takes the first, and with the job it would hold the interpreter lock.
     """
 
     def __init__(self, function, spans, job=None):
         pieces = [(function, *span) for span in spans]
         if job is not None:
             pieces.insert(1, (job,))
-        self.pieces = deque(enumerate(pieces))  # from which threads take without a lock; from an iterator they may not
+        self.pieces = deque(enumerate(pieces))  # thread-safe without a lock, unlike an iterator
         self.errors = {}
         self.complete = True
         self.ended = WakeSignal()
@@ -186,18 +186,18 @@ class Work:
             return None
 
     def run(self):
-        """Take pieces until there is none, or one has failed."""
+        """Take pieces until none is left or one has failed."""
         while not self.errors and (taken := self._take()) is not None:
             number, (function, *span) = taken
             try:
                 function(*span)
-            except BaseException as error:  # of a thread: the caller raises it
+            except BaseException as error:  # the caller raises it
                 self.errors[number] = error
 
 
 class Helper:
-    """A thread that serves at its inbox. It signals by locks that are there beforehand: nothing is allocated to say
-    that there is no memory, and nobody waits for a thread that could not begin, as those of ``threading`` do.
+    """A thread that serves an inbox. All its locks exist beforehand: reporting an out-of-memory error allocates
+    nothing, and no caller waits forever for a thread that could not start, as it may with ``threading``.
     """
 
     def __init__(self):
@@ -205,16 +205,16 @@ class Helper:
         self.begun, self.ended = held_lock(), held_lock()
         start_new_thread(self._serve, ())
         if not self.begun.acquire(timeout=SECONDS_TO_START):
-            self.dismiss()  # should it come after all
+            self.dismiss()  # in case it starts later
             raise RuntimeError("a thread could not begin")
 
     def dismiss(self):
-        """Let it end when its work is done."""
+        """Ask the thread to end after its work."""
         self.inbox.put(None)
         self.wake.notify()
 
     def _serve(self):
-        """The life of a thread."""
+        """The thread's main loop."""
         self.begun.release()
         try:
             while (errand := self._next()) is not None:
@@ -223,60 +223,60 @@ class Helper:
                 ended = work.ended
                 try:
                     work.run()
-                except BaseException:  # no memory to keep an error
+                except BaseException:  # no memory to store an error
                     work.complete = False
-                del errand, work  # nothing of it is kept while waiting
+                del errand, work  # hold no references while waiting
                 end.come()
                 ended.notify()
         finally:
             self.ended.release()
 
     def _next(self):
-        """What is in the inbox: soon, or else the thread sleeps until it is."""
+        """The next inbox entry; spins briefly, then sleeps."""
         self.wake.rearm(LISTENING)
         return self.inbox.get()
 
 
 class End:
-    """That a thread has come to the end of its work, which one may wait for again after an exception."""
+    """Signals that a thread has finished its work; an exception during ``wait`` does not lose the signal."""
 
     def __init__(self):
         self.has_begun = self.has_come = False
         self._lock = held_lock()
 
     def come(self):
-        """Nothing is allocated."""
+        """Signal the end; allocates nothing."""
         self.has_come = True
         self._lock.release()
 
     def wait(self):
-        """Return when it has come."""
+        """Return after the signal."""
         while not self.has_come:
             self._lock.acquire(timeout=SECONDS_TO_WAIT)
 
 
 def wait_for(work, ends):
-    """Return or raise only when no thread works any more: what they write to may be put back or read afterwards."""
+    """Return or raise only when no thread is still working: the caller may then restore or read its output."""
     try:
         work.ended.wait(len(ends), LISTENING)
         for end in ends:
             end.wait()
-    except BaseException:  # of a signal handler
+    except BaseException:  # from a signal handler
         wait_for(work, ends)
         raise
 
 
 def held_lock():
-    """A lock that waits for its release."""
+    """A new lock, already acquired."""
     lock = allocate_lock()
     lock.acquire()
     return lock
 
 
 def slow_blas():
-    """A sentence for users whose BLAS runs on narrower registers than the processor has, else None.
+    """A message if the BLAS uses narrower registers than the CPU has, else None.
 
-    The OpenBLAS inside the wheels of NumPy and SciPy takes a processor that it does not know for an older one.
+    The OpenBLAS in the wheels of NumPy and SciPy treats an unknown CPU as an older model.
     """
     if _simd.instruction_set() != "x86-64-v4":
         return None

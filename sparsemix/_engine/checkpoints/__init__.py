@@ -1,1 +1,1 @@
-"""States of fits on disk: what stands in a file, and the folder that it stands in."""
+"""States of fits on disk: the file format and the folder."""

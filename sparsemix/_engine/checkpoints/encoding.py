@@ -1,7 +1,7 @@
-"""Objects as JSON and arrays, and back: no pickle, so that reading a file runs nobody's code.
+"""Objects as JSON and arrays, and back; without pickle, so that reading a file executes no foreign code.
 
-Known are numbers, texts, lists, tuples, dictionaries, arrays, sparse arrays, generators of random numbers, and objects,
-functions and methods of this package, by name. What several objects share they share again when it is read.
+Supported: numbers, strings, lists, tuples, dictionaries, arrays, sparse arrays, random generators, and objects,
+functions and methods of this package, by name. Shared references stay shared after decoding.
 """
 
 import types
@@ -15,15 +15,15 @@ PACKAGE = __package__.partition(".")[0]
 
 
 class Encoder:
-    """Turns objects into JSON; arrays are handed to ``keep(array)``, which returns their number."""
+    """Converts objects to JSON; ``keep(array)`` stores an array and returns its number."""
 
     def __init__(self, keep):
         self._keep = keep
         self._numbers = {}
-        self._alive = []  # an id is an object's as long as that lives
+        self._alive = []  # keeps objects alive, because ids are unique among live objects only
 
     def encode(self, value):
-        """JSON of a value."""
+        """A value as JSON."""
         if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
             return value
         if isinstance(value, list):
@@ -60,14 +60,14 @@ class Encoder:
 
 
 class Decoder:
-    """The way back; ``arrays[number]`` are what the encoder handed over."""
+    """Inverse of ``Encoder``; ``arrays[number]`` are the stored arrays."""
 
     def __init__(self, arrays):
         self._arrays = arrays
         self._values = {}
 
     def decode(self, code):
-        """The value of some JSON."""
+        """The value encoded by some JSON."""
         if isinstance(code, list):
             return [self.decode(item) for item in code]
         if not isinstance(code, dict):
@@ -130,7 +130,7 @@ class Decoder:
 
 
 def named(value):
-    """Module and name of a class or function of this package."""
+    """"module:name" of a class or function of this package."""
     name = f"{value.__module__}:{value.__qualname__}"
     if value.__module__.split(".")[0] != PACKAGE or "<" in name:
         raise TypeError(f"{name} is not of {PACKAGE} and has no place in a checkpoint")
@@ -138,7 +138,7 @@ def named(value):
 
 
 def found(name):
-    """The class or function of such a name; nobody else's."""
+    """The class or function of this name; refuses names outside this package."""
     module, _, path = name.partition(":")
     if module.split(".")[0] != PACKAGE:
         raise ValueError(f"{name} is not of {PACKAGE}; a checkpoint holds nothing else")

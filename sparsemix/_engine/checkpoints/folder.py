@@ -1,7 +1,7 @@
-"""The folder of a fit's checkpoints: written whole or not at all, read with every byte checked.
+"""The checkpoint folder of a fit: each checkpoint is written atomically, and read with all checksums verified.
 
-A checkpoint is a folder with ``meta.json`` and ``arrays.bin``. It is written under another name, flushed to the disk
-and then renamed, so that a process may die at any moment. The last two are kept.
+A checkpoint is a folder with ``meta.json`` and ``arrays.bin``. It is written under a temporary name, flushed to disk,
+then renamed, so the process may die at any moment. The last two are kept.
 """
 
 import json
@@ -20,7 +20,7 @@ from sparsemix._version import __version__
 FORMAT = 1
 KEPT = 2
 WRITING = ".writing"
-# Bytes that a checksum is taken of at once.
+# Bytes per checksum call.
 PIECE = 1 << 24
 
 
@@ -31,11 +31,11 @@ class CheckpointFolder:
     ----------
     path : path-like
     identity : dict of str to str or list
-        What a fit has to have in common with one that it goes on from; the names are for messages.
+        Properties that must equal those of the fit to resume; the keys appear in messages.
     every : int
-        Passes from one checkpoint to the next.
+        Epochs between checkpoints.
     resume : {"auto", True, False}
-        Go on where there is a checkpoint; insist on one; or begin anew and remove what is there.
+        Resume if there is a checkpoint; require one; or delete existing checkpoints and start again.
     """
 
     def __init__(self, path, identity, every=1, resume="auto"):
@@ -49,12 +49,12 @@ class CheckpointFolder:
                 shutil.rmtree(self._of(number))
 
     def _check_folder(self):
-        """Make the folder, or refuse one that is somebody else's."""
+        """Create the folder, or refuse one with foreign files."""
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"checkpoint={str(self.path)!r} is a file; give a folder")
         self.path.mkdir(parents=True, exist_ok=True)
         for entry in sorted(self.path.iterdir()):
-            if entry.name.startswith(WRITING):  # of a process that died
+            if entry.name.startswith(WRITING):  # left by a killed process
                 shutil.rmtree(entry)
             elif not re.fullmatch(r"\d{6,}", entry.name):
                 raise ValueError(
@@ -70,7 +70,7 @@ class CheckpointFolder:
     # -- reading
 
     def load(self):
-        """State of the last whole checkpoint; None where there is none."""
+        """State of the last intact checkpoint; None if there is none."""
         numbers = self._numbers()
         for number in reversed(numbers):
             try:
@@ -102,7 +102,7 @@ class CheckpointFolder:
     # -- writing
 
     def save(self, number, state):
-        """Write a checkpoint and remove those that are older than the one before."""
+        """Write a checkpoint and remove all but the last two."""
         temporary = self.path / f"{WRITING}-{number:06d}"
         try:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -149,11 +149,11 @@ class CheckpointFolder:
 
 
 class Torn(Exception):  # noqa: N818
-    """A checkpoint of which a part is missing or was changed."""
+    """A checkpoint with missing or changed bytes."""
 
 
 def read(folder):
-    """Description and bytes of a checkpoint, checked."""
+    """Description and bytes of a checkpoint, verified."""
     try:
         crc, _, text = (folder / "meta.json").read_text(encoding="utf-8").partition("\n")
         if crc != f"{zlib.crc32(text.encode()):08x}":
@@ -170,7 +170,7 @@ def read(folder):
 
 
 def array_of(buffer, place):
-    """An array of its own from the bytes of all."""
+    """An array, copied from the bytes of all arrays."""
     dtype, shape, order, start = place
     dtype = np.dtype(dtype)
     stop = start + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
@@ -179,14 +179,14 @@ def array_of(buffer, place):
 
 
 def checksum(raw, crc=0):
-    """CRC-32 of bytes, which go on from others."""
+    """CRC-32 of bytes, continuing from ``crc``."""
     for start in range(0, len(raw), PIECE):
         crc = zlib.crc32(raw[start : start + PIECE], crc)
     return crc
 
 
 def flush(folder):
-    """Names in a folder reach the disk, where the system has such a call."""
+    """Flush the names in a folder to disk, if the system supports that."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:  # Windows
@@ -198,6 +198,6 @@ def flush(folder):
 
 
 def short(value):
-    """A value in a message."""
+    """A value, shortened for a message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,1 +1,1 @@
-"""One fit over blocks of rows: which parts make a step, in which order sums are added, what stands for all rows."""
+"""One fit over blocks of rows: the plan of its steps, the order of its sums, and the subsample it starts from."""

@@ -1,4 +1,4 @@
-"""Which parts of which blocks make a step: from the sizes of the blocks and the rows of a step alone."""
+"""The parts of blocks that form each step; depends on the block sizes and the rows per step only."""
 
 from itertools import pairwise
 
@@ -6,31 +6,31 @@ import numpy as np
 
 
 class Plan:
-    """Blocks in parts, and parts in steps.
+    """Blocks cut into parts, and parts grouped into steps.
 
-    A block that holds several steps is cut; small blocks share a step. Parts of one block follow each other, so that it
-    is read once. Nothing depends on who visits the parts.
+    A block with the rows of several steps is cut; small blocks share a step. Parts of a block are consecutive, so it is
+    read once. The plan does not depend on the processes that execute it.
 
     Parameters
     ----------
     sizes : sequence of int
-        Rows of each block; those without any have no part.
+        Rows of each block; empty blocks have no part.
     step_rows : float
-        Rows of a step, as nearly as whole parts allow.
+        Target number of rows per step, met as closely as whole parts allow.
     rng : numpy.random.Generator
-        Puts the blocks in order.
+        Shuffles the blocks.
 
     Attributes
     ----------
     units : list of (block, start, stop)
     steps : list of ndarray of int
-        Units of each step, increasing.
+        Unit numbers of each step, increasing.
     groups : list of ndarray of int
-        Steps that read the same block first.
+        Steps whose first unit is in the same block.
     n_rows : int
         N.
     step_rows : int
-        Rows of a step on average.
+        Mean rows of a step.
     """
 
     def __init__(self, sizes, step_rows, rng):
@@ -56,5 +56,5 @@ class Plan:
         self.step_rows = max(1, self.n_rows // len(self.steps))
 
     def rows(self, selection):
-        """Rows of some units together."""
+        """Total rows of some units."""
         return sum(self.units[u][2] - self.units[u][1] for u in selection)

@@ -1,24 +1,24 @@
-"""Rows that stand for all: some of them, chosen by a hash of their numbers, and what is known of the others."""
+"""Subsamples that report full-data totals; rows are chosen by a hash of their numbers."""
 
 import numpy as np
 
 from sparsemix._engine.blocks import Rows, spans
 from sparsemix._engine.documents import Documents
 
-# Row numbers that are hashed at once.
+# Row numbers hashed at once.
 NUMBERS = 1 << 20
 
 
 class SampledRows(Rows):
-    """Rows of a sample; mass and mean are those of all rows.
+    """A subsample of numeric rows; mass and mean are those of all rows.
 
     Parameters
     ----------
     X, sample_weight
-        Of the sample.
+        Of the subsample.
     source : object
-        Visits the blocks that the sample is from; its ``moments(model)`` are the statistics of all rows under a model
-        of one component, its ``plan`` says which blocks make a step.
+        Visitor of the full blocks; ``moments(model)`` returns the statistics of all rows under a model of one
+        component, and ``plan`` holds the steps.
     mass : float
     mean : ndarray of shape (D,)
     """
@@ -30,26 +30,26 @@ class SampledRows(Rows):
 
     @property
     def mass(self):
-        """Of all rows."""
+        """Total weight of all rows."""
         return self._mass
 
     def mean(self):
-        """Of all rows."""
+        """Mean of all rows."""
         return self._mean
 
 
 class SampledDocuments(Documents):
-    """Documents of a sample; totals are those of all documents.
+    """A subsample of documents; totals are those of all documents.
 
     Parameters
     ----------
     X, sample_weight, dtype
-        Of the sample.
+        Of the subsample.
     source : object
-        Visits the blocks that the sample is from.
+        Visitor of the full blocks.
     n_rows : int
     mass, entries : float
-        Of all documents: their weight, and stored entries of one on average.
+        Total weight and mean number of stored entries of all documents.
     totals : ndarray of shape (V,)
         Weighted tokens of each word.
     """
@@ -61,26 +61,26 @@ class SampledDocuments(Documents):
 
     @property
     def mass(self):
-        """Of all documents."""
+        """Total weight of all documents."""
         return self._mass
 
     @property
     def n_rows(self):
-        """Of all documents."""
+        """Number of all documents."""
         return self._n_rows
 
     @property
     def entries(self):
-        """Of all documents."""
+        """Mean stored entries of all documents."""
         return self._entries
 
     def word_totals(self):
-        """Of all documents."""
+        """Weighted tokens of each word in all documents."""
         return self._totals
 
 
 def chosen_rows(n_rows, size, seed):
-    """The ``size`` rows whose numbers have the smallest hashes, increasing; all where there are not so many."""
+    """The ``size`` row numbers with the smallest hashes, increasing; all rows if there are fewer."""
     if size >= n_rows:
         return np.arange(n_rows)
     best, rows = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
@@ -94,7 +94,7 @@ def chosen_rows(n_rows, size, seed):
 
 
 def hashed(numbers, seed):
-    """SplitMix64 of row numbers under a seed; no two rows have the same."""
+    """SplitMix64 of row numbers under a seed; a bijection, so hashes are distinct."""
     with np.errstate(over="ignore"):
         z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,21 +1,21 @@
-"""The order in which sums of blocks are added: a fixed binary tree over their places.
+"""The order in which sums of blocks are added: a fixed binary tree over the block numbers.
 
-Bits follow from the order alone. Each sum has as many summands as its place says, whoever computes it; a process that
-adds one block after the other holds a sum for each level.
+The bits of a sum depend on this order only, so the result is the same for any distribution of blocks over processes. A
+process that adds consecutive blocks stores one partial sum per level.
 """
 
 
 class Tree:
-    """Sums of what is pushed, as if neighbours were added level by level.
+    """Sum of the pushed values, added pairwise level by level.
 
-    What is pushed has ``add(other)``, in place, which returns itself.
+    Values have ``add(other)``, which works in place and returns the value.
     """
 
     def __init__(self):
-        self._sums = []  # of 2^level summands each, levels falling
+        self._sums = []  # (level, sum of 2^level values), levels decreasing
 
     def push(self, value):
-        """One more summand."""
+        """Add one value."""
         level = 0
         while self._sums and self._sums[-1][0] == level:
             value = self._sums.pop()[1].add(value)
@@ -23,7 +23,7 @@ class Tree:
         self._sums.append((level, value))
 
     def total(self):
-        """The sum of all; None without any."""
+        """The total; None if nothing was pushed."""
         if not self._sums:
             return None
         value = self._sums.pop()[1]
@@ -33,7 +33,7 @@ class Tree:
 
 
 def reduced(values, add):
-    """The same over a list, with ``add(left, right)`` for two of a level: for those who add elsewhere."""
+    """The same tree over a list, where ``add(left, right)`` adds two values of a level, perhaps on another machine."""
     while len(values) > 1:
         pairs = [add(values[i], values[i + 1]) for i in range(0, len(values) - 1, 2)]
         values = pairs + values[len(pairs) * 2 :]
@@ -41,5 +41,5 @@ def reduced(values, add):
 
 
 def branches(values, size):
-    """A list in parts whose sums by the tree are sums of its branches; ``size`` is a power of two."""
+    """Cut a list into parts whose tree sums are subtrees of the whole; ``size`` is a power of two."""
     return [values[first : first + size] for first in range(0, len(values), size)]
