@@ -152,7 +152,7 @@ def run(model, rows, state, monitor, stats, mean=None):
                 with interrupts_wait() if model.whole_blocks else nullcontext():
                     model.sweep(x, weight, part, stats, start, state.n_sweeps)
         except BaseException:
-            if monitor.stats is stats:  # published without a copy; discount what this sweep removed from clusters
+            if monitor.stats is stats:  # published without a copy: make them match the state of rows
                 recount(model, rows, state, monitor, stats)
             raise
         state.whole = True

@@ -1,8 +1,8 @@
 """Modified Bessel functions of the first kind in logarithms, for orders and arguments of any size.
 
-log I_v(t) itself goes to infinity with log t, so everything is told of g_v(t) = log I_v(t) - v log t, which is smooth
-at zero. From order LEAST on Debye's uniform expansions hold (DLMF 10.41); smaller orders are reached by the recurrence
-from above, which is stable.
+log I_v(t) diverges with log t as t goes to zero, so all functions use g_v(t) = log I_v(t) - v log t, which is smooth
+there. From order LEAST on, Debye's uniform expansions are accurate (DLMF 10.41); smaller orders use the downward
+recurrence, which is stable.
 """
 
 from fractions import Fraction
@@ -11,14 +11,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 
-# Terms of the expansions, and the order from which on they are exact to double precision: the next term is below
+# Number of terms, and the order from which the expansions are exact to double precision: the next term is below
 # 50 ** -9.
 TERMS = 9
 LEAST = 50.0
 
 
 def debye_polynomials(n_terms):
-    """U_0, U_1, ... (DLMF 10.41.9) as rows of coefficients, by exact arithmetic."""
+    """U_0, U_1, ... (DLMF 10.41.9) as rows of coefficients, in exact arithmetic."""
     out = [[Fraction(1)]]
     for _ in range(n_terms - 1):
         u = out[-1]
@@ -35,17 +35,17 @@ U = debye_polynomials(TERMS)
 
 @lru_cache(maxsize=256)
 def coefficients(order):
-    """Of sum_k U_k(p) / v^k, and of sum_k (U_k(p) / 2 + p U_k'(p)) / v^(k + 1), as polynomials of p."""
+    """Coefficients of sum_k U_k(p) / v^k and of sum_k (U_k(p) / 2 + p U_k'(p)) / v^(k + 1), as polynomials of p."""
     total = order ** -np.arange(TERMS, dtype=np.float64) @ U
     return total, (0.5 + np.arange(len(total))) * total / order
 
 
 def expansions(order, t):
-    """g of an order of at least LEAST, and (I_{v + 1} / I_v) / t; elementwise."""
+    """g_v(t), and the ratio I_{v + 1}(t) / I_v(t) divided by t, for an order of at least LEAST; elementwise."""
     h = np.hypot(1.0, t / order)
     total, slope = (polyval(1.0 / h, c) for c in coefficients(order))
     g = order * (h - np.log(order) - np.log1p(h)) - 0.5 * np.log(2.0 * np.pi * order * h) + np.log(total)
-    # I' / I by DLMF 10.41.5, less v / t; what vanishes with t is divided out by hand
+    # I' / I by DLMF 10.41.5, minus v / t; the terms that cancel as t goes to zero are removed analytically
     return g, (1.0 / (1.0 + h) - slope / total / h / h) / order
 
 

@@ -1,4 +1,4 @@
-"""Entries of documents by word: what sums by word are made with."""
+"""Entries of documents grouped by word, from which sums by word are computed."""
 
 from dataclasses import dataclass
 
@@ -6,24 +6,24 @@ import numpy as np
 
 from sparsemix._kernels.documents import _words
 
-# Groups of words that threads share out; totals are summed by group, so that threads change no bit.
+# Groups of words distributed over threads; totals are summed by group, so that the thread count changes no bit.
 GROUPS = 16
 
 
 @dataclass(frozen=True)
 class ByWord:
-    """Entries of a block of documents by word.
+    """Entries of a block of documents, grouped by word.
 
     Attributes
     ----------
     starts : ndarray of shape (V + 1,), int64
-        Word v has the entries ``entries[starts[v]:starts[v + 1]]``.
+        The entries of word v are ``entries[starts[v]:starts[v + 1]]``.
     entries : ndarray of shape (nnz,), int32
         Increasing within a word.
     words : ndarray of shape (n,), int32
         Words with entries, increasing.
     bounds : ndarray of shape (groups + 1,), int64
-        Where groups of ``words`` begin that threads share out, each with about as many entries as the others.
+        Start of each group of ``words``; groups have about equally many entries.
     """
 
     starts: np.ndarray

@@ -1,26 +1,26 @@
-"""Sums by word of a minibatch that are not made before they are added."""
+"""Sums by word of a minibatch, computed only when they are added."""
 
 
 class DeferredRows:
-    """A table (V, K) of sums that follow from a model's table of counts, and are cheapest made while they reach it.
+    """A table (V, K) of sums that can be computed from a model's table of counts while they are added to it.
 
-    The sums of a minibatch are few numbers for each word, times the row of counts that its documents were visited with.
-    To add them to those counts reads and writes a row once; made before they would be written and read once more.
+    The sums of a word are a few numbers times the row of counts that its documents were visited with. Adding them
+    directly to that row reads and writes it once; storing them first would cost another write and read.
 
-    Statistics that hold such a table leave it as it is until they are added or anybody asks; then it is a ``WordRows``.
+    Statistics keep this object until they are added or read; then it becomes a ``WordRows``.
 
     Attributes
     ----------
     words : ndarray of shape (n,), int32
         Words with sums, increasing.
     table : ndarray of shape (V, K)
-        The counts; nothing else may change them before.
+        The counts; must not change before the sums are computed.
     unit : float
-        ``word_unit`` of the statistics that the table is of, at that time.
+        ``word_unit`` of the statistics that own the table, when this object was made.
     """
 
     def add_to_table(self, factor, scale):
-        """Add ``factor`` times the sums to the table, which was multiplied by ``scale`` since; their totals (K,)."""
+        """Add ``factor`` times the sums to the table, which was scaled by ``scale`` since; return their totals (K,)."""
         raise NotImplementedError
 
     def rows(self):

@@ -3,28 +3,28 @@
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-# Newton's steps for a prior; they converge quadratically.
+# Newton steps for a prior; convergence is quadratic.
 MAX_STEPS = 50
-# A learned prior is at most this on average, or what it was: draws that are all the same have no largest one.
+# Upper bound of the mean of a learned prior (or its old value): equal draws would make it infinite.
 LARGEST = 1e6
-# Below this the rank-one part of the Hessian leaves nothing of its diagonal but round-off.
+# Below this, the rank-one part of the Hessian cancels its diagonal to round-off.
 SINGULAR = 1e-12
 
 
 def log_normalizer(a):
-    """Log Gamma(sum a) - sum log Gamma(a): the log density's constant."""
+    """log Gamma(sum a) - sum log Gamma(a): the log normalising constant of the density."""
     return float(gammaln(np.sum(a)) - np.sum(gammaln(a)))
 
 
 def maximize_prior(prior, expected_log, mass):
     """The prior a that maximises mass * log_normalizer(a) + sum_k a_k expected_log_k (Minka 2000, Section 1).
 
-    Newton's method on log a, which keeps it positive; the Hessian is diagonal plus a matrix of rank one.
+    Newton's method on log a, which keeps a positive; the Hessian is diagonal plus rank one.
 
     Parameters
     ----------
     prior : ndarray of shape (K,)
-        Where to start.
+        Initial value.
     expected_log : ndarray of shape (K,)
         Sum over draws of E[log p_k].
     mass : float
@@ -32,14 +32,14 @@ def maximize_prior(prior, expected_log, mass):
     """
     a = np.array(prior, dtype=np.float64)
     if len(a) == 1:
-        return a  # every draw is one: all priors are the same
+        return a  # every draw is (1.0,), so the likelihood is constant
     target = expected_log / mass
     largest = max(LARGEST * len(a), a.sum())
     for _ in range(MAX_STEPS):
         slope = a * (psi(a.sum()) - psi(a) + target)
-        diagonal = np.minimum(slope, 0.0) - a * a * polygamma(1, a)  # far from the optimum the curve may bend up
+        diagonal = np.minimum(slope, 0.0) - a * a * polygamma(1, a)  # far from the optimum it may be convex
         rank_one = polygamma(1, a.sum())
-        # (diag + r a a^T)^-1 slope by Sherman and Morrison
+        # (diag + r a a^T)^-1 slope by the Sherman-Morrison formula
         left = 1.0 + rank_one * np.sum(a * a / diagonal)
         if left > SINGULAR:
             step = (slope - rank_one * np.sum(a * slope / diagonal) / left * a) / diagonal
@@ -55,7 +55,7 @@ def maximize_prior(prior, expected_log, mass):
 
 
 def maximize_symmetric_prior(prior, size, expected_log, mass):
-    """As ``maximize_prior`` for one number a that holds for all ``size`` entries; ``expected_log`` is summed."""
+    """``maximize_prior`` for a symmetric prior: one number for all ``size`` entries; ``expected_log`` is summed."""
     a = float(prior)
     target = expected_log / (mass * size)
     for _ in range(MAX_STEPS):

@@ -1,4 +1,4 @@
-"""Normalized generalized gamma processes as priors of partitions: Dirichlet, inverse Gaussian, stable, and between."""
+"""Normalized generalized gamma processes as priors of partitions: Dirichlet, inverse Gaussian, stable and general."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from scipy.special import expit, exprel, gammaln, psi
 
 from sparsemix._kernels.clusters import _nggp
 
-# Expected numbers of clusters: numbers that are less likely than this are left out.
+# Numbers of clusters with a smaller probability are ignored in expectations.
 NEGLIGIBLE = 1e-18
-# Of log U; one in six is refused where its density is close to a parabola.
+# Limit for the rejection sampler of log U; about one proposal in six is rejected if its density is nearly a parabola.
 MOST_PROPOSALS = 1000
 
 
@@ -17,11 +17,10 @@ MOST_PROPOSALS = 1000
 class NGGP:
     """A random measure with Levy intensity a / Gamma(1 - sigma) w^(-1 - sigma) exp(-tau w), divided by its total T.
 
-    sigma = 0 is the Dirichlet process of concentration a, whatever tau; sigma = 1/2 the normalized inverse Gaussian;
-    tau = 0 the normalized stable process, Pitman and Yor's with concentration 0. Otherwise partitions depend on a and
-    tau through a tau^sigma alone. Given T, the auxiliary variable U of n rows is Gamma(n) / T. Everything here takes it
-    as v = log U, whose density is unimodal, and strictly concave in its logarithm (James, Lijoi and Prünster 2009;
-    Favaro and Teh 2013).
+    sigma = 0 is the Dirichlet process with concentration a, for any tau; sigma = 1/2 the normalized inverse Gaussian;
+    tau = 0 the normalized stable process, that is, Pitman-Yor with concentration 0. Otherwise partitions depend on a
+    and tau only through a tau^sigma. Given T, the auxiliary variable U of n rows is Gamma(n) / T. All methods use
+    v = log U, whose density is strictly log-concave (James, Lijoi and Prünster 2009; Favaro and Teh 2013).
     """
 
     concentration: float
@@ -51,7 +50,7 @@ class NGGP:
         return self.concentration * self.tilt**self.discount * rise * exprel(self.discount * rise)
 
     def log_kappa(self, m, v):
-        """Log of the tilted moment: the integral of w^m exp(-u w) under the intensity."""
+        """Log of the tilted moment: the integral of w^m exp(-u w) times the intensity."""
         scale = gammaln(m - self.discount) - gammaln(1 - self.discount)
         return np.log(self.concentration) + scale - (m - self.discount) * self.log_shift(v)
 
@@ -59,11 +58,11 @@ class NGGP:
 
     def log_density_of_log_u(self, v, n, k):
         """Log density of log U for n rows in k clusters, up to a constant."""
-        # n (v - log(u + tau)) as one term: of two large ones 1e20 rows would leave nothing
+        # n (v - log(u + tau)) as one term: as a difference it would cancel completely for 1e20 rows
         return self.discount * k * self.log_shift(v) - n * self._log_gap(v) - self.laplace_exponent(v)
 
     def slope_of_log_density(self, v, n, k):
-        """Derivative by v."""
+        """Derivative of the log density with respect to v."""
         falling = self.concentration * np.exp(self.discount * self.log_shift(v)) - self.discount * k
         return n * -np.expm1(-self._log_gap(v)) - falling * np.exp(-self._log_gap(v))
 
@@ -79,11 +78,11 @@ class NGGP:
         return out.reshape(shape)[()]
 
     def sample_log_u(self, n, k, rng):
-        """A draw of log U for n rows in k clusters, one at least, exactly and whatever was drawn before.
+        """An exact draw of log U for n rows in k >= 1 clusters, independent of earlier draws.
 
-        Rejection under the tangents of the log density on both sides of the mode, and its value there: five of six
-        proposals are taken where it is close to a parabola. Where round-off leaves no such tangents, of a density that
-        is narrower or flatter than numbers tell, the draw is the mode.
+        Rejection from an envelope of tangents to the log density on both sides of the mode, and a constant between
+        them; five of six proposals are accepted if it is nearly a parabola. If round-off leaves no valid tangents,
+        because the density is too narrow or too flat for floating point, the result is the mode.
         """
         mode = float(self.log_mode(n, k))
         with np.errstate(all="ignore"):
@@ -96,7 +95,7 @@ class NGGP:
         touch = mode + np.array([-width, width])
         peak = self.log_density_of_log_u(mode, n, k)
         slopes = self.slope_of_log_density(touch, n, k)
-        left, right = touch + (peak - self.log_density_of_log_u(touch, n, k)) / slopes  # where tangents reach the peak
+        left, right = touch + (peak - self.log_density_of_log_u(touch, n, k)) / slopes  # tangents at peak height
         tails = 1.0 / np.abs(slopes)
         pieces = np.cumsum([tails[0], right - left, tails[1]])
         if not (slopes[0] > 0.0 > slopes[1] and left < right and np.isfinite(pieces).all()):
@@ -116,9 +115,9 @@ class NGGP:
     # -- partitions
 
     def log_new_weight(self, n, k, rule="quadrature"):
-        """Log weight of a new cluster for row n + 1, against weights n_k - sigma of the others.
+        """Log weight of a new cluster for row n + 1, relative to weights n_k - sigma of existing clusters.
 
-        The rule "mode" is log a + sigma log(u + tau) at the mode of log U, and n and k may be expectations. The rule
+        The rule "mode" is log a + sigma log(u + tau) at the mode of log U; n and k may be expectations. The rule
         "quadrature" is log(a E[u (u + tau)^(sigma - 1)] / E[u / (u + tau)]), the weight of exact prediction.
         """
         n, k, shape = _flat(n, k)
@@ -128,23 +127,23 @@ class NGGP:
         return out.reshape(shape)[()]
 
     def predictive(self, sizes):
-        """Probabilities that the next row joins clusters of these sizes, and last that it opens one."""
+        """Probabilities that the next row joins clusters of these sizes; the last entry is that of a new cluster."""
         sizes = np.asarray(sizes, dtype=np.float64)
         weights = np.append(sizes - self.discount, np.exp(self.log_new_weight(sizes.sum(), len(sizes))))
         return weights / weights.sum()
 
     def log_eppf(self, sizes):
-        """Log probability of one partition with clusters of these sizes: its rows come one by one, in any order."""
+        """Log probability of a partition with clusters of these sizes, by the chain rule over rows in any order."""
         sizes = np.asarray(sizes, dtype=np.int64)
         n = np.arange(1, sizes.sum())
-        k = np.repeat(np.arange(1, len(sizes) + 1), sizes)[:-1]  # clusters after each row, one cluster after another
+        k = np.repeat(np.arange(1, len(sizes) + 1), sizes)[:-1]  # clusters after each row, if rows come by cluster
         log_new = self.log_new_weight(n, k)
         log_total = np.logaddexp(log_new, np.log(n - self.discount * k))
         joins = gammaln(sizes - self.discount) - gammaln(1 - self.discount)
         return float(joins.sum() + log_new[np.cumsum(sizes)[:-1] - 1].sum() - log_total.sum())
 
     def expected_clusters(self, n):
-        """Expected number of clusters of n rows; time grows with n times the number of likely ones."""
+        """Expected number of clusters of n rows, in time n times the number of probable values."""
         if self.discount == 0:
             return float(self.concentration * (psi(self.concentration + n) - psi(self.concentration)))
         first, probabilities = 1, np.ones(1)  # of `first`, first + 1, ... clusters
@@ -159,7 +158,7 @@ class NGGP:
         return float(probabilities @ (first + np.arange(len(probabilities))))
 
     def sample_partition(self, n, rng):
-        """Clusters of n rows, drawn one by one from exact predictions; clusters are numbered as they come."""
+        """Clusters of n rows, drawn sequentially from exact predictions; numbered in order of appearance."""
         return sample_urn(n, self.discount, lambda i, k: np.exp(self.log_new_weight(i, k)), rng)
 
     def sample_concentration(self, k, v, rng, shape, rate):
@@ -168,7 +167,7 @@ class NGGP:
 
 
 def sample_urn(n, discount, new_weight, rng):
-    """Clusters of n rows, one by one, from weights n_k - discount, and new_weight(rows, clusters) of a new cluster."""
+    """Clusters of n rows, drawn sequentially: weights n_k - discount, or new_weight(rows, clusters) to open one."""
     labels = np.zeros(n, dtype=np.int64)
     opened = np.zeros(n, dtype=bool)
     opened[:1] = True
@@ -179,7 +178,7 @@ def sample_urn(n, discount, new_weight, rng):
             labels[i], opened[i] = k, True
             k += 1
             continue
-        # An earlier row says which cluster; the row that opened it counts as 1 - discount rows.
+        # Copy the cluster of a random earlier row; a row that opened its cluster counts as 1 - discount rows.
         earlier = int(rng.uniform() * i)
         while opened[earlier] and rng.uniform() < discount:
             earlier = int(rng.uniform() * i)
@@ -188,6 +187,6 @@ def sample_urn(n, discount, new_weight, rng):
 
 
 def _flat(n, k):
-    """Two arrays of one length that a kernel can read, and the shape of what it makes."""
+    """Two contiguous arrays of equal length for a kernel, and the shape of its result."""
     n, k = np.broadcast_arrays(n, k)
     return np.ascontiguousarray(n, dtype=np.float64).ravel(), np.ascontiguousarray(k, dtype=np.float64).ravel(), n.shape

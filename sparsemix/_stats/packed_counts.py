@@ -1,4 +1,4 @@
-"""Counts by word and topic of which most are zero, in rows that grow where documents are."""
+"""A sparse table of counts by word and topic whose rows can grow."""
 
 import numpy as np
 from scipy import sparse
@@ -6,18 +6,18 @@ from scipy import sparse
 from sparsemix._kernels.split import _packed_counts
 from sparsemix._stats.word_rows import WordRows
 
-# Of a fresh array of values, the share that is left free for rows to come.
+# Share of a new value array that is left free for growing rows.
 SPARE = 0.25
-# Values behind the last one, so that kernels may read a vector from anywhere.
+# Padding after the last value, so that kernels may load a full vector from any position.
 BEHIND = 16
 
 
 class PackedCounts:
-    """A table (V, K) that keeps what is not zero and can be looked up, added to and scaled in place.
+    """A table (V, K) that stores non-zeros only and supports look-ups, additions and scaling in place.
 
-    A row has a head for every 32 topics, which says which of them have a count and where these are; so a look-up is two
-    loads, and the whole table takes a fraction of V x K numbers. Rows that outgrow their room go to the end of the
-    array, and now and then all move together.
+    A row has a head for every 32 topics: bits for the topics that have a count, and their position. A look-up takes
+    two loads, and the table takes a fraction of V x K numbers. A row that outgrows its space moves to the end of the
+    array; from time to time all rows are compacted.
 
     Parameters
     ----------
@@ -39,25 +39,25 @@ class PackedCounts:
 
     @classmethod
     def of(cls, table):
-        """The same counts, from a sparse table (V, K)."""
+        """Convert a sparse table (V, K)."""
         out = cls(table.shape, table.dtype)
         out.add(table)
         return out
 
     def __getstate__(self):
-        """The counts as a sparse table; where rows have their places is made anew."""
+        """The counts as a sparse table; the layout is rebuilt on unpickling."""
         return {"table": self.tocsr()}
 
     def __setstate__(self, state):
         table = sparse.csr_array(state["table"])
-        table.check_format(full_check=True)  # of a damaged file: loops take it on trust
+        table.check_format(full_check=True)  # the file may be damaged, and kernels do not check
         table.sum_duplicates()
         self.__init__(table.shape, table.dtype)
         self.add(table)
 
     @property
     def dtype(self):
-        """Of the counts."""
+        """Dtype of the counts."""
         return self.values.dtype
 
     @property
@@ -69,7 +69,7 @@ class PackedCounts:
         return f"PackedCounts{self.shape}, {self.lengths().sum()} counts"
 
     def lengths(self, words=None):
-        """How many counts each word has."""
+        """Number of counts of each word."""
         words = np.arange(self.shape[0], dtype=np.int32) if words is None else words
         out = np.empty(len(words), dtype=np.int64)
         _packed_counts.lengths(self.heads, words, out)
@@ -82,16 +82,16 @@ class PackedCounts:
         return out
 
     def zeros_like(self):
-        """A table of that shape without any count."""
+        """An empty table of the same shape."""
         return PackedCounts(self.shape, self.dtype)
 
     @property
     def is_writeable(self):
-        """Whether the arrays may be changed; those of a file that was loaded as a read-only map may not."""
+        """Whether the arrays may change in place; read-only memory maps may not."""
         return all(value.flags.writeable for value in vars(self).values() if isinstance(value, np.ndarray))
 
     def writeable(self):
-        """The same where it may be changed."""
+        """This table, or a copy if it is read-only."""
         return self if self.is_writeable else self.copy()
 
     def __imul__(self, factor):
@@ -99,14 +99,14 @@ class PackedCounts:
         return self
 
     def __getitem__(self, key):
-        """``table[:, components]``: some components, in that order."""
+        """``table[:, components]``: the given components, in that order."""
         every, components = key
         if every != slice(None):
             raise IndexError("packed counts are taken apart by components only: table[:, components]")
         return PackedCounts.of(self.tocsr()[:, components].sorted_indices())
 
     def reserve(self, n):
-        """Room for so many values at the end."""
+        """Make space for n values at the end."""
         if self.end[0] + n + BEHIND <= len(self.values):
             return
         lengths = self.lengths()
@@ -118,7 +118,7 @@ class PackedCounts:
         self.end[0] = _packed_counts.move_rows(lengths, self.starts, self.room, old, self.values)
 
     def add(self, table, factor=1.0, smallest=0.0, key=0):
-        """Add ``factor`` times a sparse table with increasing topics; what topics gained (K,)."""
+        """Add ``factor`` times a sparse table with increasing topics; return the gain of each topic (K,)."""
         gains = np.zeros(self.shape[1])
         words = np.flatnonzero(np.diff(table.indptr)).astype(np.int32)
         indptr = np.append(table.indptr[words], table.indptr[-1]).astype(np.int64)
@@ -130,18 +130,18 @@ class PackedCounts:
         return gains
 
     def rows(self, words):
-        """Whole rows of some words."""
+        """Dense rows of some words."""
         out = np.empty((len(words), self.shape[1]), dtype=self.dtype)
         words = np.ascontiguousarray(words, dtype=np.int32)
         _packed_counts.fill_rows(self.heads, self.starts, self.values, words, out)
         return out
 
     def toarray(self):
-        """The whole table."""
+        """The table as a dense array."""
         return self.rows(np.arange(self.shape[0]))
 
     def tocsr(self, words=None):
-        """The same as a sparse table, or the rows of some words one after the other."""
+        """A sparse copy, of all rows or of the rows of some words in order."""
         words = np.arange(self.shape[0], dtype=np.int32) if words is None else words
         indptr = np.concatenate([[0], np.cumsum(self.lengths(words))])
         topics, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.dtype)
@@ -156,7 +156,7 @@ class PackedCounts:
         return np.bincount(counts.indices, counts.data, minlength=self.shape[1]).astype(dtype or self.dtype)
 
     def kept(self, words):
-        """A function that puts back the rows of some words."""
+        """A function that restores the rows of some words."""
         before = self.tocsr(words)
         indptr = np.zeros(self.shape[0] + 1, dtype=np.int64)
         indptr[words + 1] = np.diff(before.indptr)
@@ -170,13 +170,13 @@ class PackedCounts:
 
 
 def room_for(lengths, n_new):
-    """Values that rows may take at the end when so many are added to each."""
+    """Upper bound of the space at the end that rows need if each grows by ``n_new``."""
     longest = lengths + n_new
     return int((longest + longest // 4 + 16).sum())
 
 
 def packed_added(value, other, factor):
-    """The sum where ``value`` is PackedCounts: these, or sparse after a subtraction."""
+    """``added`` for a PackedCounts value; the result is a sparse matrix after a subtraction."""
     other = other.tocsr() if isinstance(other, WordRows) else sparse.csr_array(other)
     if factor < 0.0:
         return value.tocsr() + other * value.dtype.type(factor)

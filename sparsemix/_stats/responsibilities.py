@@ -1,4 +1,4 @@
-"""Responsibilities with the same number of entries in every row."""
+"""Sparse responsibilities with a fixed number of entries per row."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from scipy.special import entr
 
 @dataclass(frozen=True)
 class SparseResponsibilities:
-    """At most L responsibilities a row, as two rectangular arrays.
+    """At most L responsibilities per row, as two rectangular arrays.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class SparseResponsibilities:
     values : ndarray of shape (n, L), float64
         Their responsibilities; each row sums to one.
     log_z : ndarray of shape (n,), float64
-        Log of the sum of exp(weights) over the row's support: the row's share of the objective.
+        Log of the sum of exp(weights) over the row's support: the row's term of the objective.
     """
 
     indices: np.ndarray
@@ -27,18 +27,18 @@ class SparseResponsibilities:
 
     @classmethod
     def empty(cls, n_rows, n_nonzero):
-        """Room for ``n_rows`` rows."""
+        """Uninitialised responsibilities of ``n_rows`` rows."""
         return cls(np.empty((n_rows, n_nonzero), dtype=np.int32), np.empty((n_rows, n_nonzero)), np.empty(n_rows))
 
     @classmethod
     def from_labels(cls, labels):
-        """Hard assignment: one responsibility of one in each row."""
+        """Hard assignment: one entry, equal to one, per row."""
         labels = np.asarray(labels, dtype=np.int32)
         return cls(labels[:, None], np.ones((len(labels), 1)), np.zeros(len(labels)))
 
     @classmethod
     def from_matrix(cls, resp):
-        """The non-zeros of a dense or sparse (n, K) matrix, rows scaled to sum to one."""
+        """The non-zeros of a dense or sparse (n, K) matrix, with rows normalised."""
         resp = sparse.csr_array(resp, dtype=np.float64)
         if not resp.has_canonical_format:
             resp = resp.copy()  # it may share its arrays with the caller's matrix
@@ -58,16 +58,16 @@ class SparseResponsibilities:
         return len(self.indices)
 
     def rows(self, start, stop):
-        """View of some rows."""
+        """View of the rows ``start`` to ``stop``."""
         return SparseResponsibilities(self.indices[start:stop], self.values[start:stop], self.log_z[start:stop])
 
     def entropy(self, sample_weight=None):
-        """Sum over rows of ``-sum_k r log r``, each times its row's weight."""
+        """Weighted sum over rows of ``-sum_k r log r``."""
         per_row = entr(self.values).sum(axis=1)
         return float(per_row.sum() if sample_weight is None else per_row @ sample_weight)
 
     def to_csr(self, n_components):
-        """CSR matrix of shape (n, K) with L entries in each row."""
+        """CSR matrix of shape (n, K) with L entries per row."""
         n_rows, n_nonzero = self.indices.shape
         indptr = np.arange(n_rows + 1) * n_nonzero
         return sparse.csr_array((self.values.ravel(), self.indices.ravel(), indptr), shape=(n_rows, n_components))

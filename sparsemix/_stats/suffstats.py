@@ -1,4 +1,4 @@
-"""Expected sufficient statistics: what every learning method adds, subtracts and scales."""
+"""Expected sufficient statistics, which every learning method adds, subtracts and scales."""
 
 import math
 
@@ -11,43 +11,43 @@ from sparsemix._stats.packed_counts import PackedCounts, packed_added
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._stats.word_rows import WordRows
 
-# Entries of a dense sum that are scaled at once, so that no temporary is as large as the sum.
+# Entries of a dense sum scaled at once, so that no temporary is as large as the sum.
 PIECE = 1 << 16
-# Pending factors beyond this reach the arrays: what is added is divided by them, and tables by word are float32.
+# Larger pending factors are applied to the arrays: added values are divided by them, and tables by word are float32.
 LARGEST_FACTOR = 1e9
 
 
 class SufficientStatistics:
-    """Named sums over rows, one slice for each component, and sums that all components share.
+    """Named sums over rows: one slice per component, and sums shared by all components.
 
-    The posterior is a function of prior + statistics, so a learning method is a rule for these sums alone, and sums
-    of different parts of the data may be computed anywhere and added.
+    The posterior is a function of prior + statistics, so a learning method is an update rule of these sums. Sums of
+    different parts of the data may be computed anywhere and added.
 
     Parameters
     ----------
     by_component : dict of str to ndarray of shape (K, ...), or csr_array of shape (K, D)
-        Sums with the components first; ``count`` of shape (K,) is always among them. Sparse ones are added
-        to dense ones in place.
+        Sums, components first; always includes ``count`` of shape (K,). Sparse sums can be added in place to dense
+        ones.
     shared : dict of str to ndarray
-        Sums over all components; ``mass`` (total weight of the rows) and ``entropy`` (of their responsibilities)
-        are always among them.
+        Sums over all components; always includes ``mass`` (total weight of the rows) and ``entropy`` (of their
+        responsibilities).
     shift : ndarray of shape (D,) or None
-        What was subtracted from the rows before they were summed. Statistics of different shifts do not add.
+        Subtracted from the rows before summation. Statistics with different shifts cannot be added.
     by_word : dict of str to ndarray, PackedCounts, csr_array, WordRows, DeferredRows or WordClocks of shape (V, K)
-        Sums with the components last, for counts by word and topic. Those with few entries may be added to dense
-        ones, in place; those with clocks are not scaled, and what is added makes steps of the words' own. Deferred
-        ones are made when they are added or read, and ``count`` is without them until then.
+        Sums with the components last: counts by word and topic. Sparse forms can be added in place to dense ones.
+        WordClocks ignore scaling; each addition is a step of the words it contains. DeferredRows are computed when
+        added or read; until then ``count`` does not include them.
 
     Attributes
     ----------
     n_rows : int
-        Rows that were visited for these sums, whatever their weights; sums of sums have the sum.
+        Rows visited for these sums, regardless of weight; added statistics add it.
 
     Notes
     -----
-    Scaling is lazy: ``scale`` multiplies one number, and the arrays follow when they are read; those by word have a
-    number of their own, and ``unfolded`` reads them without. Two statistics compare and add by their values whatever
-    their pending factors.
+    Scaling is lazy: ``scale`` multiplies one pending factor, which is applied to the arrays when they are read. Sums by
+    word have a separate factor, and ``unfolded`` reads them without applying it. Two statistics compare and add by
+    value, whatever their pending factors.
     """
 
     def __init__(self, by_component, shared, shift=None, by_word=None):
@@ -68,7 +68,7 @@ class SufficientStatistics:
         return self._find(name)
 
     def __setitem__(self, name, value):
-        # so that ``stats["count"] += ...`` works, for arrays that are already there
+        # supports ``stats["count"] += ...`` for existing arrays
         self[name][...] = value
 
     def _find(self, name):
@@ -78,47 +78,47 @@ class SufficientStatistics:
         return self._shared[name]
 
     def replace(self, name, value):
-        """Another array of the same shape in the place of one by word; it may be sparse where that was dense."""
+        """Replace an array by word by another of the same shape; sparse may replace dense."""
         self._fold_words()
         self._by_word[name] = value
 
     def put_sums(self, name, value):
-        """Sums of the same shape in the place of those by component; they may be sparse where those were dense."""
+        """Replace sums by component by others of the same shape; sparse may replace dense."""
         self.fold()
         self._by_component[name] = value
 
     def defer(self, name, value):
-        """Deferred sums in the place of those by word, which were empty."""
+        """Set deferred sums by word; the previous ones must be empty."""
         self.settle()
         self.fold()
         self._by_word[name] = value
 
     def add_shared(self, **sums):
-        """Add to sums that components share; deferred ones stay deferred."""
+        """Add to shared sums; deferred sums stay deferred."""
         self.fold()
         for name, value in sums.items():
             self._shared[name] += value
 
     def deferred(self, name):
-        """Sums by word if they are deferred, as they are, else None."""
+        """Sums by word if still deferred, else None."""
         return self._by_word[name] if isinstance(self._by_word[name], DeferredRows) else None
 
     def settle(self):
-        """Make deferred sums, while what they follow from is what it was."""
+        """Compute deferred sums; call this before their source tables change."""
         for name, value in self._by_word.items():
             if isinstance(value, DeferredRows):
                 self._by_word[name], totals = value.rows()
                 self._by_component["count"] += totals
 
     def follow(self, old, copied):
-        """Let deferred sums that follow from tables of ``old`` follow from those of its copy."""
+        """Let deferred sums that refer to tables of ``old`` refer to its copy."""
         for name, value in self._by_word.items():
             if isinstance(value, DeferredRows) and value.table is old._by_word[name]:
                 value.table, value.unit = copied._by_word[name], copied.word_unit
 
     @property
     def word_unit(self):
-        """Logarithm of what sums by word were multiplied by when pending factors reached them."""
+        """Log of the factor that folding has applied to the sums by word."""
         return self._log_unit
 
     @property
@@ -128,12 +128,12 @@ class SufficientStatistics:
 
     @property
     def informative(self):
-        """Whether there is a count."""
+        """Whether any count is non-zero."""
         deferred = any(isinstance(value, DeferredRows) for value in self._by_word.values())
         return deferred or bool(self._by_component["count"].any())
 
     def unfolded(self, name):
-        """An array by word and the pending factor that it still has to be multiplied by."""
+        """An array by word, and the pending factor not yet applied to it."""
         self.settle()
         return self._by_word[name], self._word_factor
 
@@ -151,7 +151,7 @@ class SufficientStatistics:
         yield from self._shared.items()
 
     def fold(self):
-        """Let the pending factor reach the arrays, but for those by word; after that reading these changes nothing."""
+        """Apply the pending factor to all arrays except those by word; later reads change nothing."""
         if self._factor != 1.0:
             for arrays in (self._by_component, self._shared):
                 for name, value in arrays.items():
@@ -159,7 +159,7 @@ class SufficientStatistics:
             self._factor = 1.0
 
     def _fold_words(self):
-        """The same for those by word."""
+        """Apply the pending factor of the arrays by word."""
         if self._word_factor != 1.0:
             for name, value in self._by_word.items():
                 self._by_word[name] = scaled(value, self._word_factor)
@@ -181,7 +181,7 @@ class SufficientStatistics:
 
     @property
     def writeable(self):
-        """Whether the arrays may be changed; those of a memory-mapped file may not."""
+        """Whether the arrays may change in place; read-only memory maps may not."""
         return all(
             value.flags.writeable if isinstance(value, np.ndarray) else value.is_writeable
             for _, value in self._arrays() if isinstance(value, (np.ndarray, PackedCounts))
@@ -221,7 +221,7 @@ class SufficientStatistics:
         return self
 
     def check_alike(self, other):
-        """Refuse statistics of another model: other names, other shapes or another shift."""
+        """Raise if the statistics belong to another model: other names, other shapes or another shift."""
         ours, theirs = ({name: value.shape for name, value in stats._arrays()} for stats in (self, other))
         for name in ours:
             if ours[name] != theirs.get(name):
@@ -256,7 +256,7 @@ class SufficientStatistics:
     def add(self, other, factor=1.0):
         """Add ``factor`` times other statistics, in place."""
         self._check_shift(other)
-        if abs(factor) == 1.0:  # statistics themselves, and no share of them
+        if abs(factor) == 1.0:  # the statistics themselves, not a share of them
             self.n_rows += int(factor) * other.n_rows
         totals = self._add_deferred(other, factor)
         for name, value in self._by_word.items():
@@ -274,7 +274,7 @@ class SufficientStatistics:
         return self
 
     def _add_deferred(self, other, factor):
-        """Sums that follow from tables of these statistics; their totals, by name. Other deferred ones are made."""
+        """Add deferred sums that refer to tables of these statistics; return their totals by name. Settle others."""
         totals = {}
         for name, value in other._by_word.items():
             if isinstance(value, DeferredRows) and self._by_word[name] is value.table:
@@ -285,10 +285,10 @@ class SufficientStatistics:
         return totals
 
     def undoing(self, other):
-        """A function that undoes a ``scale`` and an ``add`` of ``other`` to the bit; it keeps what they change."""
+        """A function that undoes a ``scale`` and an ``add`` of ``other`` bit by bit; it stores what they change."""
         for fold, factor in ((self.fold, self._factor), (self._fold_words, self._word_factor)):
             if not LARGEST_FACTOR**-0.5 < factor < LARGEST_FACTOR**0.5:
-                fold()  # now, not in between
+                fold()  # now, so that neither call folds
         factors, n_rows = (self._factor, self._word_factor), self.n_rows
         arrays = [(of, of.copy()) for of in (self._by_component, self._by_word, self._shared)]
         values = [(value, copied(value)) for of in (self._by_component, self._shared) for value in of.values()]
@@ -318,10 +318,10 @@ class SufficientStatistics:
         return self.copy().add(other, -1.0)
 
     def packed(self, smallest=1e-2, key=0):
-        """The same sums with those by word in compressed rows, for the way to another machine or for a memo.
+        """The same sums with those by word as compressed rows, for transfer to another machine or for a memo.
 
-        Sums of a word and topic below ``smallest`` become that or zero, by chance; those of a word stay what they are,
-        and ``count`` follows. Statistics that are added should not have the same ``key``.
+        Entries below ``smallest`` are rounded at random to zero or ``smallest``; the totals of each word are unchanged,
+        and ``count`` is recomputed. Statistics to be added should have different ``key``.
         """
         out = self._map(lambda value: value, lambda value: value, lambda value: value)
         for name, value in self._by_word.items():
@@ -333,15 +333,15 @@ class SufficientStatistics:
         return out
 
     def take(self, components):
-        """The given components, in that order; shared sums stay."""
+        """The given components, in that order; shared sums are unchanged."""
         return self._map(lambda value: copied(value[components]), by_word=lambda value: value[:, components])
 
     def drop(self, component):
-        """All but one component."""
+        """All components except one."""
         return self.take(np.delete(np.arange(self.n_components), component))
 
     def merge(self, kept, merged):
-        """Component ``merged`` added to component ``kept`` and dropped."""
+        """Add component ``merged`` to component ``kept`` and remove it."""
         out = self.copy()
         for value in out._by_component.values():
             value[kept] += value[merged]
@@ -350,7 +350,7 @@ class SufficientStatistics:
         return out.drop(merged)
 
     def put(self, components, other, factors, kept=0.0):
-        """``kept`` times the given components plus those of ``other``, each times its factor, in their place."""
+        """Set the given components to ``kept`` times themselves plus ``factors`` times those of ``other``."""
         self.fold()
         for name, value in self._by_component.items():
             theirs = other[name]
@@ -358,7 +358,7 @@ class SufficientStatistics:
         return self
 
     def append(self, other):
-        """The components of ``other`` behind one's own; shared sums are added."""
+        """Append the components of ``other``; shared sums are added."""
         self._check_shift(other)
         other = other.copy()
         for stats in (self, other):
@@ -371,40 +371,40 @@ class SufficientStatistics:
             name: (sparse.hstack if sparse.issparse(value) else np.hstack)([value, other._by_word[name]])
             for name, value in self._by_word.items()
         }
-        # np.array: the sum of two arrays without dimensions is a number, which nothing can be added to in place
+        # np.array: the sum of two 0-d arrays is a scalar, which cannot change in place
         shared = {name: np.array(value + other._shared[name]) for name, value in self._shared.items()}
         return SufficientStatistics(joined, shared, self.shift, by_word)
 
 
 def copied(value):
-    """Independent copy of an array, of whatever kind."""
+    """Independent copy of any kind of array."""
     return np.copy(value) if isinstance(value, np.ndarray) else value.copy()
 
 
 def zeros(value):
-    """Zeros in an array's shape; those of few entries have none."""
+    """Zeros of the same shape and kind; sparse kinds get no entries."""
     if isinstance(value, (WordRows, WordClocks, PackedCounts)):
         return value.zeros_like()
     return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
 
 
 def scaled(value, factor):
-    """value times factor, in place where it may be written: not in a file that was loaded as a read-only map."""
-    if isinstance(value, WordClocks):  # moves by its own steps
+    """value times factor, in place unless it is read-only (a memory map)."""
+    if isinstance(value, WordClocks):  # ignores scaling
         return value
     if isinstance(value, PackedCounts):
         value = value.writeable()
     else:
         numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
         value = value if numbers.flags.writeable else copied(value)
-    steps = [factor] if 1e-37 < factor < 1e38 else [factor**0.5] * 2  # which single precision holds
+    steps = [factor] if 1e-37 < factor < 1e38 else [factor**0.5] * 2  # within the float32 range
     for step in steps:
         value *= step
     return value
 
 
 def added(value, other, factor):
-    """value + factor other, in place where the value is dense; words with clocks make their own steps."""
+    """value + factor other, in place if the value is dense; WordClocks advance by one step of each word instead."""
     if isinstance(value, WordClocks):
         return value.advance(other)
     other = other.tocsr() if isinstance(other, PackedCounts) else other
@@ -426,8 +426,8 @@ def added(value, other, factor):
 
 
 def added_by_component(value, other, factor):
-    """The same of sums by component, which may have any sign."""
-    if type(value) is np.ndarray and type(other) is np.ndarray:  # most are
+    """``added`` for sums by component, which may be negative."""
+    if type(value) is np.ndarray and type(other) is np.ndarray:  # the common case
         add_scaled(value, other, factor)
         return value
     if not sparse.issparse(other) or sparse.issparse(value):
@@ -452,7 +452,7 @@ def add_scaled(value, other, factor):
 
 
 def rows_added(value, other, factor):
-    """The sum where ``value`` is a WordRows: one too, or dense if ``other`` is."""
+    """``added`` for a WordRows value; the result is dense if ``other`` is."""
     if isinstance(other, np.ndarray):
         return added(value.toarray(), other, factor)
     if sparse.issparse(other):
@@ -465,7 +465,7 @@ def rows_added(value, other, factor):
 
 
 def kept_entries(value, other):
-    """A function that puts back the entries of ``value`` that adding ``other`` changes in place."""
+    """A function that restores the entries of ``value`` that adding ``other`` changes in place."""
     if isinstance(value, WordClocks):
         return value.kept(np.flatnonzero(np.diff(other.indptr)))
     if isinstance(value, PackedCounts):

@@ -1,4 +1,4 @@
-"""Symmetric and triangular matrices as their lower triangles, row by row: D (D + 1) / 2 numbers each."""
+"""Symmetric and triangular matrices as packed lower triangles, row by row: D (D + 1) / 2 numbers each."""
 
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ def packed_size(n_features):
 
 
 def diagonal_positions(n_features):
-    """Places of the diagonal within a triangle."""
+    """Positions of the diagonal within a packed triangle."""
     k = np.arange(n_features)
     return k * (k + 3) // 2
 
@@ -51,7 +51,7 @@ def unpack_triangle(packed):
 def pack_outer(vectors):
     """Packed v v^T of the last axis: (..., D) to (..., D (D + 1) / 2)."""
     rows, columns = _positions(vectors.shape[-1])
-    return np.take(vectors, rows, axis=-1) * np.take(vectors, columns, axis=-1)  # indexing would not be C-ordered
+    return np.take(vectors, rows, axis=-1) * np.take(vectors, columns, axis=-1)  # indexing would not give C order
 
 
 def pack_identity(n_features, scale=1.0):
@@ -72,7 +72,7 @@ def cholesky(packed):
 
 
 def inverse(matrices):
-    """Inverses of positive definite (..., D, D), whatever the units of the columns."""
+    """Inverses of positive definite (..., D, D), accurate for any units of the columns."""
     exponents = np.frexp(np.diagonal(matrices, axis1=-2, axis2=-1))[1] // 2
     scaled = np.ldexp(matrices, -exponents[..., :, None] - exponents[..., None, :])
     return np.ldexp(np.linalg.inv(scaled), -exponents[..., :, None] - exponents[..., None, :])

@@ -7,7 +7,7 @@ from scipy.special import digamma, gammaln, xlogy
 
 
 def log_dirichlet(concentration, axis=-1):
-    """Log of the constant of a Dirichlet density: lgamma(sum a) - sum lgamma(a)."""
+    """Log normalising constant of a Dirichlet density: lgamma(sum a) - sum lgamma(a)."""
     return gammaln(np.sum(concentration, axis=axis)) - np.sum(gammaln(concentration), axis=axis)
 
 
@@ -41,7 +41,7 @@ class DirichletWeights:
 class StickBreakingWeights:
     """pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1, concentration): a Dirichlet process truncated at K.
 
-    q(v_k) = Beta(1 + N_k, concentration + sum_{j>k} N_j); as in scikit-learn the last stick is not forced to one.
+    q(v_k) = Beta(1 + N_k, concentration + sum_{j>k} N_j). As in scikit-learn, the last stick is not forced to one.
     """
 
     concentration: float
@@ -66,14 +66,14 @@ class StickBreakingWeights:
         return mean / mean.sum()
 
     def evidence(self, counts):
-        """Sum of log prior constants less posterior constants of the Beta distributions."""
+        """Log prior constants minus log posterior constants of the Beta distributions, summed."""
         prior = log_dirichlet(np.array([1.0, self.concentration]))
         return float(len(counts) * prior - log_dirichlet(np.stack(self.posterior(counts)), axis=0).sum())
 
 
 @dataclass(frozen=True)
 class MaximumLikelihoodWeights:
-    """No prior: pi_k = N_k / N, and a component without rows never gets one again."""
+    """No prior: pi_k = N_k / N; an empty component stays empty."""
 
     def expected_log(self, counts):
         """log pi_k, -inf for an empty component."""
@@ -81,7 +81,7 @@ class MaximumLikelihoodWeights:
             return np.log(self.mean(counts))
 
     def mean(self, counts):
-        """pi_k; a component that has lost its rows may have kept round-off of memoized sums, of either sign."""
+        """pi_k; clips the counts, because memoized sums may leave negative round-off in an empty component."""
         counts = np.maximum(counts, 0.0)
         return counts / counts.sum()
 

@@ -1,4 +1,4 @@
-"""Sums by word whose steps are the words' own: a rare word remembers as many of its occurrences as a frequent one."""
+"""Sums by word with a step size per word, so that rare and frequent words average equally many occurrences."""
 
 from functools import lru_cache
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from sparsemix._kernels.documents import _words
 
-# Pending factors below reach the rows, which are of single precision.
+# Smaller pending factors are applied to the rows, which are float32.
 SMALLEST_FACTOR = 1e-15
-# Steps are told apart up to so many occurrences of a word; later ones are as long as the last.
+# Step sizes decrease up to this many occurrences of a word, then stay constant.
 MOST_STEPS = 1 << 20
 
 
 @lru_cache(maxsize=64)
 def log_kept(n, decay, offset):
-    """Sums of log(1 - rho_t) over the first 0 to n steps."""
+    """Cumulative sums of log(1 - rho_t) over 0 to n steps."""
     rates = np.minimum(1.0 - 1e-9, (offset + np.arange(1.0, n + 1.0)) ** -decay)
     sums = np.concatenate([[0.0], np.cumsum(np.log1p(-rates))])
     sums.flags.writeable = False
@@ -22,19 +22,19 @@ def log_kept(n, decay, offset):
 
 
 class WordClocks:
-    """A table (V, K) of which a row moves as often as its word occurs ([IF19] Section 5).
+    """A table (V, K) whose rows advance once per occurrence of their word ([IF19] Section 5).
 
-    With t the occurrences so far and c those of a minibatch with sums s_w, a row becomes
-    :math:`N_w \\leftarrow \\kappa N_w + (1 - \\kappa) C_w s_w / c`, where :math:`\\kappa` is the product of the
-    :math:`1 - \\rho` of steps t + 1 to t + c, and C_w the occurrences in all data. What stands in the table are shares
-    of C_w, all the same in the beginning.
+    With t occurrences so far and c in a minibatch with sums s_w, a row becomes
+    :math:`N_w \\leftarrow \\kappa N_w + (1 - \\kappa) C_w s_w / c`, where :math:`\\kappa` is the product of
+    :math:`1 - \\rho` over steps t + 1 to t + c, and C_w counts the occurrences in all data. The table stores shares of
+    C_w, initially uniform.
 
     Parameters
     ----------
     n_words, n_components : int
     dtype : dtype
     totals : ndarray of shape (V,), or float
-        C_w; a number is their sum, which words share in proportion to what was seen of them.
+        C_w. A number is the sum of all C_w, distributed in proportion to the occurrences seen.
     decay, offset : float
         :math:`\\rho_t = \\min(1, (\\mathrm{offset} + t)^{-\\mathrm{decay}})`.
     """
@@ -53,7 +53,7 @@ class WordClocks:
 
     @property
     def dtype(self):
-        """Of the rows."""
+        """Dtype of the rows."""
         return self.rows.dtype
 
     @property
@@ -63,14 +63,14 @@ class WordClocks:
 
     @property
     def factors(self):
-        """What rows have to be multiplied by to be counts, (V,)."""
+        """Factors that convert the stored shares to counts, (V,)."""
         totals = self.totals
         if np.ndim(totals) == 0:
             totals = totals / max(1.0, self.seen.sum()) * self.seen
         return self.pending * totals
 
     def toarray(self):
-        """The counts themselves."""
+        """The counts as a dense array."""
         return self.rows * self.factors[:, None].astype(self.dtype)
 
     def copy(self):
@@ -80,25 +80,25 @@ class WordClocks:
         return out
 
     def zeros_like(self):
-        """The same before anything was seen."""
+        """A table in the initial state."""
         return type(self)(*self.shape, self.dtype, self.totals, self.decay, self.offset)
 
     def __getitem__(self, key):
-        """``table[:, components]``: some components, in that order."""
+        """``table[:, components]``: the given components, in that order."""
         out = self.copy()
         out.rows = np.ascontiguousarray(self.rows[key])
         return out
 
     def advance(self, sums):
-        """A step of every word that has sums (csr_array) in a minibatch."""
+        """Advance every word that has sums (csr_array) in a minibatch."""
         lengths = np.diff(sums.indptr)
         words = np.flatnonzero(lengths)
         if not len(words):
             return self
-        # each by itself: as differences of running sums the small ones among large ones are zero
+        # summed separately: differences of a running sum would round small counts between large ones to zero
         counts = np.add.reduceat(sums.data[: sums.indptr[-1]], sums.indptr[words], dtype=np.float64)
         words, counts = words[counts > 0.0], counts[counts > 0.0]
-        if not self.rows.flags.writeable:  # of a file that was loaded as a read-only map
+        if not self.rows.flags.writeable:  # a read-only memory map
             self.rows = self.rows.copy()
         then, now = self.seen[words], self.seen[words] + counts
         kept = np.exp(self._log_kept(now) - self._log_kept(then))
@@ -115,14 +115,14 @@ class WordClocks:
         return self
 
     def _log_kept(self, t):
-        """Sum over the first t steps of log(1 - rho), t need not be whole."""
+        """Sum of log(1 - rho) over the first t steps, linearly interpolated for fractional t."""
         sums = log_kept(1 << max(6, int(min(MOST_STEPS - 1, t.max(initial=0.0))).bit_length()), self.decay, self.offset)
         most = len(sums) - 1
         whole = np.minimum(t, most - 1).astype(np.int64)
-        return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # beyond the last as the last
+        return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # constant steps after the last
 
     def kept(self, words):
-        """A function that puts back the rows of some words, and what belongs to them."""
+        """A function that restores the rows of some words and their clocks."""
         before = self.rows, self.rows[words], self.pending.copy(), self.seen.copy()
 
         def put_back():

@@ -1,4 +1,4 @@
-"""Sums by word of which only some words have rows."""
+"""Sums by word with rows for some words only."""
 
 import numpy as np
 from scipy import sparse
@@ -7,14 +7,14 @@ from sparsemix._kernels.documents import _words
 
 
 class WordRows:
-    """A table (V, K) that is zero but in the rows of some words: what a minibatch knows.
+    """A table (V, K) with non-zero rows for some words only, such as those of a minibatch.
 
     Parameters
     ----------
     words : ndarray of shape (n,), int32
         Increasing.
     rows : ndarray of shape (n, K), float32 or float64
-        Their rows.
+        Rows of these words.
     n_words : int
         V.
     """
@@ -53,7 +53,7 @@ class WordRows:
         return WordRows(self.words.copy(), self.rows.copy(), self.n_words)
 
     def zeros_like(self):
-        """A table of that shape without any word."""
+        """An empty table of the same shape."""
         return WordRows(self.words[:0], np.empty((0, self.rows.shape[1]), dtype=self.dtype), self.n_words)
 
     def __imul__(self, factor):
@@ -61,7 +61,7 @@ class WordRows:
         return self
 
     def __getitem__(self, key):
-        """``table[:, components]``: some components, in that order."""
+        """``table[:, components]``: the given components, in that order."""
         every, components = key
         if every != slice(None):
             raise IndexError("a table of some words' rows is taken apart by components only: table[:, components]")
@@ -74,13 +74,13 @@ class WordRows:
         return self.rows.sum(axis=0, dtype=dtype)
 
     def toarray(self):
-        """The whole table."""
+        """The table as a dense array."""
         out = np.zeros(self.shape, dtype=self.dtype)
         out[self.words] = self.rows
         return out
 
     def tocsr(self):
-        """The same as a sparse table, with all entries of the rows."""
+        """A sparse copy that stores all entries of the rows, including zeros."""
         n, n_components = self.rows.shape
         indptr = np.zeros(self.n_words + 1, dtype=np.int64)
         indptr[self.words + 1] = n_components
@@ -88,7 +88,7 @@ class WordRows:
         return sparse.csr_array((self.rows.ravel(), indices, np.cumsum(indptr)), shape=self.shape)
 
     def compressed(self, smallest, key=0):
-        """A sparse table; entries below ``smallest`` become that or zero by chance, under a key of this table."""
+        """A sparse table; entries below ``smallest`` become zero or ``smallest`` at random, keyed by ``key``."""
         lengths = np.zeros(self.n_words, dtype=np.int64)
         topics, values = np.empty(self.rows.size, dtype=np.int32), np.empty(self.rows.size, dtype=self.dtype)
         n = _words.compress_rows(self.words, self.rows, smallest, key, lengths, topics, values)
@@ -96,7 +96,7 @@ class WordRows:
         return sparse.csr_array((values[:n].copy(), topics[:n].copy(), indptr), shape=self.shape)
 
     def with_words(self, words):
-        """The same with rows for these words too."""
+        """The same sums, with rows for these words added."""
         union = np.union1d(self.words, words)
         if len(union) == len(self.words):
             return self

@@ -1,4 +1,4 @@
-"""Likelihood families: what a component is, and its conjugate prior, one file each behind one protocol."""
+"""Likelihood families with their conjugate priors: one file per family, one shared interface."""
 
 from sparsemix._stats.families._base import GaussianFamily
 from sparsemix._stats.families._overlap import bhattacharyya, marginal_bounds

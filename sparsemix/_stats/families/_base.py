@@ -1,4 +1,4 @@
-"""What every family of Gaussians shares: the protocol, and what follows from it without knowing the covariance."""
+"""Shared code of the Gaussian families: the interface, and whatever does not depend on the covariance structure."""
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, replace
@@ -11,30 +11,30 @@ from sparsemix._stats import symmetric
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians, Structured, serial
 from sparsemix._stats.suffstats import SufficientStatistics
 
-# Counts below this are those of an empty component.
+# Smaller counts mean an empty component.
 EMPTY = 1e-10
 
 
 class ConjugateParameters:
-    """A prior (one component) or posterior (K of them): dataclasses whose fields have the components first, or None."""
+    """A prior (one component) or posterior (K components): a dataclass of arrays, components first, or None."""
 
     def repeat(self, n_components):
-        """The prior as if it were the posterior of K components without rows."""
+        """The prior, repeated K times, as the posterior of empty components."""
         values = (getattr(self, field.name) for field in fields(self))
         return type(self)(*(value if value is None else np.repeat(value, n_components, axis=0) for value in values))
 
     def unrepaired(self):
-        """The same, but NaN in the place of determinants of what is no covariance, for which others are refused."""
+        """The same without repair: indefinite matrices get the log determinant NaN, so that callers can refuse them."""
         return self
 
 
 class GaussianFamily(Structured, ABC):
     """A likelihood family with its conjugate prior; it holds the number of features and no data.
 
-    Families differ in the statistics they keep (``spec``), the conjugate update (``posterior``), the Gaussians that
-    stand for a posterior (``expected``: E[log F(x | phi_k)] = log N(x | means, covariances) + extra;
-    ``point_estimate``: the posterior's mean parameters), the log normaliser A of the prior, of which the evidence is
-    a difference, and the divergence that seeds clusters.
+    A family defines its statistics (``spec``), the conjugate update (``posterior``), the Gaussians that represent a
+    posterior (``expected``: E[log F(x | phi_k)] = log N(x | means, covariances) + extra; ``point_estimate``: posterior
+    mean parameters), the log normaliser A of the prior (the log evidence is a difference of two), and the divergence
+    used to initialise clusters.
     """
 
     structure = "full"
@@ -45,18 +45,18 @@ class GaussianFamily(Structured, ABC):
     def __init__(self, n_features):
         self.n_features = n_features
 
-    # -- loadings, which most families lack
+    # -- loadings; most families have none
 
     @property
     def plain(self):
-        """The family of the same Gaussians without loadings, with which clusters are seeded."""
+        """The family without loadings, used to initialise clusters."""
         return self
 
     # -- statistics
 
     @abstractmethod
     def spec(self):
-        """Shapes of the sums by component and of the shared ones, without the leading K."""
+        """Shapes of the sums by component, without the leading K, and of the shared sums."""
 
     def empty_stats(self, n_components, shift=None):
         """Statistics of no rows."""
@@ -69,7 +69,7 @@ class GaussianFamily(Structured, ABC):
         )
 
     def under(self, gaussians):  # noqa: ARG002
-        """The family when rows are seen by these Gaussians; only where they have latent factors that changes sums."""
+        """The family with latent factors inferred under these Gaussians; without latent factors, the family itself."""
         return self
 
     @abstractmethod
@@ -77,15 +77,15 @@ class GaussianFamily(Structured, ABC):
         """Add rows ``x``, grouped by component, to components ``first`` to ``last``."""
 
     def accumulate_shared(self, stats, x, sample_weight):
-        """Add rows to the sums that all components share; most families have none."""
+        """Add rows to the shared sums; most families have none."""
 
     # -- Bayesian updates
 
     @abstractmethod
     def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):
-        """Prior with the given parameters; where they are None, ``data`` decides: all rows as one Gaussian.
+        """Prior with the given parameters; None: computed from ``data``, all rows as one Gaussian.
 
-        ``covariance`` is B0 in scikit-learn's shape, ``mean`` is relative to the shift.
+        ``covariance`` is B0 in scikit-learn's shape; ``mean`` is relative to the shift.
         """
 
     @abstractmethod
@@ -93,23 +93,23 @@ class GaussianFamily(Structured, ABC):
         """Prior + statistics."""
 
     def blurred(self, post, counts, blur):
-        """The posterior when every row is a small cloud of variances ``blur`` (D,): N_k of them join the scale."""
+        """The posterior if every row is a small cloud of variances ``blur`` (D,): adds N_k of them to the scale."""
         return replace(post, scale=post.scale + counts[:, None] * blur)
 
     def prior_scales(self, prior, post, split=serial):
-        """s_k >= 1, (K,): had the prior of component k s_k times its scale B_0, its evidence would be largest.
+        """s_k >= 1, (K,): multiplying the scale B_0 of component k's prior by s_k maximises its evidence.
 
-        ``post`` is prior + statistics. Only families with ``has_scales`` have them: several numbers of a covariance are
-        known of one another by their prior, and each component has its own.
+        ``post`` is prior + statistics. Only families with ``has_scales``: each component has its own covariance, with
+        several entries that the prior couples.
         """
         raise NotImplementedError
 
     def rescaled(self, prior, post, scales):
-        """The posterior under priors of so many times the scale."""
+        """The posterior under priors with scales multiplied by ``scales``."""
         return replace(post, scale=post.scale + (scales[:, None] - 1.0) * prior.scale)
 
     def log_shares(self, prior, scales):
-        """What the normaliser of each prior adds to the evidence for its scale, (K,)."""
+        """The term that the normaliser of each rescaled prior adds to the evidence, (K,)."""
         return 0.5 * self.n_features * prior.dof * np.log(scales) if self.has_scales else np.zeros(len(scales))
 
     @abstractmethod
@@ -122,10 +122,10 @@ class GaussianFamily(Structured, ABC):
 
     @abstractmethod
     def log_normalizers(self, params):
-        """Terms of A of a prior or posterior: of each component, (K,), and behind them of what they share, if any."""
+        """Terms of A of a prior or posterior: one per component, (K,), then one for shared parameters, if any."""
 
     def log_normalizer(self, params):
-        """A of a prior or posterior, all terms together."""
+        """A of a prior or posterior: the sum of its terms."""
         return self.log_normalizers(params).sum()
 
     def evidence(self, prior, post, stats):
@@ -142,7 +142,7 @@ class GaussianFamily(Structured, ABC):
 
     @abstractmethod
     def covariances_of(self, stats, means, counts):
-        """Covariances of maximum likelihood for the given means, in the shape of the structure."""
+        """Maximum-likelihood covariances for the given means, in the shape of the structure."""
 
     def maximum_likelihood(self, stats, reg_covar, previous=None):
         """M-step of EM; empty components keep their previous parameters."""
@@ -163,14 +163,14 @@ class GaussianFamily(Structured, ABC):
     def expected_log_lik(self, gaussians, stats, reg_covar):
         """Sum over rows of E_r[log N(x | gaussians)] at the maximum-likelihood parameters of ``stats``.
 
-        There the scatter about a mean is N_k (covariance - reg_covar), so that only traces and determinants remain.
+        The scatter about a mean is then N_k (covariance - reg_covar), so only traces and determinants remain.
         """
         d = self.n_features
         per_row = d * LOG_2PI + gaussians.log_dets() + d - reg_covar * gaussians.precision_traces()
         return -0.5 * float((stats["count"] * per_row).sum())
 
     def add_to_diagonal(self, covariances, value):
-        """Covariances with ``value`` added to their diagonals."""
+        """Covariances with ``value`` added to the diagonal."""
         return covariances + value
 
     @abstractmethod
@@ -178,11 +178,11 @@ class GaussianFamily(Structured, ABC):
         """Identity matrices in the shape of the structure."""
 
     def pack_covariances(self, covariances):
-        """scikit-learn's shape of covariances to that of the structure."""
+        """Convert covariances from scikit-learn's shape to that of the structure."""
         return np.array(covariances, dtype=np.float64)
 
     def unpack_covariances(self, covariances):
-        """The structure's shape of covariances to scikit-learn's."""
+        """Convert covariances from the structure's shape to scikit-learn's."""
         return covariances
 
     def published_covariances(self, gaussians):
@@ -191,7 +191,7 @@ class GaussianFamily(Structured, ABC):
 
     @abstractmethod
     def stats_of(self, gaussians, counts):
-        """The statistics of ``counts`` rows that have exactly these means and covariances."""
+        """Statistics of ``counts`` rows with exactly these means and covariances."""
 
     @abstractmethod
     def n_parameters(self, n_components):
@@ -201,11 +201,11 @@ class GaussianFamily(Structured, ABC):
 
     @abstractmethod
     def item_divergences(self, prior, x):
-        """Function of n: smoothed Bregman divergences of all rows ``x`` from row n, (n_rows,); of ``rows`` alone."""
+        """Function of n: smoothed Bregman divergences of all rows ``x``, or of ``rows``, from row n, (n_rows,)."""
 
 
 class PackedCovariances:
-    """Covariances as packed lower triangles, for the families that have whole matrices."""
+    """Covariances as packed lower triangles, for families with full matrices."""
 
     def blurred(self, post, counts, blur):
         """See GaussianFamily."""

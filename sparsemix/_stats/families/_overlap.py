@@ -6,10 +6,10 @@ from sparsemix._stats.families._tables import whiten
 
 
 def bhattacharyya(gaussians, others):
-    """Bhattacharyya coefficients of all pairs, (K, L): the integrals of sqrt(N_k N_l), one only for equals.
+    """Bhattacharyya coefficients of all pairs, (K, L): the integrals of sqrt(N_k N_l), which are one if N_k = N_l.
 
-    -log of it is (m_k - m_l)^T C^-1 (m_k - m_l) / 8 + log(|C| / sqrt(|C_k| |C_l|)) / 2 with C = (C_k + C_l) / 2
-    (Kailath 1967). Covariances are not shared.
+    Minus its log is (m_k - m_l)^T C^-1 (m_k - m_l) / 8 + log(|C| / sqrt(|C_k| |C_l|)) / 2 with C = (C_k + C_l) / 2
+    (Kailath 1967). Covariances must not be tied.
     """
     log_dets, their_log_dets = gaussians.log_dets(), others.log_dets()
     out = np.empty((len(gaussians.means), len(others.means)))
@@ -22,14 +22,14 @@ def bhattacharyya(gaussians, others):
 
 
 def marginal_bounds(mean, variances, other_means, other_variances):
-    """What the coefficients of one Gaussian with each of some others are at most: those of the worst dimension, (L,).
+    """Upper bounds of the coefficients of one Gaussian with L others: the minimum over one-dimensional marginals, (L,).
 
-    Of (K, 1, D) and (K, L, D) those of as many Gaussians with others of their own, (K, L).
+    Inputs of shape (K, 1, D) and (K, L, D) give (K, L): each of K Gaussians with its own L others.
 
-    A marginal distribution tells two Gaussians apart no better than all of it.
+    The bound holds because a marginal never separates two Gaussians better than the joint distribution.
     """
     between = 0.5 * (variances + other_variances)
-    ratio = between / (np.sqrt(variances) * np.sqrt(other_variances))  # products may be beyond what numbers hold
+    ratio = between / (np.sqrt(variances) * np.sqrt(other_variances))  # the product of variances may overflow
     distance = 0.125 * (other_means - mean) ** 2 / between + 0.5 * np.log(ratio)
     return np.exp(-np.maximum(distance.max(axis=-1), 0.0))
 

@@ -1,8 +1,7 @@
-"""Log densities of K Gaussians, ready for a tile of rows.
+"""Log densities of K Gaussians, precomputed for a tile of rows.
 
-A table is what the local step reads: it knows nothing of priors. ``covariances`` come in the shape of their structure:
-full (K, D (D + 1) / 2) packed lower triangles, diagonal (K, D), spherical (K,); where all components share one, the
-same without K, and with one number for tied_spherical, (1,).
+A table is what the local step reads; it does not depend on priors. Shapes of ``covariances``: full (K, D (D + 1) / 2),
+packed lower triangles; diagonal (K, D); spherical (K,). Tied: the same without K; tied_spherical: one number, (1,).
 """
 
 import warnings
@@ -17,12 +16,12 @@ LOG_2PI = np.log(2.0 * np.pi)
 
 
 def serial(function, n):
-    """All of n pieces at once; the engine has a ``split`` that uses threads."""
+    """Run ``function`` over all n pieces in one call; the engine passes a threaded ``split``."""
     function(0, n)
 
 
 class Structured:
-    """What follows from the name of a ``structure``."""
+    """Properties derived from the name of a ``structure``."""
 
     structure: str
 
@@ -33,7 +32,7 @@ class Structured:
 
     @property
     def shape(self):
-        """Of one covariance, or of what is left of it beside loadings: "full", "diag" or "spherical"."""
+        """Shape of one covariance, or of its part without loadings: "full", "diag" or "spherical"."""
         return {"tied": "full", "low_rank": "diag"}.get(self.structure, self.structure.removeprefix("tied_"))
 
 
@@ -41,8 +40,8 @@ class Structured:
 class Gaussians(Structured):
     """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities.
 
-    ``floor`` (D,): rows are clouds with these variances, whose mean log densities are lower by half the trace of the
-    floor in units of the covariance.
+    ``floor`` (D,): each row is a cloud with these variances, which lowers its mean log density by half the trace of
+    C^-1 diag(floor).
     """
 
     structure: str
@@ -54,12 +53,12 @@ class Gaussians(Structured):
     def table(self, log_weights, dtype, split=serial):
         """Table of ``log_weights[k] + log N(x | means[k], covariances[k]) + extra[k]``.
 
-        ``split(function, n)`` may share out ``function(first, last)`` over n components among threads.
+        ``split(function, n)`` may distribute ``function(first, last)`` over threads, for n components.
         """
         return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype), split)
 
     def check(self):
-        """Raise for a variance of zero; matrices are looked at where they are factorised."""
+        """Raise if a variance is zero; full matrices are checked during factorisation."""
         if self.shape != "full":
             variances = self.covariances.reshape(1 if self.tied else len(self.means), -1)
             refuse(np.flatnonzero(~(variances > 0.0).all(axis=1)))
@@ -86,7 +85,7 @@ class Gaussians(Structured):
         return np.einsum("kt,kt->k", self.whitened()[0], self.whitened()[0])
 
     def definite(self):
-        """The same with matrices that are positive definite: those that tables are made of."""
+        """The same Gaussians with positive definite matrices, as used for tables."""
         if self.shape != "full":
             return self
         covariances = np.atleast_2d(self.covariances)
@@ -99,7 +98,7 @@ class Gaussians(Structured):
         return replace(self, covariances=covariances.reshape(self.covariances.shape))
 
     def whitened(self):
-        """Inverse Cholesky factors of full covariances, with what else ``whiten`` gives; of (1, ...) where tied."""
+        """Inverse Cholesky factors of full covariances with the other results of ``whiten``; (1, ...) if tied."""
         covariances = np.atleast_2d(self.covariances)
         return whiten(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
 
@@ -107,7 +106,7 @@ class Gaussians(Structured):
 def whiten(covariances, means, dtype, split=serial):
     """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
 
-    A matrix that is not positive definite, but for round-off, is mended first, with a warning (see ``repaired``).
+    Repairs a matrix that is not positive definite, with a warning (see ``repaired``).
     """
     means = np.ascontiguousarray(means, dtype=np.float64)
     factors, offsets, log_dets = factors_of(covariances, means, dtype, split)
@@ -121,7 +120,7 @@ def whiten(covariances, means, dtype, split=serial):
 
 
 def factors_of(covariances, means, dtype, split=serial):
-    """As ``whiten``, but nothing is mended: a log determinant of NaN is that of no covariance."""
+    """As ``whiten`` without repair: an indefinite matrix gets the log determinant NaN."""
     factors, offsets = np.empty(covariances.shape, dtype=dtype), np.empty(means.shape, dtype=dtype)
     log_dets = np.empty(len(means))
     split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), len(means))
@@ -129,7 +128,7 @@ def factors_of(covariances, means, dtype, split=serial):
 
 
 def cholesky(covariances):
-    """Packed lower Cholesky factors of packed matrices (K, D (D + 1) / 2), mended as ``whiten`` does."""
+    """Packed lower Cholesky factors of packed matrices (K, D (D + 1) / 2), repaired as in ``whiten``."""
     factors = symmetric.cholesky(covariances)
     bad = np.flatnonzero(np.isnan(factors[:, 0]))
     if len(bad):
@@ -139,7 +138,7 @@ def cholesky(covariances):
 
 
 def repaired(covariances, bad):
-    """The matrices ``bad`` with 1e-6 of each variance added to it, and a warning.
+    """Add 1e-6 of each variance to the matrices ``bad``, with a warning.
 
     A variance that is not positive gets 1e-6 of the mean variance.
     """
@@ -157,7 +156,7 @@ def repaired(covariances, bad):
 
 
 def refuse(bad):
-    """Raise for matrices that are not positive definite even so."""
+    """Raise if any matrix is still not positive definite after the repair."""
     if len(bad):
         raise ValueError(
             f"the covariance of component {bad[0]} is not positive definite; raise reg_covar or covariance_prior, or "
@@ -166,13 +165,13 @@ def refuse(bad):
 
 
 def as_constants(values, dtype):
-    """Log weights of components in a dtype; it may not hold how unlikely one without rows is, which is then -inf."""
+    """Log weights cast to a dtype; a component without rows may underflow to -inf."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(values, dtype=dtype)
 
 
 def as_factors(values, dtype):
-    """What rows are multiplied by, (K, ...), or (D, ...) if tied, in a dtype, which must hold it."""
+    """Scale factors of rows cast to a dtype, (K, ...), or (D, ...) if tied; raises if they overflow."""
     with np.errstate(over="ignore"):
         out = values.astype(dtype, copy=False)
     if dtype != np.float64 and not np.isfinite(out).all():
@@ -184,7 +183,7 @@ def as_factors(values, dtype):
 
 
 class KernelTable:
-    """Factors, offsets and constants of one shape of covariance, evaluated by the kernel."""
+    """Factors, offsets and constants of one covariance shape, evaluated by the kernel."""
 
     def __init__(self, shape, factors, offsets, constants, dtype):
         self.shape = shape
@@ -195,11 +194,11 @@ class KernelTable:
 
     @property
     def kernel(self):
-        """The table that a kernel reads."""
+        """The table read by the kernel."""
         return self
 
     def rows(self, x):
-        """Rows as the kernel's table knows them."""
+        """Rows in the coordinates of the kernel's table."""
         return x
 
     def weights(self, x, out):
@@ -216,7 +215,7 @@ def full_table(gaussians, constants, dtype, split):
     if gaussians.floor is not None:
         columns = np.concatenate([np.arange(i + 1) for i in range(n_features)])
         roots = np.minimum(np.sqrt(gaussians.floor[columns]), np.finfo(dtype).max).astype(dtype)
-        # each product of a factor and a root is free of units; squares of factors may be beyond the dtype
+        # each product of a factor and a root is dimensionless; squared factors may overflow the dtype
         constants = constants - 0.5 * np.einsum("kt,t,kt,t->k", factors, roots, factors, roots)
     return KernelTable(_quadratic.TRIANGULAR, factors, offsets, constants, dtype)
 
@@ -241,7 +240,7 @@ def spherical_table(gaussians, constants, dtype, split):  # noqa: ARG001
 
 
 class TiedTable:
-    """One covariance for all: rows are whitened once, then every component is a unit sphere."""
+    """One shared covariance: rows are whitened once, then every component is a unit sphere."""
 
     def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
         n_features = gaussians.means.shape[1]
@@ -264,7 +263,7 @@ class TiedTable:
 
 
 class ScaledTable:
-    """One variance, or one a dimension, for all: rows are scaled once, then every component is a unit sphere."""
+    """One shared variance, or one per dimension: rows are scaled once, then every component is a unit sphere."""
 
     def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
         n_features = gaussians.means.shape[1]

@@ -34,7 +34,7 @@ class NormalWishart(ConjugateParameters):
         return self.knowing(factors_of(self.scale, np.zeros(self.mean.shape), np.float64)[2])
 
     def knowing(self, log_det):
-        """The same, whose log determinants are known."""
+        """A copy with known log determinants."""
         out = replace(self)
         vars(out)["log_det"] = log_det
         return out
@@ -56,7 +56,7 @@ def log_normalizer(params):
 
 
 def extra_log_det(dof, d):
-    """E log|Lambda| + log|scale| - D log(dof): what the expected log determinant adds to that of dof scale^-1."""
+    """E log|Lambda| + log|scale| - D log(dof): the expected log determinant minus that of dof scale^-1."""
     return d * np.log(2.0) + digamma(0.5 * (dof[:, None] - np.arange(d))).sum(axis=1) - d * np.log(dof)
 
 
@@ -67,10 +67,10 @@ def expected_covariance(dof, scale, d):
 
 
 def rank_one_divergences(y, spread, location):
-    """Kullback-Leibler divergences between single-row Gaussians N(m_n, (1 + spread y_n y_n^T) / c) in white space.
+    """Kullback-Leibler divergences between single-row Gaussians N(m_n, (1 + spread y_n y_n^T) / c), rows whitened.
 
-    ``location`` is c / (kappa0 + 1)^2, the weight of the means (0 for a zero-mean family); the covariances are
-    rank-one updates of one matrix, so that a centre costs one product with y.
+    ``location`` is c / (kappa0 + 1)^2, the weight of the means (0 for a zero-mean family). The covariances are rank-one
+    updates of one matrix, so a centre costs one product with y.
     """
     norms = np.einsum("nd,nd->n", y, y)
     ones = 1.0 + spread * norms
@@ -83,14 +83,14 @@ def rank_one_divergences(y, spread, location):
         if location:
             apart = norms[rows] - 2.0 * products + norms[n]
             along = products - norms[n]
-            out += location * (apart - spread * along * (along / ones[n]))  # squares may be beyond the dtype
+            out += location * (apart - spread * along * (along / ones[n]))  # avoids squares, which may overflow
         return 0.5 * np.maximum(out, 0.0)
 
     return from_row
 
 
 def white(x, mean, packed):
-    """Rows less ``mean`` in coordinates in which the packed covariance is the identity; in the dtype of ``x``."""
+    """Rows minus ``mean``, whitened by the packed covariance; in the dtype of ``x``."""
     basis = np.linalg.cholesky(symmetric.unpack(packed))
     whitening = solve_triangular(basis, np.eye(len(basis)), lower=True).T.astype(x.dtype)
     y = x @ whitening
@@ -101,7 +101,7 @@ def white(x, mean, packed):
 def prior_scale(data, dof, covariance, d):
     """Packed B0: the argument (D, D), or (dof - D - 1) times the data's covariance, made positive definite.
 
-    The data's variances are positive. Where columns are combinations of other ones, each gets 1e-6 of its variance.
+    The data's variances are positive. If columns are linearly dependent, each gets 1e-6 of its variance added.
     """
     if covariance is not None:
         return symmetric.pack(covariance)
@@ -113,7 +113,7 @@ def prior_scale(data, dof, covariance, d):
 
 
 def is_singular(packed):
-    """Whether a column is a combination of earlier ones, but for 1e-8 of its variance; units do not matter."""
+    """Whether a column depends linearly on earlier ones up to 1e-8 of its variance; independent of units."""
     try:
         pivots = np.diag(np.linalg.cholesky(symmetric.unpack(packed))) ** 2
     except np.linalg.LinAlgError:

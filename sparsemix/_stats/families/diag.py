@@ -1,4 +1,4 @@
-"""Gaussians with a diagonal covariance each, Normal-Gamma prior in every dimension."""
+"""Gaussians with diagonal covariances, Normal-Gamma prior in every dimension."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class NormalGamma(ConjugateParameters):
 
 
 def default_variances(data):
-    """The data's variance or variances, without K where they are shared; all are positive."""
+    """The data's variance or variances, without K if tied; all are positive."""
     return np.atleast_2d(data.covariances)[0]
 
 
@@ -117,7 +117,7 @@ class DiagonalGaussian(GaussianFamily):
         return n_components * 2 * self.n_features
 
     def item_divergences(self, prior, x):
-        """Kullback-Leibler divergences of the Gaussians that single rows have as smoothed means."""
+        """Kullback-Leibler divergences between single-row Gaussians, whose means are shrunk to the prior mean."""
         kappa = prior.mean_precision[0]
         centred = x - prior.mean
         variances = (prior.scale + kappa / (kappa + 1) * centred**2) / max(prior.dof[0] - 1.0, 1e-3)

@@ -1,4 +1,4 @@
-"""Gaussians with a full covariance each, Normal-Wishart prior."""
+"""Gaussians with full covariances, Normal-Wishart prior."""
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -96,7 +96,7 @@ class FullGaussian(PackedCovariances, GaussianFamily):
         return n_components * (self.n_features + symmetric.packed_size(self.n_features))
 
     def item_divergences(self, prior, x):
-        """A single row's smoothed Gaussian is a rank-one update of the prior's: see rank_one_divergences."""
+        """Divergences between single-row Gaussians, rank-one updates of the prior's: see rank_one_divergences."""
         kappa = prior.mean_precision[0]
         d = self.n_features
         y = _wishart.white(x, prior.mean[0], prior.scale[0])

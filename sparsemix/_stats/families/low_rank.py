@@ -1,13 +1,13 @@
-"""Factor analysers: Gaussians with a few loadings and a diagonal each, Normal-Gamma prior of means and noise.
+"""Factor analysers: Gaussians with low-rank loadings plus diagonal noise, Normal-Gamma prior of means and noise.
 
-x = mean + W^T z + noise with z ~ N(0, 1) of few dimensions Q, so that the covariance is W^T W + diag(noise). Densities
-follow from Q x Q matrices by the Woodbury identity; no D x D matrix is made in learning.
+x = mean + W^T z + noise with Q-dimensional z ~ N(0, 1), so the covariance is W^T W + diag(noise). Densities need Q x Q
+matrices only, by the Woodbury identity; learning never forms a D x D matrix.
 
-Given its factors z, a row is a linear regression on (z, 1) in each feature (Ghahramani and Hinton 1996). Factors of
-rows are latent variables beside the component; means and noise have posteriors, loadings are point estimates. With
-posteriors of their own (Ghahramani and Beal 2000) they would be taken as independent of the factors, which they are
-not, and that shrinks them away (news, K = 100: the held-out log likelihood loses a third of what loadings gain, and all
-of it under a flatter prior).
+Given its factors z, a row is a linear regression on (z, 1) in each feature (Ghahramani and Hinton 1996). Factors are
+latent variables of each row and component; means and noise have posteriors, loadings are point estimates. A factorised
+posterior of the loadings (Ghahramani and Beal 2000) would ignore their dependence on the factors and shrink them
+towards zero (news, K = 100: the held-out log likelihood loses a third of the gain from loadings, and all of it under a
+flatter prior).
 """
 
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ from sparsemix._stats.families._base import EMPTY, GaussianFamily, add_first
 from sparsemix._stats.families._tables import LOG_2PI, TABLES, Gaussians, KernelTable, as_factors, serial
 from sparsemix._stats.families.diag import DiagonalGaussian, NormalGamma
 
-# Penalty of a squared loading in units of the variance of its feature's noise: half of this.
+# Penalty: half of this, times the squared loading in units of its feature's noise variance.
 LOADING_PRECISION = 1.0
-# Rows whose factors are made at once: they stay in the caches.
+# Rows whose factors are computed at once; they stay in the CPU cache.
 ROWS = 1024
-# The share of a row's squared length that its factors explain is subtracted from it. Beyond this ratio of the largest
-# variance to the noise, float32 would lose the difference, and tables are of float64.
+# The quadratic form is |row|^2 minus the part explained by its factors. If the largest variance exceeds the noise by
+# more than this ratio, the difference cancels in float32, so tables use float64.
 FLOAT32_GAIN = 1e4
 
 
@@ -64,7 +64,7 @@ class FactorAnalysers(Gaussians):
     def precision_factors(self):
         """Upper triangular U of the inverse covariances U U^T, (K, D, D).
 
-        By an orthogonal factorisation of loadings over the noise's roots: a sum may leave nothing of little noise.
+        Uses an orthogonal factorisation of the loadings scaled by the noise; the explicit sum would cancel small noise.
         """
         roots = np.sqrt(self.covariances)
         eye = np.broadcast_to(np.eye(roots.shape[1]), (*roots.shape, roots.shape[1]))
@@ -88,7 +88,7 @@ class FactorAnalysers(Gaussians):
         return replace(super().take(components), loadings=self.loadings[components])
 
     def view(self):
-        """What rows tell of their factors: see FactorView."""
+        """Posterior of the factors given a row: see FactorView."""
         scaled, precisions = self.scaled_loadings()
         covariances = np.linalg.inv(precisions)
         maps = covariances @ scaled
@@ -98,7 +98,7 @@ class FactorAnalysers(Gaussians):
 
 @dataclass(frozen=True)
 class FactorView:
-    """q(z | x, k) = N(maps_k x - offsets_k, covariances_k); its entropy less that of as many standard normals' 2 pi."""
+    """q(z | x, k) = N(maps_k x - offsets_k, covariances_k), and its entropies without the 2 pi terms."""
 
     maps: np.ndarray  # (K, Q, D)
     offsets: np.ndarray  # (K, Q)
@@ -107,17 +107,17 @@ class FactorView:
 
     @classmethod
     def of_directions(cls, directions, means):
-        """Coordinates of rows along given directions (K, Q, D), as if they were factors known exactly."""
+        """Coordinates of rows along given directions (K, Q, D), treated as exactly known factors."""
         n_components, rank, _ = directions.shape
         offsets = np.einsum("kqd,kd->kq", directions, means)
         return cls(directions, offsets, np.zeros((n_components, rank, rank)), np.zeros(n_components))
 
 
 class LowRankTable:
-    """Log densities of Gaussians with few loadings: those of the noise, and what the factors explain.
+    """Log densities of Gaussians with low-rank loadings: the noise term plus the part explained by the factors.
 
-    (x - m)^T C^-1 (x - m) = |x - m|^2 in units of the noise - |L x - L m|^2, where L = H^-1 W diag(noise)^-1 and H is
-    the lower Cholesky factor of 1 + W diag(noise)^-1 W^T.
+    (x - m)^T C^-1 (x - m) = |x - m|^2 / noise - |L x - L m|^2, where L = H^-1 W diag(noise)^-1 and H is the lower
+    Cholesky factor of 1 + W diag(noise)^-1 W^T.
     """
 
     def __init__(self, gaussians, constants, dtype, split=serial):  # noqa: ARG002
@@ -137,7 +137,7 @@ class LowRankTable:
         self.projected_means = as_factors(np.einsum("kqd,kd->kq", projections, gaussians.means), inner)
 
     def rows(self, x):
-        """Rows in the precision of the table."""
+        """Rows in the dtype of the table."""
         return np.ascontiguousarray(x, dtype=self.kernel.dtype)
 
     def weights(self, x, out):
@@ -147,12 +147,12 @@ class LowRankTable:
         self.kernel.weights(x, inner)
         _quadratic.add_projections(x, self.projections, self.projected_means, inner)
         if inner is not out:
-            with np.errstate(over="ignore"):  # -inf, as all weights beyond the dtype
+            with np.errstate(over="ignore"):  # overflow gives -inf, as in all tables
                 out[...] = inner
         return out
 
     def complete_pairs(self, x, starts, rows, out):
-        """What the factors explain, added to the weights of pairs (see PairTable)."""
+        """Add the part explained by the factors to the weights of pairs (see PairTable)."""
         _quadratic.add_pair_projections(x, self.projections, self.projected_means, starts, rows, out)
 
 
@@ -161,7 +161,7 @@ TABLES["low_rank"] = LowRankTable
 
 @dataclass(frozen=True)
 class LoadedNormalGamma(NormalGamma):
-    """A posterior with the loadings that maximise the bound."""
+    """A posterior, with the loadings that maximise the bound."""
 
     loadings: np.ndarray  # (K, Q, D)
 
@@ -169,8 +169,8 @@ class LoadedNormalGamma(NormalGamma):
 class LowRankGaussian(GaussianFamily):
     """Sums of rows, factors and their products: K (2 D + Q D + Q^2 + Q + 2) numbers.
 
-    They follow from rows and responsibilities only together with what Gaussians say of a row's factors, the ``view``;
-    without one, factors have their prior, and the family is that of diagonal covariances.
+    Sums need rows, responsibilities and the posterior of the factors, the ``view``. Without a view, factors have their
+    prior distribution, and the family equals that of diagonal covariances.
     """
 
     structure = "low_rank"
@@ -179,7 +179,7 @@ class LowRankGaussian(GaussianFamily):
 
     def __init__(self, n_features, rank=1):
         super().__init__(n_features)
-        self.rank = min(rank, n_features - 1)  # of which more would be a full covariance
+        self.rank = min(rank, n_features - 1)  # a higher rank would be a full covariance
         self.view = None
 
     @property
@@ -213,7 +213,7 @@ class LowRankGaussian(GaussianFamily):
                 resp = groups.resp[part]
                 count += resp.sum()
                 if self.view is not None:
-                    # an index would go on with other rows where NumPy has no memory to make it wider
+                    # fancy indexing continues with wrong rows if NumPy has no memory to widen the index; take does not
                     y = x.take(groups.rows[part], axis=0).astype(np.float64, copy=False)
                     z = y @ self.view.maps[k].T - self.view.offsets[k]
                     weighted = (resp[:, None] * z).T
@@ -244,7 +244,7 @@ class LowRankGaussian(GaussianFamily):
         )
 
     def posterior(self, prior, stats):
-        """The regression of every feature on the factors; kappa = kappa0 + N, nu = nu0 + N, b from what is left."""
+        """Regression of every feature on the factors; kappa = kappa0 + N, nu = nu0 + N, b from the residuals."""
         kappa0 = prior.mean_precision
         squares, products = self.design(stats)
         squares[:, np.arange(self.rank), np.arange(self.rank)] += LOADING_PRECISION
@@ -253,14 +253,14 @@ class LowRankGaussian(GaussianFamily):
         coefficients = np.linalg.solve(squares, products)
         explained = np.einsum("kqd,kqd->kd", coefficients, products)
         scale = prior.scale + kappa0[:, None] * prior.mean**2 + stats["second"] - explained
-        scale = np.maximum(scale, prior.scale)  # it is, but for round-off
+        scale = np.maximum(scale, prior.scale)  # true without round-off
         count = stats["count"]
         return LoadedNormalGamma(
             coefficients[:, -1], kappa0 + count, prior.dof + count, scale, np.ascontiguousarray(coefficients[:, :-1])
         )
 
     def prior_scales(self, prior, post, split=serial):
-        """See GaussianFamily: of the noise."""
+        """See GaussianFamily; scales of the noise."""
         return self.plain.prior_scales(prior, post, split)
 
     def expected(self, post):
@@ -281,11 +281,11 @@ class LowRankGaussian(GaussianFamily):
         return self.plain.log_normalizers(params)
 
     def evidence(self, prior, post, stats):
-        """See GaussianFamily; and what the factors add. Loadings have a penalty and no normalised prior."""
+        """See GaussianFamily; adds the factor terms. Loadings have a penalty instead of a normalised prior."""
         return super().evidence(prior, post, stats) + float(self.factor_terms(stats).sum())
 
     def log_predictive(self, post, x):
-        """There is no closed form: densities of the posterior means."""
+        """No closed form: densities at the posterior means."""
         gaussians = self.point_estimate(post)
         table = gaussians.table(np.zeros(len(gaussians.means)), np.float64)
         return table.weights(np.ascontiguousarray(x, dtype=np.float64), np.empty((len(x), len(gaussians.means))))
@@ -312,11 +312,11 @@ class LowRankGaussian(GaussianFamily):
         )
 
     def covariances_of(self, stats, means, counts):
-        """See GaussianFamily: those without loadings."""
+        """See GaussianFamily; without loadings."""
         return self.plain.covariances_of(stats, means, counts)
 
     def expected_log_lik(self, gaussians, stats, reg_covar):
-        """See GaussianFamily: given the factors, what is left is noise."""
+        """See GaussianFamily: given the factors, residuals are noise."""
         return super().expected_log_lik(gaussians.noise, stats, reg_covar) + float(self.factor_terms(stats).sum())
 
     def unit_covariances(self, n_components):
@@ -324,11 +324,11 @@ class LowRankGaussian(GaussianFamily):
         return np.ones((n_components, self.n_features))
 
     def published_covariances(self, gaussians):
-        """See GaussianFamily: matrices."""
+        """See GaussianFamily; dense matrices."""
         return gaussians.dense()
 
     def stats_of(self, gaussians, counts):
-        """See GaussianFamily; rows tell of their factors what these Gaussians say."""
+        """See GaussianFamily; factors follow the posterior under these Gaussians."""
         stats, loadings = self.empty_stats(len(counts)), gaussians.loadings
         weight = counts[:, None]
         stats["count"] = counts
@@ -341,7 +341,7 @@ class LowRankGaussian(GaussianFamily):
         return stats
 
     def n_parameters(self, n_components):
-        """See GaussianFamily; loadings that are rotated describe the same covariance."""
+        """See GaussianFamily; rotations of the loadings do not count."""
         d, q = self.n_features, self.rank
         return n_components * (2 * d + q * d - q * (q - 1) // 2)
 

@@ -1,4 +1,4 @@
-"""Gaussians with one variance each, Normal-Gamma prior."""
+"""Gaussians with one variance per component, Normal-Gamma prior."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ class SphericalGaussian(GaussianFamily):
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         before = prior.mean_precision * (prior.mean**2).sum(axis=1)
         scale = prior.scale[:, 0] + before + stats["second"][:, 0] - kappa * (mean**2).sum(axis=1)
-        scale = np.maximum(scale[:, None], prior.scale)  # it is, but for round-off
+        scale = np.maximum(scale[:, None], prior.scale)  # true without round-off
         return NormalGamma(mean, kappa, prior.dof + self.n_features * stats["count"], scale)
 
     def blurred(self, post, counts, blur):
@@ -96,7 +96,7 @@ class SphericalGaussian(GaussianFamily):
         return n_components * (self.n_features + 1)
 
     def item_divergences(self, prior, x):
-        """Kullback-Leibler divergences of the Gaussians that single rows have as smoothed means."""
+        """Kullback-Leibler divergences between single-row Gaussians, whose means are shrunk to the prior mean."""
         kappa = prior.mean_precision[0]
         d = self.n_features
         centred = x - prior.mean

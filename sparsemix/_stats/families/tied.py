@@ -51,7 +51,7 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         add_first(stats, x, groups, first, last)
 
     def accumulate_shared(self, stats, x, sample_weight):
-        """Responsibilities sum to one, so every row counts in full, whatever its components."""
+        """Responsibilities sum to one, so every row counts fully, whatever its components."""
         starts = np.array([0, len(x)], dtype=np.intp)
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         _accumulate.add_outer(x, starts, np.arange(len(x), dtype=np.int32), weight, 0, 1, stats["scatter"])
@@ -62,7 +62,7 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         return TiedNormalWishart(prior.mean, prior.mean_precision, float(prior.dof[0]), prior.scale[0])
 
     def posterior(self, prior, stats):
-        """nu = nu0 + N of all rows; B takes the scatter of all rows about their components' means."""
+        """nu = nu0 + N of all rows; B adds the scatter of all rows about their components' means."""
         kappa = prior.mean_precision + stats["count"]
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         between = kappa @ symmetric.pack_outer(mean)

@@ -19,7 +19,7 @@ class TiedNormalGamma:
     mean: np.ndarray  # (K, D)
     mean_precision: np.ndarray  # (K,)
     dof: float
-    scale: np.ndarray  # (D,), or (1,) where one tau is for all dimensions
+    scale: np.ndarray  # (D,), or (1,) if all dimensions share one tau
 
     def repeat(self, n_components):
         """The prior as if it were the posterior of K components without rows."""
@@ -34,11 +34,11 @@ class TiedDiagonalGaussian(GaussianFamily):
     """Sums of rows (K, D), and the shared sums of squares of all rows (1, D)."""
 
     structure = "tied_diag"
-    alone = DiagonalGaussian  # with a covariance of its own
-    n_shared = 1  # dimensions that have a variance in common
+    alone = DiagonalGaussian  # the same structure, not tied
+    n_shared = 1  # dimensions per variance
 
     def fold(self, squares):
-        """Sums of squares (..., D) over the dimensions that have a variance in common."""
+        """Sums of squares (..., D), added up over the dimensions that share a variance."""
         return squares
 
     def spec(self):
@@ -50,7 +50,7 @@ class TiedDiagonalGaussian(GaussianFamily):
         add_first(stats, x, groups, first, last)
 
     def accumulate_shared(self, stats, x, sample_weight):
-        """Responsibilities sum to one, so every row counts in full, whatever its components."""
+        """Responsibilities sum to one, so every row counts fully, whatever its components."""
         starts = np.array([0, len(x)], dtype=np.intp)
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         squares = np.zeros((1, self.n_features))
@@ -58,17 +58,17 @@ class TiedDiagonalGaussian(GaussianFamily):
         stats["scatter"] += self.fold(squares)
 
     def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):
-        """As for the family whose covariances are not shared."""
+        """As for the family with untied covariances."""
         prior = self.alone(self.n_features).prior(data, mean_precision, mean, dof, covariance)
         return TiedNormalGamma(prior.mean, prior.mean_precision, float(prior.dof[0]), prior.scale[0])
 
     def posterior(self, prior, stats):
-        """nu = nu0 + N, or D N where D dimensions share; b takes the squares of all rows about their means."""
+        """nu = nu0 + N, or D N if D dimensions share a variance; b adds the squares of all rows about their means."""
         kappa = prior.mean_precision + stats["count"]
         mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
         before = stats.n_components * prior.mean_precision[0] * self.fold(prior.mean[0] ** 2)
         scale = prior.scale + before + stats["scatter"][0] - kappa @ self.fold(mean**2)
-        scale = np.maximum(scale, prior.scale)  # it is, but for round-off
+        scale = np.maximum(scale, prior.scale)  # true without round-off
         return TiedNormalGamma(mean, kappa, prior.dof + self.n_shared * float(stats["count"].sum()), scale)
 
     def blurred(self, post, counts, blur):
@@ -96,7 +96,7 @@ class TiedDiagonalGaussian(GaussianFamily):
         return np.append(kappas, (gammaln(half) - half * np.log(0.5 * params.scale)).sum())
 
     def log_predictive(self, post, x):
-        """As with a covariance of its own."""
+        """As for the family with untied covariances."""
         n_components = len(post.mean)
         dof, scale = np.full(n_components, post.dof), np.tile(post.scale, (n_components, 1))
         return self.alone(self.n_features).log_predictive(NormalGamma(post.mean, post.mean_precision, dof, scale), x)
@@ -126,7 +126,7 @@ class TiedDiagonalGaussian(GaussianFamily):
         return n_components * self.n_features + self.n_features // self.n_shared
 
     def item_divergences(self, prior, x):
-        """As for the family whose covariances are not shared."""
+        """As for the family with untied covariances."""
         own_prior = NormalGamma(prior.mean, prior.mean_precision, np.array([prior.dof]), prior.scale[None])
         return self.alone(self.n_features).item_divergences(own_prior, x)
 
@@ -142,7 +142,7 @@ class TiedSphericalGaussian(TiedDiagonalGaussian):
 
     @property
     def n_shared(self):
-        """All dimensions have one variance."""
+        """All dimensions share one variance."""
         return self.n_features
 
     def fold(self, squares):

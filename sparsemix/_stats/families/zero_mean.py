@@ -1,4 +1,4 @@
-"""Gaussians with mean zero and a full covariance each, Wishart prior on the precision."""
+"""Gaussians with mean zero and full covariances, Wishart prior on the precision."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sparsemix._stats.families.full import FullGaussian
 
 
 class ZeroMeanGaussian(FullGaussian):
-    """The full family without its means: sums of outer products only ([HS16] B.1)."""
+    """The full family without means: sums of outer products only ([HS16] B.1)."""
 
     has_means = False
 
@@ -62,5 +62,5 @@ class ZeroMeanGaussian(FullGaussian):
         return n_components * symmetric.packed_size(self.n_features)
 
     def item_divergences(self, prior, x):
-        """As for the full family, with nothing from the means."""
+        """As for the full family, without the term of the means."""
         return _wishart.rank_one_divergences(_wishart.white(x, prior.mean[0], prior.scale[0]), 1.0, 0.0)

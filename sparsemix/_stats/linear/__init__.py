@@ -1,4 +1,4 @@
-"""Likelihoods whose log density is linear in the row: x . eta_k + c_k, up to what all components share."""
+"""Likelihoods whose log density is linear in the row: x . eta_k + c_k, up to a term shared by all components."""
 
 from sparsemix._stats.linear._base import LinearFamily, dense
 from sparsemix._stats.linear.multinomial import Multinomial

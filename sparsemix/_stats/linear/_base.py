@@ -1,4 +1,4 @@
-"""What likelihoods that are linear in the row share: their table, and the sums of rows that they all keep."""
+"""Shared code of likelihoods that are linear in the row: the table of weights, and the sums of rows."""
 
 from abc import ABC, abstractmethod
 
@@ -12,7 +12,7 @@ from sparsemix._stats.suffstats import SufficientStatistics, added_by_component
 
 
 class LinearTable:
-    """Weights x . eta_k + constants_k of rows in compressed form; eta (K, D), of one type with the rows."""
+    """Weights x . eta_k + constants_k of sparse rows; eta (K, D) has the dtype of the rows."""
 
     def __init__(self, natural, constants):
         self.natural = natural
@@ -20,7 +20,7 @@ class LinearTable:
 
     @property
     def linear(self):
-        """The table that sparse rows read."""
+        """The table for sparse rows."""
         return self
 
     def weights(self, x, out):
@@ -36,9 +36,9 @@ class LinearTable:
 
 
 class LinearFamily(ABC):
-    """A likelihood that is linear in the row; its statistics are counts and sums of rows, (K,) and (K, D).
+    """A likelihood that is linear in the row; its statistics are counts (K,) and sums of rows (K, D).
 
-    Sums of some sparse rows are sparse, and added to dense ones.
+    Sums of few sparse rows are sparse; they can be added to dense sums.
     """
 
     tied = False
@@ -55,7 +55,7 @@ class LinearFamily(ABC):
         )
 
     def kept(self, parameters, stats):  # noqa: ARG002
-        """Parameters that follow from these statistics, apart from others that had the same numbers up to now."""
+        """Parameters that refer to ``stats``, a copy; the arrays they referred to so far are about to change in place."""
         return parameters
 
     def accumulate(self, stats, x, groups, first, last):
@@ -70,45 +70,45 @@ class LinearFamily(ABC):
         stats.put_sums("first", added_by_component(stats["first"], sums, 1.0))
 
     def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
-        """Nothing is shared."""
+        """There are no shared sums."""
 
     @abstractmethod
     def fit(self, stats, variational, previous=None):
-        """What maximises the objective given the statistics: parameters of all components."""
+        """Parameters of all components that maximise the objective given the statistics."""
 
     @abstractmethod
     def objective(self, parameters, stats, variational):
-        """Data term of the bound at the parameters that ``fit`` gave for these statistics."""
+        """Data term of the bound, at the parameters that ``fit`` returned for these statistics."""
 
     @abstractmethod
     def expected(self, parameters, variational):
-        """The expected log likelihood, of which ``table(log_weights, dtype, split)`` makes a table of weights."""
+        """The expected log likelihood: an object whose ``table(log_weights, dtype, split)`` returns weights."""
 
     @abstractmethod
     def plug_in(self, parameters):
-        """The same of the density at the point estimates."""
+        """The log likelihood at the point estimates, as an object like ``expected``."""
 
     @abstractmethod
     def seed_weights(self, x):
-        """A function of i: weights (n,) of all rows ``x`` under row i as if it were a component; of several, lines."""
+        """Function of i: weights (n,) of all rows ``x`` if row i were a component; for several i, one line each."""
 
     @abstractmethod
     def own_weights(self, x):
-        """The weight of each row under itself, (n,): that under another row is smaller by their divergence."""
+        """The weight of each row under itself, (n,); the weight under another row is smaller by their divergence."""
 
 
 def dense(sums):
-    """Sums as an array, which those of one pass over sparse rows are not."""
+    """Sums as a dense array; the sums of a single batch of sparse rows are sparse."""
     return sums.toarray() if sparse.issparse(sums) else sums
 
 
 def csr(x, n_features):
-    """A block of rows (indptr, indices, counts) as a sparse matrix; nothing is copied."""
+    """A block of rows (indptr, indices, counts) as a sparse matrix, without a copy."""
     return sparse.csr_array((x.counts, x.indices, x.indptr), shape=(len(x), n_features))
 
 
 def entries_of(x, rows):
-    """Entries of some rows of a block: which of the rows, columns, values."""
+    """Entries of some rows of a block: row position, column, value."""
     lengths = x.indptr[rows + 1] - x.indptr[rows]
     ends = np.cumsum(lengths)
     at = np.repeat(x.indptr[rows] - ends + lengths, lengths) + np.arange(ends[-1])

@@ -1,7 +1,7 @@
-"""Multinomial distributions over words with a symmetric Dirichlet prior; the multinomial coefficient is left out.
+"""Multinomial distributions over words with a symmetric Dirichlet prior; omits the multinomial coefficient.
 
-[HS16] Appendix B.2. In EM word proportions are the mode of the posterior under Dirichlet(1 + prior): relative counts
-with ``prior`` added to each, since a word that a component has not seen would otherwise be impossible in it.
+[HS16] Appendix B.2. In EM, word proportions are the posterior mode under Dirichlet(1 + prior): relative counts with
+``prior`` added to each, because a word with count zero would otherwise have probability zero.
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from sparsemix._kernels.documents import _linear
 from sparsemix._stats.families import serial
 from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense, entries_of
 
-# A document that stands for a cluster counts as if so many more words had been drawn from the corpus.
+# A document used as an initial cluster is smoothed by this many tokens distributed as in the corpus.
 SEED_TOKENS = 1.0
-# Sums below this are round-off of what was added and taken away.
+# Smaller sums are round-off of additions and subtractions.
 NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Expected counts (K, V) and the prior of each. Most counts are zero, and all functions of them are one number."""
+    """Expected counts (K, V) and their prior. Most counts are zero, so a function of them is mostly one number."""
 
     sums: np.ndarray
     prior: float
@@ -39,7 +39,7 @@ class WordCounts:
         return self.prior * self.sums.shape[1] + np.maximum(self.sums.sum(axis=1), 0.0)
 
     def logs(self, function, dtype, split=serial):
-        """``function`` (digamma or np.log) of each Dirichlet parameter less that of their sum, (K, V)."""
+        """``function`` (digamma or np.log) of each Dirichlet parameter minus that of their sum, (K, V)."""
         out, totals = np.empty(self.sums.shape, dtype), function(self.totals)
         split(
             lambda first, last: _linear.word_logs(
@@ -55,13 +55,13 @@ class WordCounts:
         return np.exp(self.logs(np.log, np.float64))
 
     def permuted(self, order):  # noqa: ARG002
-        """The next step makes them anew."""
+        """Unchanged: the next global step recomputes the counts."""
         return self
 
 
 @dataclass(frozen=True)
 class WordLogs:
-    """E[log phi_kv], ``function`` digamma, or log E[phi_kv]."""
+    """E[log phi_kv] if ``function`` is digamma, log E[phi_kv] if it is np.log."""
 
     counts: WordCounts
     function: object
@@ -72,7 +72,7 @@ class WordLogs:
 
 
 class Multinomial(LinearFamily):
-    """Words V with a prior of ``prior`` each; ``corpus`` (V,) are proportions that smooth documents as seeds."""
+    """V words, each with prior ``prior``; the proportions ``corpus`` (V,) smooth documents used as initial clusters."""
 
     def __init__(self, n_features, prior, corpus=None):
         super().__init__(n_features)
@@ -88,7 +88,7 @@ class Multinomial(LinearFamily):
         return self.fit(stats, variational=None)
 
     def objective(self, parameters, stats, variational):
-        """See LinearFamily; in EM with the logarithm of the prior, up to its constant."""
+        """See LinearFamily; in EM includes the log prior, up to its constant."""
         n, v = parameters.sums.shape
         k, _, counts = parameters.entries
         n_zeros = n * v - len(counts)
@@ -125,7 +125,7 @@ class Multinomial(LinearFamily):
         return weights
 
     def own_weights(self, x):
-        """Log likelihood of a document under itself, smoothed likewise."""
+        """Log likelihood of each document under its own smoothed proportions."""
         rows = csr(x, self.n_features)
         lengths = rows.sum(axis=1)
         owner = np.repeat(np.arange(len(x)), np.diff(x.indptr))

@@ -1,4 +1,4 @@
-"""von Mises-Fisher distributions on the unit sphere: q(mean direction) is of the same kind, concentrations are points.
+"""von Mises-Fisher distributions on the unit sphere: mean directions have vMF posteriors, concentrations are points.
 
 f(x | mu, kappa) = C(kappa) exp(kappa mu . x), C(kappa) = kappa^v / ((2 pi)^(v + 1) I_v(kappa)), v = D / 2 - 1
 (Banerjee et al. 2005, Section 2). With a uniform prior of mu the posterior is q(mu_k) = vMF(S_k / |S_k|, kappa |S_k|),
@@ -16,13 +16,13 @@ from sparsemix._stats.families import Gaussians, serial
 from sparsemix._stats.families._tables import KernelTable
 from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense, entries_of
 
-# Counts below this are those of an empty component.
+# Smaller counts mean an empty component.
 EMPTY = 1e-10
-# No concentration is larger: single precision tells cosines apart by 1e-7.
+# Upper bound of concentrations: float32 resolves cosines to 1e-7.
 MOST = 1e6
-# Steps towards a concentration; both iterations gain a digit or more each.
+# Iterations for a concentration; each gains at least one digit.
 NEWTON_STEPS, EM_STEPS = 60, 200
-# Relative steps that end the second: the objective is flat there, so that its own error is the square of this.
+# Relative step that ends EM: the objective is flat there, so its error is the square of this.
 CLOSE = 1e-7
 
 
@@ -34,9 +34,9 @@ def log_constant(n_features, kappa):
 
 
 def concentration_of(n_features, mean_length, near=None):
-    """kappa with A(kappa) = ``mean_length``, elementwise, at most MOST; log C + kappa A is concave, so this is best.
+    """kappa with A(kappa) = ``mean_length``, elementwise, at most MOST: the maximum of the concave log C + kappa A.
 
-    Newton's method begins ``near`` it, by default at the approximation of Banerjee et al. Eq. 4.4.
+    Newton's method, started at ``near``, by default the approximation of Banerjee et al. Eq. 4.4.
     """
     most = log_constant(n_features, MOST)[1]
     r = np.clip(mean_length, 0.0, most)
@@ -69,10 +69,10 @@ class Cones:
 
 
 class ConeTable:
-    """Weights as spheres around the mean directions have them: mu . x = 1 - |x - mu|^2 / 2.
+    """Weights computed as for spheres around the mean directions: mu . x = 1 - |x - mu|^2 / 2.
 
-    Cosines near one lose no digits this way, a row's weights do not depend on the rows beside it, and pairs are weighed
-    as those of Gaussians. Sparse rows take products with scale * mean. Either table is made when the first rows come.
+    This keeps the digits of cosines near one, a row's weights do not depend on other rows, and the Gaussian kernels
+    for pairs apply. Sparse rows use products with scale * mean. Both tables are built on first use.
     """
 
     def __init__(self, means, scale, constants, dtype):
@@ -81,45 +81,45 @@ class ConeTable:
 
     @cached_property
     def kernel(self):
-        """The table that dense rows read."""
+        """The table for dense rows."""
         constants = self.constants + self.scale
         return KernelTable(_quadratic.SPHERICAL, np.sqrt(self.scale), self.means, constants, self.dtype)
 
     def rows(self, x):
-        """Rows as the kernel's table knows them."""
+        """Rows in the coordinates of the kernel's table."""
         return x
 
     @cached_property
     def linear(self):
-        """The table that sparse rows read."""
+        """The table for sparse rows."""
         natural = np.empty(self.means.shape, dtype=self.dtype)
         np.multiply(self.scale[:, None], self.means, out=natural, casting="same_kind")
         return LinearTable(natural, self.constants)
 
     def weights(self, x, out):
-        """Log densities of rows, dense or in compressed rows, in ``out`` (n, K)."""
+        """Log densities of dense or sparse rows in ``out`` (n, K)."""
         return (self.kernel if isinstance(x, np.ndarray) else self.linear).weights(x, out)
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Mean directions (K, D), concentrations (K,), and those of the posteriors of the directions, (K,) or None."""
+    """Mean directions (K, D), concentrations (K,), and those of the directions' posteriors, (K,) or None."""
 
     means: np.ndarray
     kappa: np.ndarray
     certainty: np.ndarray | None
 
     def permuted(self, order):
-        """In another order."""
+        """The same, reordered."""
         certainty = None if self.certainty is None else self.certainty[order]
         return replace(self, means=self.means[order], kappa=self.kappa[order], certainty=certainty)
 
 
 class VonMisesFisher(LinearFamily):
-    """Parameters: mean directions with their posteriors, and one concentration or one each.
+    """Parameters: mean directions with their posteriors, and one shared concentration or one per component.
 
-    Own concentrations have a prior that counts as ``weight`` rows of mean resultant length ``mean_length``, in EM too:
-    a component of one row, or of equal rows, has no largest concentration.
+    The prior of a per-component concentration counts as ``weight`` rows of mean resultant length ``mean_length``, in EM
+    too: a component of one row, or of equal rows, has unbounded concentration otherwise.
     """
 
     def __init__(self, n_features, shared=True, weight=0.0, mean_length=0.0):
@@ -129,7 +129,7 @@ class VonMisesFisher(LinearFamily):
         self.mean_length = mean_length
 
     def fit(self, stats, variational, previous=None):
-        """Mean directions in closed form, concentrations by one equation each."""
+        """Mean directions in closed form, concentrations by solving one equation each."""
         count, first = np.maximum(stats["count"], 0.0), dense(stats["first"])
         norm = np.sqrt(np.einsum("kd,kd->k", first, first))
         length = np.minimum(norm, count)
@@ -141,9 +141,9 @@ class VonMisesFisher(LinearFamily):
         return Directions(means, kappa, kappa * np.where(live, length, 0.0) if variational else None)
 
     def _concentrations(self, count, length, variational, kappa=None):
-        """Zeros of the objective's slope, by EM over the mean directions where these are uncertain (VB).
+        """Zeros of the objective's derivative; in VB by EM over the uncertain mean directions.
 
-        Both go on from ``kappa``, which those of the last step are.
+        Both iterations start at ``kappa``, the result of the last step.
         """
         n, pull = (count.sum(), 0.0) if self.shared else (count + self.weight, self.weight * self.mean_length)
 
@@ -164,7 +164,7 @@ class VonMisesFisher(LinearFamily):
         return np.broadcast_to(kappa, count.shape).copy()
 
     def objective(self, parameters, stats, variational):
-        """See LinearFamily; own concentrations with the logarithm of their prior."""
+        """See LinearFamily; adds the log prior of per-component concentrations."""
         kappa, count = parameters.kappa, np.maximum(stats["count"], 0.0)
         log_c = log_constant(self.n_features, kappa)[0]
         out = (count * log_c).sum()
@@ -183,7 +183,7 @@ class VonMisesFisher(LinearFamily):
         return Cones(parameters.means, scale, log_constant(self.n_features, parameters.kappa)[0])
 
     def moments(self, parameters):
-        """Rows of each component have the mean A(kappa) mu and the length one: Gaussians with these moments."""
+        """Gaussians with the moments of each component: mean A(kappa) mu, and mean squared length one."""
         length = log_constant(self.n_features, parameters.kappa)[1]
         return Gaussians("spherical", length[:, None] * parameters.means, (1.0 - length**2) / self.n_features)
 
@@ -208,14 +208,14 @@ class VonMisesFisher(LinearFamily):
         return cosines
 
     def own_weights(self, x):
-        """The cosine of a row with itself."""
+        """One: the cosine of a row with itself."""
         return np.ones(len(x))
 
 
 def draws(means, kappa, labels, rng):
-    """Unit vectors from the distributions that ``labels`` name: Wood 1994, cosines by rejection, then directions.
+    """Unit vectors from the distributions named by ``labels`` (Wood 1994): rejection for cosines, then directions.
 
-    Everything is in terms of 1 - cosine, which is exact where concentrations are large.
+    Works with 1 - cosine, which stays accurate for large concentrations.
     """
     n_features = means.shape[1]
     below = below_one(n_features, kappa[labels], rng)
@@ -228,12 +228,12 @@ def draws(means, kappa, labels, rng):
 
 
 def below_one(n_features, kappa, rng):
-    """1 - mu . x for each concentration."""
+    """A draw of 1 - mu . x for each concentration."""
     if n_features == 1:  # the sphere is two points
         return 2.0 * (rng.random(len(kappa)) > 1.0 / (1.0 + np.exp(-2.0 * kappa)))
     m = n_features - 1.0
     b = m / (2.0 * kappa + np.hypot(2.0 * kappa, m))
-    centre = 2.0 * b / (1.0 + b)  # 1 less x_0 of the paper
+    centre = 2.0 * b / (1.0 + b)  # 1 minus x_0 of the paper
     out, left = np.empty(len(kappa)), np.arange(len(kappa))
     while len(left):
         z = rng.beta(0.5 * m, 0.5 * m, len(left))
