@@ -1,4 +1,4 @@
-"""Compiled loops. One call is one block of rows: no Python objects inside, no threads, no allocation by row.
+"""Compiled loops. One call processes one block of rows, without Python objects, threads or per-row allocation.
 
 ::
 
@@ -35,19 +35,19 @@
     words of a chunk, then tiles of documents    _split.sum_blocks (the fixed part of a word's conditional),
                          _split.local_step -> records (nnz, 3), summed by _split.sum_rows
 
-    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): word_topic and totals follow at
-                         once, in place; add_up makes them anew from the responsibilities or topics
+    documents in order   _cvb.sweep (responsibilities), _gibbs.sweep (topics of tokens): update word_topic and totals
+                         in place after each; add_up recomputes them from the responsibilities or topics
 
-    words in their order, in tiles    _positions.positions (all topics of a position) or _walk.walk (chains)
-                         -> topics (n_tokens, M), summed by the word and, by _positions.pairs, by those of its context
-    words in order       _positions.sweep, _walk.sweep: counts follow each position at once; add_up makes them anew
+    words in order, in tiles    _positions.positions (all topics of a position) or _walk.walk (chains)
+                         -> topics (n_tokens, M), summed by word and, by _positions.pairs, by context word
+    words in order       _positions.sweep, _walk.sweep: update counts after each position; add_up recomputes them
 
     rows in order        _nggp.log_new  (weight of a new cluster, from the prior)
                          _gaussian_clusters.GaussianClusters, _multinomial.MultinomialClusters  (densities in clusters,
-                         which a sweep of _sequential changes row by row)
+                         updated row by row by a sweep of _sequential)
 
-Symmetric and triangular D x D matrices are their lower triangles row by row, D (D + 1) / 2 numbers, everywhere.
-Rows and tables are float or double, sums over rows are double, counts by word and topic are of the table's type.
+Symmetric and triangular D x D matrices are always packed: lower triangles, row by row, D (D + 1) / 2 numbers.
+Rows and tables are float or double, sums over rows are double, counts by word and topic have the dtype of the table.
 Callers allocate; outputs come last.
 """
 

@@ -1,4 +1,4 @@
-"""Local inference of a block of documents: dense, or with at most L topics a word type.
+"""Local inference of a block of documents: dense, or with at most L topics per word type.
 
 The loops are in document_steps.h and document_loops.h.
 """
@@ -36,14 +36,14 @@ MAX_SELECT = SPARSEMIX_MAX_SELECT
 
 
 class Room:
-    """Scratch of one thread, which grows to the largest document and is used again."""
+    """Scratch memory of one thread, which grows to the largest document and is reused."""
 
     def __init__(self, dtype):
         self.reals = aligned_empty(0, dtype)
         self.ints = np.empty(0, dtype=np.intc)
 
     def of(self, n_reals, n_ints):
-        """At least so many numbers of each kind."""
+        """Make space for this many numbers of each kind."""
         if len(self.reals) < n_reals:
             self.reals = aligned_empty(n_reals, self.reals.dtype)
         if len(self.ints) < n_ints:
@@ -79,7 +79,7 @@ def local_step(
     scratch,                       # TMP Room of the table's dtype
     packed=None,                   # IN  PackedTable in the place of table, not for dense inference
 ):
-    """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on the others."""
+    """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on other ones."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, longest = 0, d
     cdef sparsemix_settings s
     cdef int level = instruction_level()

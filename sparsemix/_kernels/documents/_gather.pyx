@@ -1,4 +1,4 @@
-"""Documents of a minibatch, copied from where they lie in the data."""
+"""Copies the documents of a minibatch out of the data."""
 
 from libc.stdint cimport int64_t
 
@@ -22,7 +22,7 @@ def lengths(
     const int64_t[::1] rows,    # IN  (n,)
     int64_t[::1] out,           # OUT (n + 1,) where the entries of each row begin when they stand one after the other
 ):
-    """Where rows begin in a block of their own."""
+    """Start of each row in a new block."""
     cdef Py_ssize_t i
     if out.shape[0] != rows.shape[0] + 1:
         raise ValueError("out must have one number for each row, and one more")
@@ -44,7 +44,7 @@ def gather(
     int[::1] out_indices,       # OUT (nnz,)
     real[::1] out_counts,       # OUT (nnz,)
 ):
-    """Words and counts of some rows, one row after the other."""
+    """Words and counts of the selected rows, in consecutive memory."""
     cdef Py_ssize_t i, n = rows.shape[0]
     cdef int64_t at, to
     if starts.shape[0] != n + 1 or min(out_indices.shape[0], out_counts.shape[0]) < starts[n]:

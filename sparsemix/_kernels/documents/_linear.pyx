@@ -1,7 +1,7 @@
-"""Components that are linear in a sparse row: its weights under all of them or chosen ones; sums of rows; word tables.
+"""Components that are linear in a sparse row: weights under all or selected components, sums of rows, word tables.
 
-A component's parameters lie together. For all components the words of a tile are gathered into panels of some
-components each, which stay in the caches while the rows pass: linear_loops.h.
+The parameters of a component are contiguous. For weights under all components, the words of a tile are gathered into
+panels of several components, which stay in the cache while all rows are processed: linear_loops.h.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ def word_logs(
 
 
 cdef inline real product(const real* natural, const int* words, const real* counts, Py_ssize_t n) noexcept nogil:
-    """counts . natural[words], in four sums that need not wait for each other."""
+    """counts . natural[words], in four independent sums."""
     cdef real a = 0, b = 0, c = 0, d = 0
     cdef Py_ssize_t i = 0
     while i + 4 <= n:
@@ -70,7 +70,7 @@ def weights(
     const real[::1] counts,         # IN  (nnz,)
     real[:, ::1] out,               # OUT (n, K) constants[k] + x . eta_k
 ):
-    """Weights of all components; those of a row are the same whatever rows stand beside it."""
+    """Weights of all components; the weights of a row do not depend on other rows."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = natural.shape[0], d = natural.shape[1], k, i, b, width
     cdef Py_ssize_t n_panels = (n_components + SPARSEMIX_PANEL - 1) // SPARSEMIX_PANEL
     cdef int level = instruction_level()
@@ -95,7 +95,7 @@ def weights(
 
 
 cdef tuple distinct(const int[::1] indices, Py_ssize_t n_features):
-    """The places of entries among their distinct words, and these in order."""
+    """The distinct words in order, and the position of each entry among them."""
     cdef Py_ssize_t i, w, n_words = 0
     seen_, places_ = np.zeros(n_features, dtype=np.intc), np.empty(indices.shape[0], dtype=np.intc)
     words_ = np.empty(min(indices.shape[0], n_features), dtype=np.intc)
@@ -123,7 +123,7 @@ def pair_weights(
     const int[::1] rows,            # IN  (n_pairs,) their rows
     real[::1] out,                  # OUT (n_pairs,) constants[k] + x . eta_k
 ):
-    """Weights of chosen pairs; each is the same whatever pairs stand beside it."""
+    """Weights of selected pairs; the result of a pair does not depend on the other pairs."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = natural.shape[0], k, p
     cdef int64_t first
     cdef int row
@@ -154,7 +154,7 @@ def add_rows(
     double factor,                  # IN
     double[:, ::1] out,             # INOUT (K, D) += factor data
 ):
-    """Add a factor times sparse sums of any sign to dense ones."""
+    """Add ``factor`` times sparse sums, of any sign, to dense ones."""
     cdef Py_ssize_t k
     cdef int64_t i
     check(out.shape[1], indptr, indices, data.shape[0])
@@ -169,7 +169,7 @@ def add_rows(
 cdef int check(
     Py_ssize_t n_features, const int64_t[::1] indptr, const int[::1] indices, Py_ssize_t n_entries
 ) except -1:
-    """Refuse rows that are not whole."""
+    """Refuse inconsistent sparse rows."""
     cdef Py_ssize_t i
     cdef int most = -1, least = 0
     cdef Py_ssize_t n = indptr.shape[0] - 1

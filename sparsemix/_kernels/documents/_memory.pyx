@@ -1,4 +1,4 @@
-"""Rows with few large entries, kept without the others and made whole again."""
+"""Compression of rows with few large entries."""
 
 ctypedef fused real:
     float
@@ -16,7 +16,7 @@ def keep_large(
     column[::1] columns,      # OUT increasing in a row; room for all
     real[::1] values,         # OUT
 ):
-    """The large entries of some rows, one row after the other; returns their number."""
+    """The large entries of some rows, row after row; returns their number."""
     cdef Py_ssize_t i, k, n = 0, begin, n_columns = rows.shape[1]
     cdef double total
     cdef real lowest
@@ -25,7 +25,7 @@ def keep_large(
     with nogil:
         for i in range(rows.shape[0]):
             begin, total = n, 0.0
-            for k in range(n_columns):  # the positive ones first, then the large ones of these
+            for k in range(n_columns):  # select the positive entries first, then the large ones among them
                 if rows[i, k] > 0:
                     columns[n], values[n] = <column> k, rows[i, k]
                     total += rows[i, k]
@@ -46,7 +46,7 @@ def fill_rows(
     const real[::1] values,     # IN
     real[:, ::1] rows,          # OUT (n, K) zero elsewhere
 ):
-    """Whole rows from what ``keep_large`` left of them."""
+    """Dense rows from the output of ``keep_large``."""
     cdef Py_ssize_t i, j, n = 0
     with nogil:
         rows[:, :] = 0

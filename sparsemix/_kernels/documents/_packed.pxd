@@ -1,4 +1,4 @@
-"""A PackedTable as the loops in C see it."""
+"""C view of a PackedTable."""
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -38,11 +38,11 @@ cdef inline const void* start_of(array) except NULL:
 
 
 cdef inline const void* point_to(table, any_packed* out, const tabled* like) except NULL:
-    """Let ``out`` point into the arrays of a PackedTable, which has to outlive it; ``like`` gives their type."""
+    """Point ``out`` into the arrays of a PackedTable, which must outlive it; ``like`` gives the type."""
     dtype = "f4" if tabled is float else "f8"
     if table.values.dtype != dtype:
         raise ValueError(f"the packed table is of {table.values.dtype}, not of the dtype of the counts")
-    # Both members have the same fields at the same places: pointers to either type.
+    # Both union members have the same layout, with pointers of either type.
     out.of_float.n_heads, out.of_float.heads = table.heads.shape[1], <const uint64_t*> start_of(table.heads)
     out.of_float.starts, out.of_float.values = <const int64_t*> start_of(table.starts), start_of(table.values)
     out.of_float.rest, out.of_float.scale = start_of(table.rest), start_of(table.scale)

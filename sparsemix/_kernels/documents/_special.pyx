@@ -1,4 +1,4 @@
-"""Digamma and log Gamma over tables of counts by word and topic, and the table that documents are inferred from."""
+"""Digamma and log Gamma over tables of counts by word and topic, and the table used to infer documents."""
 
 import numpy as np
 
@@ -70,21 +70,21 @@ def exp_log_word(
 
 
 class PackedTable:
-    """The same table as of ``exp_log_word``, of which only the entries of counts above zero are kept.
+    """The table of ``exp_log_word``, storing only the entries with counts above zero.
 
-    All other entries of a row are one number times that of their topic. A table of thousands of topics is some
-    hundredths as large so, and lies in the caches.
+    Each remaining entry is a number of its row times a number of its topic. With thousands of topics the packed table
+    has a few percent of the size and fits the cache.
 
     Attributes
     ----------
     heads : ndarray of shape (V, ceil(K / 40)), uint64
-        For each 40 topics a bit for those that have an entry, and above these bits how many entries are before.
+        For each 40 topics, one bit per stored entry; above these bits, the number of entries before.
     starts : ndarray of shape (V,), int64
-        Where a row begins in ``values``.
+        Start of each row in ``values``.
     values : ndarray
-        Entries; of its V K numbers only the pages that hold some take memory.
+        Entries. It has space for V K numbers, but only the pages in use take memory.
     rest, scale : ndarray of shape (V,)
-        An entry that is not kept is rest[v] inverse[k] scale[v], and not below 1e-30 (in float64 1e-250).
+        An entry that is not stored is rest[v] inverse[k] scale[v], but at least 1e-30 (in float64 1e-250).
     inverse : ndarray of shape (K,)
     lists, best : ndarray of shape (V, L), int32 and real
         Topics of the L largest entries of a row, increasing, and those entries.
@@ -102,15 +102,15 @@ class PackedTable:
         self.forget()
 
     def forget(self):
-        """All rows are stale."""
+        """Mark all rows as stale."""
         n_words, n_components = self.shape
-        if self.values is None or 2 * self._n_kept < self._n_resident:  # give back what few entries do not need
+        if self.values is None or 2 * self._n_kept < self._n_resident:  # release pages that few entries do not need
             self.values = None
             self.values, self._n_resident = np.empty(n_words * n_components + 1, dtype=self.rest.dtype), 0
         self._n_made = self._n_kept = 0
 
     def make(self, counts, factor, prior, inverse, words, split):
-        """Rows of some words that are stale, from dense or sparse counts (V, K); ``split`` shares out the work."""
+        """Compute stale rows of some words from dense or sparse counts (V, K); ``split`` distributes the work."""
         self.inverse[...] = inverse
         dense = isinstance(counts, np.ndarray)
         parts = (counts, None, None, None) if dense else (
@@ -119,7 +119,7 @@ class PackedTable:
         kept = []
 
         def share(first, last):
-            at = (self._n_made + first) * self.shape[1]  # room for whole rows: places do not depend on the others
+            at = (self._n_made + first) * self.shape[1]  # space for whole rows, so places do not depend on other rows
             kept.append(
                 packed_rows(
                     self.inverse, *parts, factor, prior, words, first, last, at, self.heads, self.starts,
@@ -133,7 +133,7 @@ class PackedTable:
         self._n_resident = max(self._n_resident, self._n_kept)
 
     def toarray(self, words=None):
-        """Some rows, or all, of the whole table."""
+        """Dense rows of some words, or of all."""
         n_components = self.shape[1]
         out = np.empty((self.shape[0] if words is None else len(words), n_components), dtype=self.rest.dtype)
         for i, v in enumerate(range(self.shape[0]) if words is None else words):
@@ -165,7 +165,7 @@ def packed_rows(
     int[:, ::1] lists,            # OUT
     real[:, ::1] best,            # OUT
 ):
-    """Rows of a packed table; returns the number of entries kept."""
+    """Rows of a packed table; returns the number of stored entries."""
     cdef Py_ssize_t i, j, k, v, n_kept, n_components = inverse.shape[0], n_nonzero = lists.shape[1]
     cdef Py_ssize_t padded = (n_components + 1 + SPARSEMIX_PADDING) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     cdef int level = instruction_level(), status = ROW_OK
@@ -218,7 +218,7 @@ cdef int best_topics(
     const real* values, const int* topics, Py_ssize_t n_kept, real rest, real scale, const real* inverse, real largest,
     Py_ssize_t n_components, Py_ssize_t n_nonzero, real* x, real* heap, int* chosen, real* best,
 ) noexcept nogil:
-    """The L largest entries of a packed row, the lower topic among equals; ``x`` is scratch of K."""
+    """The L largest entries of a packed row, ties to the lower topic; ``x`` is scratch of K numbers."""
     cdef real lowest = SPARSEMIX_LOWEST_float if real is float else SPARSEMIX_LOWEST_double
     cdef real other = max(rest * largest * scale, lowest)
     cdef Py_ssize_t i, j, k
@@ -235,7 +235,7 @@ cdef int best_topics(
             for j in range(n_nonzero):
                 chosen[j] = topics[chosen[j]]
             return ROW_OK
-    for k in range(n_components):  # entries that are not kept belong to the best, or may
+    for k in range(n_components):  # entries that are not stored may be among the largest
         x[k] = max(rest * inverse[k] * scale, lowest)
     for i in range(n_kept):
         x[topics[i]] = values[i]
@@ -274,7 +274,7 @@ def expected_log(
     const real[::1] alpha,         # IN  (K,)
     double[:, ::1] out,            # OUT (n, K) digamma(alpha_k + N_dk) - digamma(alpha_k)
 ):
-    """The documents' E[log pi_dk] as far as they differ from that of a document without tokens."""
+    """E[log pi_dk] of documents, relative to a document without tokens."""
     cdef Py_ssize_t d, k
     cdef double[::1] none = np.empty(alpha.shape[0])
     with nogil:
@@ -288,15 +288,15 @@ def expected_log(
 
 
 cdef inline double draws(double n, double prior, double none) noexcept nogil:
-    """prior (digamma(prior + n) - digamma(prior)): of n tokens so many are draws from the prior, no repetitions.
+    """prior (digamma(prior + n) - digamma(prior)): the expected number among n tokens that are new draws of the prior.
 
-    A part of a token is the chance that it is there; ``none`` is digamma(prior).
+    n below one is the probability of a single token; ``none`` is digamma(prior).
     """
     return n if n < 1.0 else prior * (sparsemix_digamma(prior + n) - none)
 
 
 def draws_sum(const real[:, ::1] counts, double factor, double prior, Py_ssize_t first, Py_ssize_t last):
-    """Sum over rows first to last of the draws from the prior among factor counts tokens."""
+    """Sum over rows first to last of the expected draws from the prior among factor counts tokens."""
     cdef Py_ssize_t v, k
     cdef double total = 0.0, none = sparsemix_digamma(prior)
     with nogil:
@@ -314,7 +314,7 @@ def sum_draws(
     const double[::1] alpha,    # IN  (K,)
     double[::1] out,            # INOUT (K,) += weight times the draws
 ):
-    """How many tokens of each topic are draws from the documents' prior."""
+    """Expected number of tokens of each topic that are draws from the documents' prior."""
     cdef Py_ssize_t d, i, k
     cdef double[::1] none = np.empty(alpha.shape[0]), n = np.zeros(alpha.shape[0])
     if weight.shape[0] != indptr.shape[0] - 1 or out.shape[0] != alpha.shape[0]:

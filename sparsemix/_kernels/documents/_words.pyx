@@ -1,7 +1,7 @@
-"""Sums over documents by word: the statistics of topics, one row a word.
+"""Sums over documents by word: the statistics of topics, one row per word.
 
-Entries (document, word type) are first grouped by word (a counting sort), then every word adds its own in the order of
-documents: no locks, and the same bits however the words are shared out among threads.
+Entries (document, word type) are first grouped by word (counting sort), then each word adds its own entries in document
+order: no locks, and the same bits for any distribution of the words over threads.
 """
 
 import numpy as np
@@ -115,7 +115,7 @@ def sum_sparse(
                         energies[v] += row[k] * log(entry)
                     elif with_energies:
                         energies[v] += row[k] * log(table[v, k])
-            limit = min(smallest * min(total, 1.0), largest)  # the largest stays whatever its size
+            limit = min(smallest * min(total, 1.0), largest)  # the largest entry is always kept
             for block in range(n_blocks):
                 bits = touched[block]
                 touched[block] = 0
@@ -146,7 +146,7 @@ def sum_dense(
     Py_ssize_t last,              # IN
     real[:, ::1] out,             # INOUT (V, K) += S_vk = table_vk sum_d scale_dv p_dk
 ):
-    """Rows of S_vk for dense responsibilities, which are products of a word's, a document's and an entry's number."""
+    """Rows of S_vk for dense responsibilities: products of a number of the word, of the document and of the entry."""
     cdef Py_ssize_t v, at, k, n_components = table.shape[1]
     cdef real weight
     cdef const real* source
@@ -171,7 +171,7 @@ def add_rows(
     double factor,               # IN
     real[:, ::1] out,            # INOUT (V, K) += factor data, not below zero
 ):
-    """Add factor times a sparse table to a dense one; round-off of a subtraction does not leave negative counts."""
+    """Add ``factor`` times a sparse table to a dense one; clips negative round-off of subtractions to zero."""
     cdef Py_ssize_t v, at, k
     cdef double value
     with nogil:
@@ -192,7 +192,7 @@ def sum_rows(
     Py_ssize_t last,             # IN
     real[:, ::1] out,            # INOUT (n, K) += sum of c gamma by word
 ):
-    """Rows of S_vk for responsibilities that are there in full, in the order of documents."""
+    """Rows of S_vk for dense responsibilities, in document order."""
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = out.shape[1], stride = resp.shape[1]
     if stride < n_components or stride % SPARSEMIX_PADDING or words.shape[0] != out.shape[0]:
@@ -211,7 +211,7 @@ def add_whole_rows(
     double factor,               # IN
     real[:, ::1] out,            # INOUT (V, K) += factor rows, not below zero
 ):
-    """Add factor times the rows of some words to a dense table; round-off does not leave negative counts."""
+    """Add ``factor`` times the rows of some words to a dense table; clips negative round-off to zero."""
     cdef int level = instruction_level()
     cdef Py_ssize_t i
     if rows.shape[0] != words.shape[0] or rows.shape[1] != out.shape[1]:
@@ -234,10 +234,10 @@ def compress_rows(
     int[::1] out_topics,         # OUT (n K,) of which as many are set as are returned
     real[::1] out_values,        # OUT (n K,)
 ):
-    """Rows as a sparse table; returns the number of entries.
+    """Compress rows to a sparse table; returns the number of entries.
 
-    Small entries are drawn systematically: one for every ``smallest`` that they sum to, from a random place. So each
-    has its expectation; to give their sum to the others would take from all topics that a word seldom has.
+    Small entries are sampled systematically: one per ``smallest`` of their sum, from a random offset. This keeps the
+    expectation of each; giving their sum to the large entries would bias all topics in which a word is rare.
     """
     cdef Py_ssize_t i, k, n_components = rows.shape[1]
     cdef int64_t count = 0, begin, at
@@ -251,7 +251,7 @@ def compress_rows(
             for k in range(n_components):
                 total += rows[i, k]
                 largest = max(largest, rows[i, k])
-            limit = min(smallest * min(total, 1.0), <double> largest)  # the largest stays whatever its size
+            limit = min(smallest * min(total, 1.0), <double> largest)  # the largest entry is always kept
             carried = limit * sparsemix_uniform(sparsemix_key(sparsemix_mix(key), <uint64_t> words[i]))
             for k in range(n_components):
                 value = rows[i, k]

@@ -1,4 +1,4 @@
-/* Steps of the local inference of a document: the loops live in document_loops.h. */
+/* Local inference of a document; the loops are in document_loops.h. */
 #ifndef SPARSEMIX_DOCUMENT_H
 #define SPARSEMIX_DOCUMENT_H
 
@@ -9,10 +9,10 @@
 #include "vectors/simd.h"
 #include "vectors/special.h"
 
-/* The most topics a type keeps in the vectorised selection. */
+/* The largest number of topics per type in the vectorised selection. */
 #define SPARSEMIX_MAX_SELECT 64
 
-/* What a block of documents has in common. */
+/* Settings shared by a block of documents. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t width;        /* of the widest document, in types, padded */
@@ -31,7 +31,7 @@ typedef struct {
     double enter;           /* a topic on a type's list enters a warm document where it would have this share */
 } sparsemix_settings;
 
-/* Room for one document, and its state. */
+/* State and scratch of one document. */
 #define SPARSEMIX_DOCUMENT_STRUCT(REAL)                                                                                \
     typedef struct {                                                                                                   \
         sparsemix_settings s;                                                                                          \
@@ -81,7 +81,7 @@ SPARSEMIX_DOCUMENT_STRUCT(double)
 SPARSEMIX_DOCUMENTS(float)
 SPARSEMIX_DOCUMENTS(double)
 
-/* REALs and ints of the room that ``documents`` needs. */
+/* REALs and ints of scratch that ``documents`` needs. */
 static inline ptrdiff_t sparsemix_room(const sparsemix_settings *s)
 {
     const ptrdiff_t topics = (s->max_topics + SPARSEMIX_PADDING) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;

@@ -1,8 +1,8 @@
 /* The loops of document.h for one REAL and one instruction set: no include guard, included several times.
  *
- * A document is a block of its U word types by the A topics that are still active in it, topic-major: row a holds
- * exp E[log phi] of topic a for all types, and types stand in the lanes of the registers. A topic leaves by closing
- * the gap between its neighbours. Types are padded to whole vectors with counts of zero. */
+ * A document is a topic-major block of its U word types and the A topics still active in it: row a holds exp E[log phi]
+ * of topic a for all types, and the vector lanes hold types. When a topic is dropped, the rows after it move up. Types
+ * are padded to whole vectors with counts of zero. */
 
 #include "vectors/vector_math.h"
 
@@ -16,7 +16,7 @@
 #define OTHER sparsemix_other_float
 #endif
 
-/* Zeros behind the types of a block. */
+/* Zero the padding after the types of a block. */
 TARGET static void SPARSEMIX_NAME(pad)(ptrdiff_t n_types, ptrdiff_t width, ptrdiff_t n_topics, REAL *block)
 {
     ptrdiff_t a, u;
@@ -45,8 +45,8 @@ TARGET static void SPARSEMIX_NAME(gather)(const REAL *table, ptrdiff_t n_compone
     SPARSEMIX_NAME(pad)(n_types, width, n_topics, block);
 }
 
-/* The same from a packed table: addresses first, so that all entries of a group of types are on their way when they are
- * read. ``entries`` has room for GROUP addresses a topic. */
+/* ``gather`` from a packed table: addresses are computed first, so that all loads of a group of types are in flight
+ * together. ``entries`` has space for GROUP addresses per topic. */
 #define GROUP 8
 TARGET static void SPARSEMIX_NAME(gather_packed)(const PACKED *table, ptrdiff_t n_components,
                                                  const int *types, ptrdiff_t n_types, ptrdiff_t width,
@@ -58,7 +58,7 @@ TARGET static void SPARSEMIX_NAME(gather_packed)(const PACKED *table, ptrdiff_t 
         const ptrdiff_t n = n_types - first < GROUP ? n_types - first : GROUP;
         const uint64_t *heads[GROUP];
         const REAL *rows[GROUP];
-        REAL *others = block + first; /* of a topic, where its entries will stand */
+        REAL *others = block + first; /* of a topic, at the destination of its entries */
         int all_whole = 1;
         for (u = 0; u < n; u++) {
             heads[u] = table->heads + types[first + u] * table->n_heads;
@@ -76,7 +76,7 @@ TARGET static void SPARSEMIX_NAME(gather_packed)(const PACKED *table, ptrdiff_t 
             const uint64_t bit = (uint64_t)1 << topics[a] % SPARSEMIX_HEAD_TOPICS;
             for (u = 0; u < n; u++)
                 others[u] = OTHER(table, types[first + u], topics[a]);
-            for (u = 0; u < n; u++) { /* a choice between addresses by their bits: half of the branches would be wrong */
+            for (u = 0; u < n; u++) { /* branchless choice of the address: half of the branches would be mispredicted */
                 const ptrdiff_t place = sparsemix_place(heads[u][head], bit);
                 const uintptr_t none = (uintptr_t)(place >> (8 * sizeof place - 1));
                 const uintptr_t entry = ((uintptr_t)(rows[u] + place) & ~none) | ((uintptr_t)(others + u) & none);
@@ -92,7 +92,7 @@ TARGET static void SPARSEMIX_NAME(gather_packed)(const PACKED *table, ptrdiff_t 
 }
 #undef GROUP
 
-/* What the next document will read of a packed table, into the caches. */
+/* Prefetch what the next document reads of a packed table. */
 TARGET static void SPARSEMIX_NAME(fetch)(const PACKED *table, const int *types, ptrdiff_t n_types, const int *lists,
                                          const REAL *best, ptrdiff_t n_nonzero)
 {
@@ -107,8 +107,8 @@ TARGET static void SPARSEMIX_NAME(fetch)(const PACKED *table, const int *types, 
     }
 }
 
-/* One update of ``n_vectors`` vectors of types: scale = counts / Z with Z = sum_a block[a] p[a], and then the lanes of
- * sum_u block[a, u] scale[u] added to ``partial``. */
+/* One update of ``n_vectors`` vectors of types: scale = counts / Z with Z = sum_a block[a] p[a]; then add the lanes of
+ * sum_u block[a, u] scale[u] to ``partial``. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_group)(
     const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *counts, const REAL *p, REAL *scale,
     REAL *partial, const int n_vectors)
@@ -133,9 +133,9 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_group)(
     }
 }
 
-/* One update at given p = exp E[log pi]: scale[u] = count / Z_u with Z_u = sum_a block[a, u] p[a], and
- * doc_topic[a] = p[a] sum_u block[a, u] scale[u]. A group of types passes over all topics twice, so it should stay in
- * the first-level cache. */
+/* One update at given p = exp E[log pi]: scale[u] = count / Z_u with Z_u = sum_a block[a, u] p[a], and doc_topic[a]
+ * = p[a] sum_u block[a, u] scale[u]. Each group of types is read twice over all topics, so it should fit the L1
+ * cache. */
 TARGET static void SPARSEMIX_NAME(update)(const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *counts,
                                           const REAL *p, REAL *scale, REAL *partial, REAL *doc_topic)
 {
@@ -149,7 +149,7 @@ TARGET static void SPARSEMIX_NAME(update)(const REAL *block, ptrdiff_t width, pt
         SPARSEMIX_NAME(update_group)(block + first, width, n_topics, counts + first, p, scale + first, partial, 2);
     for (; first < width; first += LANES)
         SPARSEMIX_NAME(update_group)(block + first, width, n_topics, counts + first, p, scale + first, partial, 1);
-    for (a = 0; a < n_topics; a++) { /* pairs of lanes, not one after the other: additions wait for each other */
+    for (a = 0; a < n_topics; a++) { /* pairwise sums of lanes: sequential additions would wait for each other */
         REAL *sums = partial + a * LANES;
         ptrdiff_t half;
         for (half = LANES / 2; half > 0; half /= 2)
@@ -159,8 +159,8 @@ TARGET static void SPARSEMIX_NAME(update)(const REAL *block, ptrdiff_t width, pt
     }
 }
 
-/* The L topics with the largest block[a, u] p[a] of each type, the lower topic among equals, as a copy of the block
- * with zeros elsewhere. Each lane keeps its L best in decreasing order; a newcomer sinks to its place. */
+/* The L topics with the largest block[a, u] p[a] of each type, ties to the lower topic, as a copy of the block with
+ * zeros elsewhere. Each lane keeps its L best in decreasing order, by insertion. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(select_fixed)(
     const REAL *block, ptrdiff_t width, ptrdiff_t n_topics, const REAL *p, const int n_nonzero, REAL *kept)
 {
@@ -179,7 +179,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(select_fixed)(
                 w = SMALLER(b, w);
             }
         }
-        for (j = 0; j < n_nonzero; j++)  /* places above the threshold are taken; masks are -1 */
+        for (j = 0; j < n_nonzero; j++)  /* places above the threshold are occupied; masks are -1 */
             free_places += MASK(best[j] > best[n_nonzero - 1]);
         for (a = 0; a < n_topics; a++) {
             const VECTOR t = *(const VECTOR *)(block + a * width + first), w = t * p[a];

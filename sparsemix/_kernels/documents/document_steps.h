@@ -5,11 +5,11 @@
 #define ACCEPT_GAIN 0.0
 #else
 #define DOCUMENT document_float
-#define ACCEPT_GAIN 1e-5 /* a token; less is round-off */
+#define ACCEPT_GAIN 1e-5 /* per token; smaller gains are round-off */
 #endif
-/* Topics with less than this do not count as candidates of a restart, and a gain of less has changed nothing. */
+/* Topics with less mass are no candidates of a restart; a smaller change means no change. */
 #define NO_MASS 1e-6
-/* Tokens; in shorter documents what counts as no mass is a share. */
+/* Tokens; in shorter documents the mass threshold is a share of the length. */
 #define SHORT_DOCUMENT 10.0
 
 /* p = exp E[log pi] of the active topics at given N_dk. */
@@ -26,7 +26,7 @@ TARGET static void SPARSEMIX_NAME(expect)(DOCUMENT *d, const REAL *doc_topic)
         SPARSEMIX_NAME(exp_digamma)(d->x, d->n_topics, d->p);
 }
 
-/* Topics without mass leave for good: psi(alpha) is so low that no type would take them back. The largest stays. */
+/* Drop topics without mass for good: psi(alpha) is so low that no type would select them again. Keeps the largest. */
 TARGET static void SPARSEMIX_NAME(drop)(DOCUMENT *d)
 {
     ptrdiff_t a, b = 0, largest = 0;
@@ -48,7 +48,7 @@ TARGET static void SPARSEMIX_NAME(drop)(DOCUMENT *d)
     d->n_topics = b;
 }
 
-/* The L best topics of each type at the present p. */
+/* The L best topics of each type at the current p. */
 TARGET static void SPARSEMIX_NAME(support)(DOCUMENT *d)
 {
     d->resp = d->block;
@@ -82,8 +82,8 @@ TARGET static void SPARSEMIX_NAME(swap)(DOCUMENT *d)
 }
 
 /* The objective after an update at p that gave ``doc_topic``: the energy sum_u c_u log Z_u - sum_k N_k log p_k, and
- * L_d up to what depends on the length alone, where a topic that is not active counts lgamma(alpha) - lgamma(alpha).
- * Logarithms are REAL, sums are double. */
+ * L_d up to a function of the length, where an inactive topic contributes lgamma(alpha) - lgamma(alpha). Logs are
+ * REAL, sums are double. */
 TARGET static void SPARSEMIX_NAME(evaluate)(DOCUMENT *d, const REAL *doc_topic)
 {
     ptrdiff_t u, a;
@@ -109,7 +109,7 @@ TARGET static void SPARSEMIX_NAME(evaluate)(DOCUMENT *d, const REAL *doc_topic)
             d->bound += sparsemix_log_gamma((double)d->prior[a] + doc_topic[a]) - sparsemix_log_gamma(d->prior[a]);
 }
 
-/* Iterations 1, 2, ... from N_dk = now: supports are chosen anew in the first ones and in every tenth or so. */
+/* Iterations 1, 2, ... from N_dk = now; supports are selected in the first ones, then periodically. */
 TARGET static void SPARSEMIX_NAME(ascend)(DOCUMENT *d, int may_drop)
 {
     int i;
@@ -143,7 +143,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(smallest)(const DOCUMENT *d, REAL thresho
     return n_with_mass < 2 ? -1 : found;
 }
 
-/* Restart proposals: empty one topic, from the smallest up, and keep what follows if L_d has risen. */
+/* Restart proposals: empty one topic, from the smallest up, iterate, and accept if L_d has increased. */
 TARGET static void SPARSEMIX_NAME(restart)(DOCUMENT *d)
 {
     double current;
@@ -179,7 +179,7 @@ TARGET static void SPARSEMIX_NAME(restart)(DOCUMENT *d)
     }
 }
 
-/* A last update at N_dk = now, its objective, and the document's row of N_dk. */
+/* Final update at N_dk = now, its objective, and the document's row of N_dk. */
 TARGET static void SPARSEMIX_NAME(finish)(DOCUMENT *d)
 {
     ptrdiff_t a;
@@ -188,7 +188,7 @@ TARGET static void SPARSEMIX_NAME(finish)(DOCUMENT *d)
     SPARSEMIX_NAME(refresh)(d, d->next);
     SPARSEMIX_NAME(swap)(d);
     if (d->s.linear)
-        d->bound = d->energy = 0.0; /* no objective of this kind */
+        d->bound = d->energy = 0.0; /* there is no objective */
     else
         SPARSEMIX_NAME(evaluate)(d, d->now);
     memset(d->doc_topic, 0, d->s.n_components * sizeof(REAL));
@@ -202,7 +202,7 @@ TARGET static void SPARSEMIX_NAME(enter)(DOCUMENT *d)
     ptrdiff_t k, i, n = 0;
     for (k = 0; k < d->s.n_components; k += 8) {
         const ptrdiff_t end = k + 8 < d->s.n_components ? k + 8 : d->s.n_components;
-        int none = -1; /* all bits: nothing is marked */
+        int none = -1; /* all bits set while nothing is marked */
         for (i = k; i < end; i++)
             none &= d->local[i];
         if (none != -1)
@@ -227,7 +227,8 @@ TARGET static void SPARSEMIX_NAME(mark_lists)(DOCUMENT *d)
             d->local[d->lists[d->types[u] * l + j]] = 0;
 }
 
-/* Mark the topics that a warm document has. Most numbers are zero, and zeros have no bits: they are looked at by eight. */
+/* Mark the topics of a warm document. Most values are zero, which has no bits set, so they are tested eight at a
+ * time. */
 TARGET static void SPARSEMIX_NAME(mark_own)(DOCUMENT *d)
 {
     ptrdiff_t k = 0, i;
@@ -246,7 +247,7 @@ TARGET static void SPARSEMIX_NAME(mark_own)(DOCUMENT *d)
             d->local[k] = 0;
 }
 
-/* An entry of the table on a type's list. */
+/* The table entry of a topic on a type's list. */
 TARGET static inline REAL SPARSEMIX_NAME(on_list)(const DOCUMENT *d, ptrdiff_t u, ptrdiff_t j)
 {
     const ptrdiff_t at = d->types[u] * (ptrdiff_t)d->s.n_nonzero + j;
@@ -254,8 +255,8 @@ TARGET static inline REAL SPARSEMIX_NAME(on_list)(const DOCUMENT *d, ptrdiff_t u
 }
 
 /* Mark the topics on the lists that a warm document lacks and that would take a share of some type, given the block of
- * those that it has; returns how many there are. Of topics that it does not have, the best of a type are on its list:
- * all have the same E[log pi] when alpha is symmetric. */
+ * its current topics; returns their number. The best missing topics of a type are on its list, because with symmetric
+ * alpha all missing topics have the same E[log pi]. */
 TARGET static int SPARSEMIX_NAME(mark_newcomers)(DOCUMENT *d)
 {
     const ptrdiff_t l = d->s.n_nonzero;
@@ -264,7 +265,7 @@ TARGET static int SPARSEMIX_NAME(mark_newcomers)(DOCUMENT *d)
     REAL least;
     for (a = 0; a < d->n_topics; a++)
         d->x[a] = d->prior[a] + d->now[a];
-    d->x[a++] = d->largest_alpha; /* what a newcomer has at most */
+    d->x[a++] = d->largest_alpha; /* upper bound for a new topic */
     for (; a % SPARSEMIX_PADDING; a++)
         d->x[a] = 1;
     if (d->s.linear)
@@ -289,13 +290,13 @@ TARGET static int SPARSEMIX_NAME(mark_newcomers)(DOCUMENT *d)
     return n_new;
 }
 
-/* Iterations on the lists alone, L entries a type, before the block is gathered: p = 1 first. Leaves N_dk in now. */
+/* Iterations on the lists alone, L entries per type, before the block is gathered, starting at p = 1. Result in now. */
 TARGET static void SPARSEMIX_NAME(iterate_lists)(DOCUMENT *d)
 {
     const ptrdiff_t l = d->s.n_nonzero;
     ptrdiff_t u, j, a;
     int i;
-    int *at = (int *)d->block; /* the block comes later */
+    int *at = (int *)d->block; /* scratch: the block is gathered later */
     REAL *t = d->kept;
     for (u = 0; u < d->n_types; u++)
         for (j = 0; j < l; j++) {
@@ -352,7 +353,7 @@ TARGET static void SPARSEMIX_NAME(sparse_document)(DOCUMENT *d)
         SPARSEMIX_NAME(iterate_lists)(d);
     for (a = 0; a < d->n_topics; a++)
         d->local[d->topics[a]] = -1;
-    if (!d->s.warm) { /* before the block is gathered: what has no mass by now costs nothing */
+    if (!d->s.warm) { /* drop before gathering the block, so that topics without mass cost nothing */
         const ptrdiff_t width = d->width;
         d->width = 0;
         SPARSEMIX_NAME(drop)(d);
@@ -368,7 +369,7 @@ TARGET static void SPARSEMIX_NAME(sparse_document)(DOCUMENT *d)
 
 #include "document_dense.h"
 
-/* Where everything stands in the room. */
+/* Assign the parts of the scratch memory. */
 TARGET static void SPARSEMIX_NAME(furnish)(DOCUMENT *d, REAL *room, int *int_room)
 {
     const ptrdiff_t width = d->s.width;
@@ -410,8 +411,7 @@ TARGET static void SPARSEMIX_NAME(write_entries)(const DOCUMENT *d, int *filled,
     }
 }
 
-/* A block of documents. Sparse: topics and values (nnz, L). Dense: values (nnz,) are counts / Z, and p (n, K) goes with
- * them. */
+/* A block of documents. Sparse: topics and values (nnz, L). Dense: values (nnz,) are counts / Z, with p (n, K). */
 TARGET static void SPARSEMIX_NAME(documents)(
     const sparsemix_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts,
     const REAL *table, const PACKED *packed, const int *lists, const REAL *best, const REAL *alpha, REAL *room,

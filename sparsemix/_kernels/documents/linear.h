@@ -1,5 +1,5 @@
-/* Components that are linear in a sparse row: tables of words, products of rows with panels of components. The loops
- * live in linear_loops.h. */
+/* Components that are linear in a sparse row: word tables, and products of rows with panels of components; the loops
+ * are in linear_loops.h. */
 #ifndef SPARSEMIX_LINEAR_H
 #define SPARSEMIX_LINEAR_H
 
@@ -8,7 +8,7 @@
 
 #include "vectors/simd.h"
 
-/* Components of a panel, whose parameters for some thousand words fit a second-level cache. */
+/* Components of a panel; their parameters for some thousand words fit the L2 cache. */
 #define SPARSEMIX_PANEL 32
 
 #define LOOPS "documents/linear_loops.h"

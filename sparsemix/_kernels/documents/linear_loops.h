@@ -13,7 +13,7 @@ TARGET static inline VECTOR SPARSEMIX_NAME(word_log)(VECTOR x, int digamma)
     return SPARSEMIX_NAME(log)(y) + e;
 }
 
-/* f(prior + sums) - total, f the logarithm or digamma; most sums are zero, and all of these have one value. */
+/* f(prior + sums) - total, f the logarithm or digamma; most sums are zero, and f is computed once for these. */
 TARGET static void SPARSEMIX_NAME(word_logs)(const double *sums, ptrdiff_t n, double prior, int digamma, double total,
                                              REAL *out)
 {
@@ -38,10 +38,10 @@ TARGET static void SPARSEMIX_NAME(word_logs)(const double *sums, ptrdiff_t n, do
     }
 }
 
-/* Words whose parameters are moved at once: those of one component lie near each other, and the panel's in a cache. */
+/* Words copied at once: source (one component) and destination (the panel) both stay in the cache. */
 #define WORDS_AT_ONCE 64
 
-/* panel[u, c] = natural[c, words[u]] for ``width`` components, zero for those up to the width of a panel. */
+/* panel[u, c] = natural[c, words[u]] for ``width`` components, zero in the remaining columns. */
 TARGET static void SPARSEMIX_NAME(fill_panel)(const REAL *natural, ptrdiff_t n_features, ptrdiff_t width,
                                               const int *words, ptrdiff_t n_words, REAL *panel)
 {

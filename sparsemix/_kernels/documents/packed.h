@@ -1,6 +1,6 @@
-/* A table (V, K) of which only the entries of counts above zero are kept, row after row; all others of a row are one
- * number times that of their topic. A row has a head for every 40 topics: bits for those that have an entry, and above
- * them how many entries are before. */
+/* A table (V, K) storing only the entries with counts above zero, row by row; each remaining entry is a number of
+ * its row times a number of its topic. A row has a head for every 40 topics: one bit per stored entry, and above
+ * them the number of entries before. */
 #ifndef SPARSEMIX_PACKED_H
 #define SPARSEMIX_PACKED_H
 
@@ -12,17 +12,17 @@
 #define SPARSEMIX_HEAD_TOPICS 40
 #define SPARSEMIX_HEAD_MASK (((uint64_t)1 << SPARSEMIX_HEAD_TOPICS) - 1)
 
-/* Entries whose largest in a row is 1 are not below this. */
+/* Lower bound of entries, in rows scaled to a largest entry of 1. */
 #define SPARSEMIX_LOWEST_float 1e-30f
 #define SPARSEMIX_LOWEST_double 1e-250
 
-/* Entries of a row, from its last head. */
+/* Number of entries of a row, from its last head. */
 static inline ptrdiff_t sparsemix_row_length(uint64_t head)
 {
     return (ptrdiff_t)(head >> SPARSEMIX_HEAD_TOPICS) + sparsemix_count_bits(head & SPARSEMIX_HEAD_MASK);
 }
 
-/* Place in its row of the entry that a bit of a head stands for, or -1. */
+/* Position in its row of the entry for one bit of a head, or -1. */
 static inline ptrdiff_t sparsemix_place(uint64_t head, uint64_t bit)
 {
     const ptrdiff_t before = (ptrdiff_t)(head >> SPARSEMIX_HEAD_TOPICS) + sparsemix_count_bits(head & (bit - 1));
@@ -56,7 +56,7 @@ static inline ptrdiff_t sparsemix_place(uint64_t head, uint64_t bit)
 SPARSEMIX_PACKED(float)
 SPARSEMIX_PACKED(double)
 
-/* An entry of a table, which has the type of what pointer points to. */
+/* An entry of a table, of the type that pointer points to. */
 #define sparsemix_entry(pointer, table, v, k) SPARSEMIX_BY_REAL(sparsemix_entry, pointer)(table, v, k)
 
 #endif

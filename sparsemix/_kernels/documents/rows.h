@@ -1,4 +1,4 @@
-/* Rows of tables added to rows of others: the loops live in rows_loops.h. */
+/* Addition of table rows; the loops are in rows_loops.h. */
 #ifndef SPARSEMIX_ROWS_H
 #define SPARSEMIX_ROWS_H
 

@@ -3,8 +3,8 @@
 #include "vectors/vector_math.h"
 #include "vectors/vector_rows.h"
 
-/* out[i] += sum of counts times responsibilities over the entries of word words[i], in their order; a group of topics
- * stays in registers meanwhile. */
+/* out[i] += sum of counts times responsibilities over the entries of word words[i], in order; one group of topics at a
+ * time stays in registers. */
 TARGET static void SPARSEMIX_NAME(sum_rows)(const int64_t *starts, const int *entries, const REAL *counts,
                                             const REAL *resp, ptrdiff_t stride, const int *words, ptrdiff_t first,
                                             ptrdiff_t last, ptrdiff_t n_components, REAL *out)

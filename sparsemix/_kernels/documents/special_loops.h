@@ -8,9 +8,9 @@
 #define LOWEST SPARSEMIX_LOWEST_float
 #endif
 
-/* One word's row of the table: exp(digamma(counts + prior)) inverse[k] over its largest entry, and not below LOWEST,
- * so that no document is left without a topic for the word. ``x`` is scratch, padded like ``inverse``. Returns the sum of
- * the counts, in which NaN and infinity show. */
+/* A word's row of the table: exp(digamma(counts + prior)) inverse[k], divided by its largest entry and at least LOWEST,
+ * so that every document has a topic for the word. ``x`` is scratch, padded like ``inverse``. Returns the sum of the
+ * counts, which reveals NaN and infinity. */
 TARGET static double SPARSEMIX_NAME(word_row)(const REAL *counts, ptrdiff_t n, double factor, REAL prior,
                                             int linear, const REAL *inverse, REAL *x, REAL *row)
 {
@@ -42,7 +42,7 @@ TARGET static double SPARSEMIX_NAME(word_row)(const REAL *counts, ptrdiff_t n, d
     return sum;
 }
 
-/* Which of at most 40 counts are above zero, or NaN. */
+/* Bit mask of the counts above zero or NaN, at most 40. */
 TARGET static inline uint64_t SPARSEMIX_NAME(above_zero)(const REAL *counts, ptrdiff_t n)
 {
     uint64_t bits = 0;
@@ -60,8 +60,8 @@ TARGET static inline uint64_t SPARSEMIX_NAME(above_zero)(const REAL *counts, ptr
     return bits;
 }
 
-/* The same row as word_row, packed: the entries of counts above zero in ``values``, and what the others follow from. The
- * prior stands behind the counts in ``x``, so that it gets the same factor. ``x`` has room for n + 1 numbers, padded. */
+/* The row of word_row, packed: ``values`` gets the entries with counts above zero. The prior is appended to the
+ * counts in ``x``, so that it gets the same factor. ``x`` has space for n + 1 numbers, padded. */
 TARGET static double SPARSEMIX_NAME(packed_row)(
     const REAL *counts, ptrdiff_t n, double factor, REAL prior, const REAL *inverse, REAL largest_inverse, REAL *x,
     int *topics, uint64_t *heads, REAL *values, REAL *rest, REAL *scale, ptrdiff_t *n_kept)

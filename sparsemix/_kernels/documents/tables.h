@@ -1,4 +1,4 @@
-/* Rows of the table exp E[log phi]: the loop lives in special_loops.h. */
+/* Rows of the table exp E[log phi]; the loop is in special_loops.h. */
 #ifndef SPARSEMIX_TABLES_H
 #define SPARSEMIX_TABLES_H
 

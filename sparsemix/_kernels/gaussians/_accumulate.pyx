@@ -1,7 +1,7 @@
 """Responsibility-weighted sums of rows, component by component.
 
-Rows are first grouped by component (a counting sort), then each component adds its own rows in row order: no
-locks, no copies of the sums, and the same bits however the components are shared out among threads.
+Rows are first grouped by component (counting sort), then each component adds its own rows in row order: no locks, no
+copies of the sums, and the same bits for any distribution of the components over threads.
 """
 
 import numpy as np
@@ -19,11 +19,11 @@ cdef extern from "gaussians/outer.h" nogil:
     void sparsemix_outer(int isa, const double* y, Py_ssize_t n, Py_ssize_t width, double* square)
 
 
-# A responsibility below one unit in the last place of 1 changes no sum that holds a whole row.
+# Smaller responsibilities do not change a sum that contains a whole row.
 cdef double NEGLIGIBLE = 2.0 ** -53
 
 cdef enum:
-    GATHER = 128  # rows gathered at once: 128 x 64 doubles stay in the caches next to the core
+    GATHER = 128  # rows gathered at once: 128 x 64 doubles stay in the L2 cache
 
 
 def group_by_component(
@@ -34,7 +34,7 @@ def group_by_component(
     int[::1] rows,                 # OUT (n L,) the row of each entry, increasing within a component
     double[::1] resp,              # OUT (n L,) responsibility times sample weight
 ):
-    """Turn responsibilities by row into responsibilities by component; those that are negligible fall away."""
+    """Convert responsibilities by row to responsibilities by component; drops negligible ones."""
     cdef Py_ssize_t row, k, at, n = indices.shape[0], n_components = starts.shape[0] - 1
     cdef Py_ssize_t j, n_nonzero = indices.shape[1]
     cdef double value
@@ -136,7 +136,7 @@ def add_outer(
     Py_ssize_t last,               # IN
     double[:, ::1] out,            # INOUT (K, D (D + 1) / 2) += sum of resp x x^T, lower triangles row by row
 ):
-    """Add the weighted sums of outer products, a component's rows gathered as doubles for one symmetric product."""
+    """Add the weighted sums of outer products: one symmetric product per component, of rows gathered as doubles."""
     cdef Py_ssize_t k, at, i, j, begin, m, d = x.shape[1]
     cdef Py_ssize_t width = (d + 15) // 16 * 16
     cdef double root
@@ -145,7 +145,7 @@ def add_outer(
     cdef const real* row
     cdef double* target
     cdef int level = instruction_level()
-    gathered[:] = 0.0  # the padding stays so
+    gathered[:] = 0.0  # the padding stays zero
     with nogil:
         for k in range(first, last):
             if starts[k] == starts[k + 1]:

@@ -9,16 +9,16 @@ ctypedef fused real:
     double
 
 
-# A pivot below so many times D eps of its variance is round-off, and the matrix counts as singular. Units of single
-# columns do not matter to this ratio.
+# A pivot below this multiple of D eps times its variance is round-off: the matrix counts as singular. The ratio does
+# not depend on the units of the columns.
 cdef double LEAST_PIVOT = 16.0 * 2.220446049250313e-16
 
 
 cdef Py_ssize_t whiten_one(const double* packed, int d, double* square, double* log_det) noexcept nogil:
-    """Inverse of the lower Cholesky factor of one packed matrix, in ``square``; 0, or the number of a bad pivot.
+    """Inverse lower Cholesky factor of one packed matrix, in ``square``; returns 0 or the number of a bad pivot.
 
-    LAPACK counts by columns, so the lower triangle row by row is its upper triangle: A = U^T U, and the inverse of
-    U, upper by columns, is the inverse of L, lower by rows.
+    LAPACK is column-major, so a lower triangle stored by rows is its upper triangle: A = U^T U, and the inverse of U,
+    upper by columns, is the inverse of L, lower by rows.
     """
     cdef int i, j, info = 0
     cdef Py_ssize_t at = 0
@@ -47,7 +47,7 @@ def whiten(
     Py_ssize_t first=0,             # IN  matrices first to last only
     Py_ssize_t last=-1,             # IN  -1 for all
 ):
-    """Factor K matrices; those that are not positive definite get NaN in ``log_dets``."""
+    """Factor K matrices; indefinite ones get NaN in ``log_dets``."""
     cdef Py_ssize_t k, at, n_components = matrices.shape[0]
     cdef int d = means.shape[1], i, j
     cdef double total

@@ -1,4 +1,4 @@
-"""Weights of chosen pairs of a row and a component: short lists of candidates, their neighbours, and the best of them.
+"""Weights of selected pairs of a row and a component: candidate lists, their neighbours, and the best candidates.
 
 The loops over features are in pairs_loops.h.
 """
@@ -50,7 +50,7 @@ def by_columns(
     const real[::1] factors,    # IN  (K D (D + 1) / 2,) triangles row by row
     Py_ssize_t n_features,      # IN  D
 ):
-    """The same triangles column by column, and padded, as ``log_density`` reads them."""
+    """Triangles by columns, padded, in the layout read by ``log_density``."""
     cdef Py_ssize_t size = n_features * (n_features + 1) // 2
     if n_features < 1 or factors.shape[0] % size:
         raise ValueError(f"factors must hold whole triangles of {n_features} features")
@@ -82,7 +82,7 @@ def log_density(
     const int[::1] rows,            # IN  (n_pairs,) their rows
     real[::1] out,                  # OUT (n_pairs,) constants[k] - 0.5 |R_k x - o_k|^2
 ):
-    """Log densities of pairs; each is the same whatever pairs stand beside it."""
+    """Log densities of pairs; the result of a pair does not depend on the other pairs."""
     cdef sparsemix_pairs s
     cdef Py_ssize_t n_components = constants.shape[0]
     s.shape, s.n_features, s.n_components = shape, x.shape[1], n_components
@@ -122,7 +122,7 @@ def expand(
     int64_t[::1] indptr,            # OUT (n + 1,)
     int[::1] out,                   # OUT (n max(C (G + 1) + n_random, least),) of each row, none twice, its list first
 ):
-    """Candidates of rows: the neighbours of those on their lists, and some at random; returns their number."""
+    """Candidates of rows: the neighbours of the components on their lists, and random ones; returns their number."""
     cdef Py_ssize_t n = lists.shape[0], n_components = neighbours.shape[0], row, c, g, at = 0
     cdef int k
     cdef uint64_t key
@@ -172,7 +172,7 @@ def group(
     int[::1] rows,                  # OUT (n_pairs,) row of each pair, component by component
     int[::1] places,                # OUT (n_pairs,) where a pair of a row stands among those of the components
 ):
-    """Pairs by component instead of by row."""
+    """Regroup pairs from by row to by component."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = starts.shape[0] - 1, row, e, k
     if candidates.shape[0] != indptr[n] or rows.shape[0] != indptr[n] or places.shape[0] != indptr[n]:
         raise ValueError("candidates, rows and places must be (n_pairs,)")
@@ -201,9 +201,9 @@ def choose(
     double[:, ::1] values,          # OUT (n, L) responsibilities
     double[::1] log_z,              # OUT (n,) log of the sum of exp(weights) over the support
 ):
-    """The best C candidates of each row, and with ``indices`` the responsibilities of the best L.
+    """The best C candidates of each row; with ``indices``, also the responsibilities of the best L.
 
-    The lower component of two equals. Returns the first row without L weights, of which one is finite, or -1.
+    Ties go to the lower component. Returns the first row without L weights of which one is finite, or -1.
     """
     cdef Py_ssize_t n = indptr.shape[0] - 1, row, start, size, bad = -1
     cdef int j, n_kept = <int> lists.shape[1], n_nonzero = 0 if indices is None else <int> indices.shape[1]
@@ -237,7 +237,7 @@ def choose(
 
 cdef Py_ssize_t best(const int* candidates, const int* places, const real[::1] weights, Py_ssize_t size,
                      int[::1] names, real[::1] found) noexcept nogil:
-    """The largest weights and their components, the largest first; returns their number, -1 for one that is none."""
+    """The largest weights and their components, in decreasing order; returns their number, or -1 for NaN or +inf."""
     cdef Py_ssize_t e, j, count = 0, n_kept = names.shape[0]
     cdef int k
     cdef real w
@@ -257,7 +257,7 @@ cdef Py_ssize_t best(const int* candidates, const int* places, const real[::1] w
 
 
 cdef inline void sort_names(int* names, double* values, int n) noexcept nogil:
-    """Components in increasing order, and their values with them."""
+    """Sort components in increasing order, and their values with them."""
     cdef int i, j, k
     cdef double v = 0.0
     for i in range(1, n):

@@ -1,7 +1,7 @@
-"""Gaussian log densities of a tile of rows under all components, as wide as the processor's registers.
+"""Gaussian log densities of a tile of rows under all components, vectorised for the CPU.
 
-Every family of Gaussians comes down to ``constant[k] - 0.5 * |R_k x - o_k|^2``, where covariances are of low rank with
-``0.5 * |L_k x - p_k|^2`` added; the loops are in quadratic_loops.h.
+All families reduce to ``constant[k] - 0.5 * |R_k x - o_k|^2``, plus ``0.5 * |L_k x - p_k|^2`` for low-rank covariances.
+The loops are in quadratic_loops.h.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def log_density(
     const real[::1] constants,   # IN  (K,) may be -inf
     real[:, ::1] out,            # OUT (n, K) constants[k] - 0.5 |R_k x - o_k|^2
 ):
-    """Log densities of the rows of ``x`` under K Gaussians; a row's result does not depend on the other rows."""
+    """Log densities of the rows of ``x`` under K Gaussians; a row's result does not depend on other rows."""
     cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0]
     cdef Py_ssize_t size = 1
     cdef int level = instruction_level()
@@ -67,7 +67,7 @@ def add_projections(
     const real[:, ::1] offsets,     # IN    (K, Q) p_k
     real[:, ::1] out,               # INOUT (n, K) += 0.5 |L_k x - p_k|^2
 ):
-    """Add half the squared lengths of projected rows; a row's result does not depend on the other rows."""
+    """Add half the squared lengths of projected rows; a row's result does not depend on other rows."""
     cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = loadings.shape[0], rank = loadings.shape[1]
     cdef int level = instruction_level()
     if loadings.shape[2] != d or offsets.shape[0] != k or offsets.shape[1] != rank:
@@ -90,7 +90,7 @@ def add_pair_projections(
     const int[::1] rows,            # IN    (n_pairs,) their rows
     real[::1] out,                  # INOUT (n_pairs,) += 0.5 |L_k x - p_k|^2
 ):
-    """The same for chosen pairs of a row and a component, to the same bits."""
+    """``add_projections`` for selected pairs of a row and a component, with the same bits."""
     cdef Py_ssize_t d = x.shape[1], k = loadings.shape[0], rank = loadings.shape[1]
     cdef int level = instruction_level()
     if loadings.shape[2] != d or offsets.shape[0] != k or offsets.shape[1] != rank:

@@ -1,11 +1,11 @@
-"""The scale of each component's prior that its evidence asks for."""
+"""The scale of each component's prior that maximises its evidence."""
 
 import numpy as np
 from libc.math cimport exp, fabs, log
 from scipy.linalg.cython_blas cimport dtrmm
 from scipy.linalg.cython_lapack cimport dsytrd
 
-# Relative exactness of a scale: the evidence is flat at its maximum, and knows no better.
+# Relative tolerance of a scale: the evidence is flat at its maximum.
 cdef double EXACT = 1e-9
 cdef int MOST_STEPS = 100
 
@@ -13,8 +13,8 @@ cdef int MOST_STEPS = 100
 cdef double slope(const double* diagonal, const double* squares, int d, double s, double* curvature) noexcept nogil:
     """tr (1 + T / s)^-1 of a symmetric tridiagonal T, and its derivative by log s.
 
-    log det (s + T) is the sum of the logarithms of the pivots p_i = s + t_i - e_i^2 / p_(i-1), which are differentiated
-    as they come.
+    log det (s + T) is the sum of the logs of the pivots p_i = s + t_i - e_i^2 / p_(i-1), which are differentiated
+    along the recurrence.
     """
     cdef int i
     cdef double pivot = 1.0, first = 0.0, second = 0.0, ratio, before, trace = 0.0, change = 0.0
@@ -33,14 +33,14 @@ cdef double slope(const double* diagonal, const double* squares, int d, double s
 cdef double best_scale(
     const double* diagonal, const double* squares, int d, double prior_dof, double dof
 ) noexcept nogil:
-    """Where nu0 D log(s) - nu log det (s + T) is largest for s >= 1: Newton in log s, between bounds that it mends."""
+    """The s >= 1 that maximises nu0 D log(s) - nu log det (s + T): Newton in log s, safeguarded by shrinking bounds."""
     cdef double low = 0.0, high = 0.0, at, gap, curvature, step
     cdef int i, _
     if slope(diagonal, squares, d, 1.0, &curvature) * dof >= prior_dof * d or not dof > prior_dof:
         return 1.0
     for i in range(d):
         high += diagonal[i]
-    high = log(high * prior_dof / (d * (dof - prior_dof)))  # were all eigenvalues their mean: more is never right
+    high = log(high * prior_dof / (d * (dof - prior_dof)))  # upper bound: exact if all eigenvalues were equal
     at = 0.5 * high
     for _ in range(MOST_STEPS):
         gap = prior_dof * d - dof * slope(diagonal, squares, d, exp(at), &curvature)
@@ -66,7 +66,7 @@ def tridiagonal_scales(
     const double[::1] dofs,          # IN  (K,) nu_k
     double[::1] scales,              # OUT (K,) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s + T_k)
 ):
-    """Scales for matrices that are tridiagonal already."""
+    """Scales for tridiagonal matrices."""
     cdef Py_ssize_t k
     cdef int d = diagonals.shape[1]
     if dofs.shape[0] != diagonals.shape[0] or scales.shape[0] != diagonals.shape[0]:
@@ -88,7 +88,7 @@ def scales_of(
     Py_ssize_t first=0,              # IN  matrices first to last only
     Py_ssize_t last=-1,              # IN  -1 for all
 ):
-    """Scales by which a prior's matrix in posteriors M_k had better been multiplied."""
+    """Factors of the prior's matrix in the posteriors M_k that maximise the evidence."""
     cdef Py_ssize_t k, at, n_components = matrices.shape[0]
     cdef int d = whitening.shape[0], i, j, info = 0, size = 64 * whitening.shape[0]
     cdef double one = 1.0
@@ -109,7 +109,7 @@ def scales_of(
                 for j in range(i + 1):
                     square[i, j] = square[j, i] = matrices[k, at] - prior[at]
                     at += 1
-            # LAPACK counts by columns: W, lower by rows, is the upper W^T to it, and the square is symmetric
+            # LAPACK is column-major: W, lower by rows, is its upper W^T; the square matrix is symmetric
             dtrmm(b"L", b"U", b"T", b"N", &d, &d, &one, &whitening[0, 0], &d, &square[0, 0], &d)
             dtrmm(b"R", b"U", b"N", b"N", &d, &d, &one, &whitening[0, 0], &d, &square[0, 0], &d)
             dsytrd(b"U", &d, &square[0, 0], &d, &rows[0, 0], &rows[1, 0], &rows[2, 0], &work[0], &size, &info)

@@ -1,4 +1,4 @@
-/* Sums of outer products of rows, y^T y: the loop lives in outer_loops.h. */
+/* Sums of outer products of rows, y^T y; the loop is in outer_loops.h. */
 #ifndef SPARSEMIX_OUTER_H
 #define SPARSEMIX_OUTER_H
 
@@ -8,8 +8,7 @@
 #include "vectors/for_each_simd.h"
 #undef LOOPS
 
-/* Lower triangle of square (width, width) += y^T y for y (n, width); both aligned to 64 bytes, the width a multiple of
- * 16. */
+/* Lower triangle of square (width, width) += y^T y for y (n, width); both 64-byte aligned, width a multiple of 16. */
 static void sparsemix_outer(int isa, const double *y, ptrdiff_t n, ptrdiff_t width, double *square)
 {
     SPARSEMIX_DISPATCH(isa, outer, double, y, n, width, square);

@@ -1,6 +1,6 @@
 /* The loop of outer.h for one REAL and one instruction set: no include guard, included several times. */
 
-/* Registers: a block of the product has N_ROWS x N_VECTORS sums. */
+/* A block of the product holds N_ROWS x N_VECTORS sums in registers. */
 #define N_VECTORS 2
 #if LEVEL == 2
 #define N_ROWS 8
@@ -18,8 +18,8 @@ typedef REAL SPARSEMIX_NAME(outer_vector);
 #define VECTOR SPARSEMIX_NAME(outer_vector)
 #define COLUMNS (LANES * N_VECTORS)
 
-/* square (width, width) += y^T y for y (n, width): blocks that reach the lower triangle only. The width is a multiple
- * of 16, so that no block is cut; what is added above the diagonal has no meaning. */
+/* square (width, width) += y^T y for y (n, width), only in blocks that reach the lower triangle. The width is a
+ * multiple of 16, so all blocks are whole; entries above the diagonal are undefined. */
 TARGET static void SPARSEMIX_NAME(outer)(const REAL *y, ptrdiff_t n, ptrdiff_t width, REAL *square)
 {
     ptrdiff_t i, j, row, a, v;

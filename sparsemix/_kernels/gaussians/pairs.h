@@ -1,8 +1,8 @@
-/* Gaussian log densities of chosen pairs of a row and a component, constant[k] - 0.5 * |R_k x - o_k|^2: the loops live
- * in pairs_loops.h.
+/* Gaussian log densities of selected pairs of a row and a component, constant[k] - 0.5 * |R_k x - o_k|^2; the loops
+ * are in pairs_loops.h.
  *
- * Pairs come component by component. Rows are read where they are: outputs of R_k stand in the lanes, and a feature of
- * a row is broadcast, so that no row is gathered or transposed. */
+ * Pairs are grouped by component. The vector lanes hold outputs of R_k, and a feature of a row is broadcast, so rows
+ * are read in place, without gathering or transposition. */
 #ifndef SPARSEMIX_PAIRS_H
 #define SPARSEMIX_PAIRS_H
 
@@ -24,8 +24,8 @@ typedef struct {
     const int *rows;                    /* of the pairs */
 } sparsemix_pairs;
 
-/* Numbers of a triangular R by columns: each from the first row of the block that holds its diagonal, with zeros above
- * the diagonal and behind the last row. */
+/* Numbers of a triangular R by columns. A column starts at the first row of the block that holds its diagonal, with
+ * zeros above the diagonal and after the last row. */
 static inline ptrdiff_t sparsemix_column_size(ptrdiff_t d)
 {
     const ptrdiff_t padded = (d + SPARSEMIX_PAIR_BLOCK - 1) / SPARSEMIX_PAIR_BLOCK * SPARSEMIX_PAIR_BLOCK;

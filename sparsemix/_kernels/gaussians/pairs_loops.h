@@ -4,7 +4,7 @@
 
 #include "vectors/vector_rows.h"
 
-/* Rows and blocks of outputs at once: their sums fill the registers, and a column of R_k serves all rows. */
+/* Rows and output blocks per step: their sums fill the registers, and a loaded column of R_k serves all rows. */
 #if LEVEL == 2 && !defined(REAL_IS_DOUBLE)
 #define ROWS 8
 #define BLOCKS 2
@@ -18,7 +18,7 @@
 #define PARTS (SPARSEMIX_PAIR_BLOCK / LANES)
 #define AT(p) (*(const VECTOR *)(p))
 
-/* |R x - o|^2 of some rows, R by columns as sparsemix_column_size has them. Outputs stand in the lanes. */
+/* |R x - o|^2 of some rows, R by columns as in sparsemix_column_size. The lanes hold outputs. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(triangular_rows)(const REAL **rows, ptrdiff_t d,
                                                                                      const REAL *columns,
                                                                                      const REAL *offset, REAL *out)
@@ -52,7 +52,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(triangular_rows)(const REAL **rows, 
                     for (r = 0; r < ROWS; r++)
                         for (v = 0; v < PARTS; v++)
                             z[v][r] += AT(column + below + v * LANES) * rows[r][j];
-            } else if (whole) { /* columns of the second block, which the first has no part in */
+            } else if (whole) { /* columns of the second block, absent from the first */
                 for (j = i; j < stop; j++, column += height)
                     for (r = 0; r < ROWS; r++)
                         for (v = 0; v < PARTS; v++)
@@ -68,7 +68,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(triangular_rows)(const REAL **rows, 
         out[r] = SPARSEMIX_NAME(lane_sum)(squares[r]);
 }
 
-/* The same for R diagonal (``step`` 1) or a multiple of the identity (0: factor and o as for quadratic.h). */
+/* triangular_rows for a diagonal R (``step`` 1) or a multiple of the identity (0: factor and o as in quadratic.h). */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(axis_rows)(const REAL **rows, ptrdiff_t d,
                                                                                const REAL *factor, const REAL *offset,
                                                                                const int diagonal, REAL *out)

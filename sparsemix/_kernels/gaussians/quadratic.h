@@ -1,21 +1,21 @@
-/* Gaussian log densities of a tile of rows under K components, constant[k] - 0.5 * |R_k x - o_k|^2, and for covariances
- * of low rank what is to be added, 0.5 * |L_k x - p_k|^2.
+/* Gaussian log densities of a tile of rows under K components, constant[k] - 0.5 * |R_k x - o_k|^2, and the additional
+ * term 0.5 * |L_k x - p_k|^2 of low-rank covariances.
  *
- * The loops live in quadratic_loops.h. Rows stand in the lanes of the vector registers, so a row's result does not
- * depend on its neighbours or on its place in the tile. */
+ * The loops are in quadratic_loops.h. The vector lanes hold rows, so a row's result does not depend on other rows or on
+ * its position in the tile. */
 #ifndef SPARSEMIX_QUADRATIC_H
 #define SPARSEMIX_QUADRATIC_H
 
 #include "vectors/simd.h"
 
-/* The most rows that any variant takes into its registers at once; callers pad scratch by it. */
+/* The largest number of rows that any variant holds in registers; callers pad scratch by it. */
 #define SPARSEMIX_MAX_ROWS 64
 
 #define LOOPS "gaussians/quadratic_loops.h"
 #include "vectors/for_each_simd.h"
 #undef LOOPS
 
-/* Shapes of R_k, and of its factors: D (D + 1) / 2, D or 1 numbers a component. */
+/* Shapes of R_k; its factors are D (D + 1) / 2, D or 1 numbers per component. */
 enum { SPARSEMIX_TRIANGULAR = 0, SPARSEMIX_DIAGONAL = 1, SPARSEMIX_SPHERICAL = 2 };
 
 #define SPARSEMIX_ENTRY(real)                                                                                          \

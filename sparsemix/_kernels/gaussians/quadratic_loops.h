@@ -1,7 +1,7 @@
 /* The loops of quadratic.h for one REAL and one instruction set: no include guard, included several times. */
 
-/* Registers: AVX-512 has room for 4 x 4 sums, with 16 multiply-adds for 8 loads (broadcasts folded into them); in AVX2
- * 4 x 3 sums, 3 columns of rows and one broadcast fill the 16 registers exactly. */
+/* Registers: AVX-512 holds 4 x 4 sums, with 16 multiply-adds for 8 loads (broadcasts folded into them). In AVX2, 4 x 3
+ * sums, 3 columns of rows and one broadcast fill the 16 registers exactly. */
 #if LEVEL == 2
 #define N_VECTORS 4
 #elif LEVEL == 1
@@ -19,14 +19,14 @@ typedef REAL SPARSEMIX_NAME(vector);
 #define VECTOR SPARSEMIX_NAME(vector)
 #define ROWS (LANES * N_VECTORS)
 
-/* Rows of x, of which there are n (n, d) or those that ``chosen`` names, into groups of ROWS, feature-major inside a
- * group, the last group filled up with zeros. */
+/* Pack n rows of x (n, d), or the rows numbered in ``chosen``, into groups of ROWS, feature-major within a group;
+ * the last group is padded with zeros. */
 TARGET static void SPARSEMIX_NAME(pack_rows)(const REAL *x, const int *chosen, ptrdiff_t n, ptrdiff_t d, REAL *pack)
 {
     ptrdiff_t first, i, j, block;
     for (first = 0; first < n; first += ROWS) {
         const ptrdiff_t rows = n - first < ROWS ? n - first : ROWS;
-        for (block = 0; block < d; block += 16) { /* so that what is written stays in the first-level cache */
+        for (block = 0; block < d; block += 16) { /* so that the output stays in the L1 cache */
             const ptrdiff_t end = d < block + 16 ? d : block + 16;
             for (i = 0; i < ROWS; i++) {
                 const REAL *row = i < rows ? x + (chosen ? (ptrdiff_t)chosen[first + i] : first + i) * d : x;
@@ -47,8 +47,8 @@ TARGET static void SPARSEMIX_NAME(store)(const VECTOR *q, REAL constant, ptrdiff
         out[i * stride] = constant - (REAL)0.5 * value[i];
 }
 
-/* R_k lower triangular, packed row by row: 4 rows of R_k against one group, so that the 4 x N_VECTORS sums stay in
- * registers; a component's triangle (D = 64: 8 KB) stays in the first-level cache while the groups pass. */
+/* R_k lower triangular, packed by rows: 4 rows of R_k times one group, so that the 4 x N_VECTORS sums stay in
+ * registers; a component's triangle (D = 64: 8 KB) stays in the L1 cache for all groups. */
 TARGET static void SPARSEMIX_NAME(triangular)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *factors,
                                               const REAL *offsets, const REAL *constants, ptrdiff_t n_components,
                                               REAL *pack, REAL *out)
@@ -106,7 +106,7 @@ TARGET static void SPARSEMIX_NAME(triangular)(const REAL *x, ptrdiff_t n, ptrdif
     }
 }
 
-/* R_k diagonal: z = r x - o is one multiply-add and has no cancellation, unlike the expanded square. */
+/* R_k diagonal: z = r x - o is one multiply-add and, unlike the expanded square, does not cancel. */
 TARGET static void SPARSEMIX_NAME(diagonal)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *factors,
                                             const REAL *offsets, const REAL *constants, ptrdiff_t n_components,
                                             REAL *pack, REAL *out)
@@ -131,7 +131,7 @@ TARGET static void SPARSEMIX_NAME(diagonal)(const REAL *x, ptrdiff_t n, ptrdiff_
     }
 }
 
-/* R_k = r_k I: offsets are the means, r_k^2 enters once a row. */
+/* R_k = r_k I: offsets are the means; r_k^2 is applied once per row. */
 TARGET static void SPARSEMIX_NAME(spherical)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *factors,
                                              const REAL *offsets, const REAL *constants, ptrdiff_t n_components,
                                              REAL *pack, REAL *out)
@@ -158,8 +158,8 @@ TARGET static void SPARSEMIX_NAME(spherical)(const REAL *x, ptrdiff_t n, ptrdiff
     }
 }
 
-/* out[i] += 0.5 |L x - o|^2 for the packed rows of one component, L (rank, d): 4 rows of L against one group, so that
- * the 4 x N_VECTORS sums stay in registers, and L in the caches next to the core. */
+/* out[i] += 0.5 |L x - o|^2 for the packed rows of one component, L (rank, d): 4 rows of L times one group, so that the
+ * 4 x N_VECTORS sums stay in registers, and L in the cache. */
 TARGET static void SPARSEMIX_NAME(project)(const REAL *pack, ptrdiff_t n, ptrdiff_t d, const REAL *loadings,
                                            ptrdiff_t rank, const REAL *offset, ptrdiff_t stride, REAL *out)
 {
@@ -205,7 +205,7 @@ TARGET static void SPARSEMIX_NAME(project)(const REAL *pack, ptrdiff_t n, ptrdif
     }
 }
 
-/* The same for K components: of a tile of rows, out (n, K); or of pairs, component by component, out (n_pairs,). */
+/* ``project`` for K components: of a tile of rows, out (n, K); or of pairs by component, out (n_pairs,). */
 TARGET static void SPARSEMIX_NAME(projections)(const REAL *x, ptrdiff_t n, ptrdiff_t d, const REAL *loadings,
                                                ptrdiff_t rank, const REAL *offsets, ptrdiff_t n_components,
                                                const ptrdiff_t *starts, const int *rows, REAL *pack, REAL *out)

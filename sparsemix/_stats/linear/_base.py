@@ -55,7 +55,7 @@ class LinearFamily(ABC):
         )
 
     def kept(self, parameters, stats):  # noqa: ARG002
-        """Parameters that refer to ``stats``, a copy; the arrays they referred to so far are about to change in place."""
+        """Parameters that refer to ``stats``, a copy: the arrays they referred to are about to change in place."""
         return parameters
 
     def accumulate(self, stats, x, groups, first, last):
