@@ -395,9 +395,9 @@ def topic_dtype(n_topics):
 
 
 def tiles(numbers, tile):
-    """Spans of documents, one per tile. Minibatches of a joint selection keep separate tiles.
+    """Spans of documents, one per tile. Batches of a joint selection keep separate tiles.
 
-    A new minibatch begins where row numbers decrease.
+    A new batch begins where row numbers decrease.
     """
     bounds = [0, *(np.flatnonzero(np.diff(numbers) < 0) + 1).tolist(), len(numbers)]
     for first, last in pairwise(bounds):

@@ -119,7 +119,7 @@ def nearest_centres(x, centres):
 
 
 def draw(odds, rng, size=None):
-    """An index in proportion to ``odds``, or an array of so many."""
+    """An index drawn in proportion to ``odds``, or an array of ``size`` of them."""
     cumulated = np.cumsum(odds)
     return np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right").clip(0, len(odds) - 1)
 

@@ -73,7 +73,7 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
         monitor.begin(epoch)
         if births is not None and epoch > 1:
             with interrupts_wait():
-                monitor.step(stats, copy(model))  # what an interrupt leaves before the next step
+                monitor.step(stats, copy(model))  # published if an interrupt comes before the next step
                 stats = births.propose(epoch, model, rows, schedule, stats, workers)
         for selection in schedule.batches():
             new = collect(model, rows, selection, workers, schedule.following)  # local step and summary

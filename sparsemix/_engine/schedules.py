@@ -20,7 +20,7 @@ import numpy as np
 
 # Learning rates are precomputed for this many steps (8 MB); longer documents reuse the last rate.
 MOST_RATES = 1 << 20
-# Largest share of the statistics that the minibatches of one joint selection may replace.
+# Largest share of the statistics that the batches of one joint selection may replace.
 MOST_MOVED = 0.2
 # With more batches, memoized learning keeps a copy of the initial statistics during the first epoch.
 MOST_BATCHES = 32
@@ -30,7 +30,7 @@ LARGEST_TIMES = 1e15
 
 
 def learning_rate(step, decay, offset):
-    """rho_t = min(1, (offset + t)^-decay), where t = 1, 2, ... counts minibatches."""
+    """rho_t = min(1, (offset + t)^-decay), where t = 1, 2, ... counts batches."""
     return max(1.0, offset + step) ** -decay  # both may be 0
 
 
@@ -207,7 +207,7 @@ class Memoized:
 
 
 class Stochastic:
-    """Random minibatches, one step of size rho_t each ([Hoffman et al. 2013]).
+    """Random batches, one step of size rho_t each ([Hoffman et al. 2013]).
 
     An epoch visits every row once, in a new random order.
     """
@@ -242,7 +242,7 @@ class Stochastic:
         """Reorder the components; this schedule stores nothing by component."""
 
     def over(self, plan):
-        """The steps of a plan become the minibatches."""
+        """The steps of a plan become the batches."""
         return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass)
 
     def put(self, components, stats):  # noqa: ARG002
@@ -255,17 +255,17 @@ class Stochastic:
 
 
 class MiniEpochs(Stochastic):
-    """Random minibatches that recur, so that each visit can start from the memory of the previous one.
+    """Random batches that recur, so that each visit can start from the memory of the previous one.
 
     With ``size`` ([IF19] Section 4), the data are cut into parts of ``size`` documents; each part is visited
-    ``n_visits`` times in a row, then its memory is dropped. Without it, all epochs have the same minibatches.
+    ``n_visits`` times in a row, then its memory is dropped. Without it, all epochs have the same batches.
 
-    Epochs after ``last_warm`` start with an empty memory and weight their minibatches equally, so the statistics become
+    Epochs after ``last_warm`` start with an empty memory and weight their batches equally, so the statistics become
     an average over these epochs.
 
-    Once steps are small, up to ``together`` minibatches form one selection, each with its rows in order: they then
+    Once steps are small, up to ``together`` batches form one selection, each with its rows in order: they then
     share the reads and writes of a step. A joint step moves the statistics as far as the separate steps would, at most
-    by ``MOST_MOVED``. The first ``alone`` steps hold one minibatch each.
+    by ``MOST_MOVED``. The first ``alone`` steps hold one batch each.
     """
 
     def __init__(
@@ -280,11 +280,11 @@ class MiniEpochs(Stochastic):
         self._all = None
 
     def over(self, plan):
-        """The steps of a plan become the minibatches."""
+        """The steps of a plan become the batches."""
         return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass, self.last_warm)
 
     def absorb(self, stats, new):
-        """One step, or the product of as many steps as the selection has minibatches."""
+        """One step, or the product of as many steps as the selection has batches."""
         kept = math.prod(1.0 - self._rate(self.step + i) for i in range(1, self.n_held + 1))
         self.step += self.n_held
         return blend(stats, new, 1.0 - kept, self.mass, self.mass)
@@ -296,7 +296,7 @@ class MiniEpochs(Stochastic):
         return 1.0 / (1.0 / learning_rate(self.last_step, self.decay, self.offset) + step - self.last_step)
 
     def batches(self):
-        """Minibatches in random order, repeated ``n_visits`` times."""
+        """Batches in random order, repeated ``n_visits`` times."""
         self.epoch += 1
         if self.epoch > self.last_warm:
             self.forget()
@@ -315,7 +315,7 @@ class MiniEpochs(Stochastic):
             self.forget()
 
     def _joined(self, minibatches):
-        """Minibatches in order, joined where steps are small: pairs of their number and their rows."""
+        """Batches in order, joined where steps are small: pairs of their number and their rows."""
         out, first = [], 0
         while first < len(minibatches):
             n, step = 1, self.step + first
@@ -331,7 +331,7 @@ class MiniEpochs(Stochastic):
 
 
 class PlannedSteps(MiniEpochs):
-    """Minibatches of a plan, equal in every epoch, in random order except that those reading one block stay together.
+    """Batches of a plan, equal in every epoch, in random order except that those reading one block stay together.
 
     The memory of blocks is stored elsewhere: ``n_forgotten`` counts the requests to drop it.
     """

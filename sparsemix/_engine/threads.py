@@ -64,7 +64,7 @@ class Workers:
     thread. Parallel work is cut into pieces whose results do not depend on the cut. The BLAS limit is process-wide, the
     OpenMP limit is per thread.
 
-    A step of a minibatch takes some milliseconds and consists of several pieces, so dispatch must be cheap: joblib
+    A step of a batch takes some milliseconds and consists of several pieces, so dispatch must be cheap: joblib
     polls every 10 ms; futures and their conditions cost 0.1 ms. Here each thread waits at its own queue, and a free
     thread takes the next piece. ``n_jobs`` has joblib's meaning, including ``parallel_config``; if the system grants
     fewer threads, those do all the work.

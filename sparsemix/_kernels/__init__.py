@@ -30,7 +30,7 @@
          +------------------------------------------------------->  _words.group_by_word, sum_sparse
 
     tile of documents    _scvb.local_step (all topics of a word)  -> resp (nnz, K), summed by
-                         _words.sum_rows into rows of the words at hand
+                         _words.sum_rows into rows of the current words
 
     words of a chunk, then tiles of documents    _split.sum_blocks (the fixed part of a word's conditional),
                          _split.local_step -> records (nnz, 3), summed by _split.sum_rows

@@ -1,4 +1,4 @@
-"""Sums by word of a minibatch, computed only when they are added."""
+"""Sums by word of a batch, computed only when they are added."""
 
 
 class DeferredRows:

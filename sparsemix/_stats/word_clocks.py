@@ -24,7 +24,7 @@ def log_kept(n, decay, offset):
 class WordClocks:
     """A table (V, K) whose rows advance once per occurrence of their word ([IF19] Section 5).
 
-    With t occurrences so far and c in a minibatch with sums s_w, a row becomes
+    With t occurrences so far and c in a batch with sums s_w, a row becomes
     :math:`N_w \\leftarrow \\kappa N_w + (1 - \\kappa) C_w s_w / c`, where :math:`\\kappa` is the product of
     :math:`1 - \\rho` over steps t + 1 to t + c, and C_w counts the occurrences in all data. The table stores shares of
     C_w, initially uniform.
@@ -90,7 +90,7 @@ class WordClocks:
         return out
 
     def advance(self, sums):
-        """Advance every word that has sums (csr_array) in a minibatch."""
+        """Advance every word that has sums (csr_array) in a batch."""
         lengths = np.diff(sums.indptr)
         words = np.flatnonzero(lengths)
         if not len(words):

@@ -7,7 +7,7 @@ from sparsemix._kernels.documents import _words
 
 
 class WordRows:
-    """A table (V, K) with non-zero rows for some words only, such as those of a minibatch.
+    """A table (V, K) with non-zero rows for some words only, such as those of a batch.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Clusters as a sweep over rows sees them, whatever their likelihood.
+"""The interface between clusters of any likelihood and a sweep over rows.
 
-Slots hold clusters; ``score`` may write up to the next multiple of SLOTS. Everything is computed row by row, so that
-results do not depend on how rows are cut into blocks.
+Clusters occupy slots; ``score`` may write up to the next multiple of SLOTS. All results are computed row by row, so
+they do not depend on how rows are cut into blocks.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ SLOTS = 32
 
 
 def padded_prior(log_prior, n_slots, capacity):
-    """Log prior weights with minus infinity for slots that are not in use."""
+    """Log prior weights, padded with minus infinity for unused slots."""
     if len(log_prior) != n_slots:
         raise ValueError("log_prior must be (n_slots,)")
     out = aligned_empty(capacity, np.float64)
@@ -24,10 +24,10 @@ def padded_prior(log_prior, n_slots, capacity):
 
 
 cdef class Clusters:
-    """What every likelihood offers to a sweep; this class is only the list of it."""
+    """Abstract base: the operations that every likelihood offers to a sweep."""
 
     cdef bint begin(self, Py_ssize_t row) noexcept nogil:
-        """Look at one row of the block; whether it says anything."""
+        """Select the current row of the block; returns whether it carries information."""
         return False
 
     cdef double score_new(self) noexcept nogil:
@@ -48,7 +48,7 @@ cdef class Clusters:
     def scores(self, Py_ssize_t first, Py_ssize_t last, log_prior=None):
         """Log predictive densities of rows ``first`` to ``last`` of the block in every slot, and under the prior.
 
-        With log prior weights, (n_slots,), minus infinity in slots that have no share beyond round-off of the row.
+        With log prior weights, (n_slots,): minus infinity in slots whose share of the row is below round-off.
 
         Returns
         -------
@@ -78,7 +78,7 @@ cdef class Clusters:
         return np.asarray(out), np.asarray(new)
 
     def likely_scores(self, Py_ssize_t row, log_prior, double known):
-        """What ``score_likely`` leaves of one row's densities, (n_slots,), where so much is known; for tests."""
+        """``score_likely`` for one row, (n_slots,), where ``known`` is a known lower bound; for tests."""
         self._check(row, 0)
         cdef double[::1] prior = padded_prior(log_prior, self.n_slots, self.capacity)
         cdef double[::1] out = aligned_empty(self.capacity, np.float64)
@@ -87,7 +87,7 @@ cdef class Clusters:
         return np.asarray(out)[:self.n_slots]
 
     def place(self, int slot):
-        """Labels that put all rows in one slot; -1 for those that say nothing."""
+        """Labels that assign all rows to one slot; -1 for rows that carry no information."""
         cdef Py_ssize_t i
         cdef int[::1] labels = np.empty(self.n_rows, dtype=np.intc)
         for i in range(self.n_rows):
@@ -95,7 +95,7 @@ cdef class Clusters:
         return np.asarray(labels)
 
     def score_one_without(self, Py_ssize_t row, Py_ssize_t slot, double mass):
-        """Log predictive density of a row in one slot, less ``mass`` times what the row itself added; for tests."""
+        """Log predictive density of a row in one slot, minus ``mass`` times the row's own statistics; for tests."""
         self._check(row, slot)
         self.begin(row)
         return self.score_without(slot, mass)

@@ -1,4 +1,4 @@
-"""Clusters of Gaussians with conjugate priors, integrated out: Student-t predictive densities, updates row by row.
+"""Collapsed Gaussian clusters with conjugate priors: Student-t predictive densities, row-by-row updates.
 
 The arithmetic is in gaussian_clusters.h.
 """
@@ -39,7 +39,7 @@ STRUCTURES = {
     "diag": SPARSEMIX_DIAG,
     "spherical": SPARSEMIX_SPHERICAL,
 }
-# Columns of a table of slots: the count, two numbers of the kernel's own, the mean from here on, then the scale.
+# Columns of a table of slots: the count, two cached numbers, the mean from here on, then the scale.
 COUNT = SPARSEMIX_COUNT
 MEAN = SPARSEMIX_MEAN
 
@@ -53,9 +53,9 @@ def scale_size(structure, Py_ssize_t n_features):
 cdef class GaussianClusters(Clusters):
     """Gaussian clusters over a block of rows.
 
-    A slot is a row of ``table``: its count n, two numbers that ``refresh`` makes of the others, the posterior mean (D
-    numbers, zeros if means are zero), and the scale: the Cholesky factor of B, lower triangle row by row, or the b of
-    each dimension, or one b. Moves change it in place.
+    A slot is a row of ``table``: its count n, two numbers cached by ``refresh``, the posterior mean (D numbers, zeros
+    if means are zero), and the scale: the packed lower Cholesky factor of B, or the b of each dimension, or one b.
+    Moves change it in place.
     """
 
     cdef const double[:, ::1] x
@@ -113,7 +113,7 @@ cdef class GaussianClusters(Clusters):
         self.n_clipped += sparsemix_gaussian_move(&self.g, &self.prior[0], &self.table[slot, 0], self.row, change)
 
     def refresh(self, const Py_ssize_t[::1] slots):
-        """Make what slots cache of their other numbers anew, after these were written from outside."""
+        """Recompute the cached numbers of slots, after the other numbers were written from outside."""
         cdef Py_ssize_t i
         for i in range(slots.shape[0]):
             if not 0 <= slots[i] < self.capacity:

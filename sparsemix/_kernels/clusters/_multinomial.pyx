@@ -1,6 +1,6 @@
-"""Clusters of documents: multinomials with a symmetric Dirichlet prior, integrated out.
+"""Collapsed clusters of documents: multinomials with a symmetric Dirichlet prior.
 
-Their statistics lie in panels, tables (V, width) of neighbouring slots: more slots are a panel more.
+Their statistics are stored in panels, tables (V, width) of adjacent slots; adding slots appends a panel.
 """
 
 import numpy as np
@@ -58,27 +58,27 @@ cdef extern from "clusters/multinomial.h" nogil:
     void sparsemix_eights(int, const double*, Py_ssize_t, double, int*, Py_ssize_t*)
 
 
-# Where bounds are worth their price: a document of so many words under so many clusters.
+# Bounds pay off for documents with at least this many words and this many clusters.
 cdef Py_ssize_t LEAST_WORDS = 24
 cdef Py_ssize_t LEAST_SLOTS = 128
-# What has less than this share of a row's largest weight, all such clusters together, is left out: e^-30.
+# Clusters that together have less than this share of a row's largest weight are skipped: e^-30.
 cdef double LEFT_OUT = 30.0
-# Where more than this share of the clusters is left, all are weighed: neighbours together are read faster.
+# If more than this share of the clusters remains, all are evaluated: contiguous reads are faster.
 cdef double MANY = 0.25
-# Counts whose log Gammas are kept.
+# Counts whose log Gammas are cached.
 cdef enum:
     KEPT_COUNTS = 17
-# Of a panel whose codes are made: whoever asked for them before has added one.
+# Flag of a panel with codes; below it, the number counts earlier requests for codes.
 cdef int64_t CODED = 1 << 40
 
 
 cdef class MultinomialClusters(Clusters):
     """Dirichlet-multinomial clusters over a block of documents.
 
-    ``panels`` hold prior + S_wk side by side, ``codes`` a byte for each of these numbers, ``totals[k]`` their sum over
-    words in slot k; all change in place. Codes of a panel are made for the first document that asks for them, and
-    follow their numbers from then on: a stream of short documents would wait for memory that nobody reads. Predictions
-    may ask for them from several threads at once.
+    ``panels`` hold prior + S_wk for adjacent slots, ``codes`` one byte per number, ``totals[k]`` the sum over words in
+    slot k; all change in place. The codes of a panel are computed for the first document that needs them and kept up to
+    date from then on: a stream of short documents would wait for memory that is never read. Predictions may request
+    codes from several threads at once.
     """
 
     cdef const int64_t[::1] indptr
@@ -105,7 +105,7 @@ cdef class MultinomialClusters(Clusters):
         const double[::1] counts,      # IN    (nnz,) positive
         list panels,                   # INOUT of (V, width), each starts on a cache line; widths add up to the capacity
         list codes,                    # INOUT of (V, width), codes of the same
-        list coded,                    # INOUT of (1,), int64, zero where they are not
+        list coded,                    # INOUT of (1,), int64, request counters and flags
         double[::1] totals,            # INOUT (capacity,) likewise
         double prior,                  # IN    beta
         Py_ssize_t n_features,         # IN    V
@@ -169,7 +169,7 @@ cdef class MultinomialClusters(Clusters):
         return self.numerator() - sparsemix_log_rising(self.total_prior, self.document.n_tokens)
 
     cdef double numerator(self) noexcept nogil:
-        """What the words of the row at hand say under the prior, but for their number."""
+        """Log weight of the current row's words under the prior, without the term of their number."""
         cdef Py_ssize_t e, n_single = 0
         cdef double c, sum = 0.0
         for e in range(self.document.n_entries):
@@ -200,7 +200,7 @@ cdef class MultinomialClusters(Clusters):
             self.score_bounded(log_prior, known, out)
 
     cdef void score_bounded(self, const double* log_prior, double known, double* out) noexcept nogil:
-        """The same, whatever it costs."""
+        """The densities, computed without bounds."""
         cdef Py_ssize_t i, k, n_left = 0
         cdef double largest = self.bound(log_prior), least
         for k in range(self.n_slots):
@@ -220,7 +220,7 @@ cdef class MultinomialClusters(Clusters):
             self.drop_below(least, k, k + 8, out)
 
     cdef double bound(self, const double* log_prior) noexcept nogil:
-        """Upper bounds of the log weights of the row at hand, but for its numerator; returns the largest."""
+        """Upper bounds of the current row's log weights, without its numerator; returns the largest."""
         cdef Py_ssize_t p, start = 0
         cdef double largest = -INFINITY
         for p in range(self.n_panels):
@@ -236,7 +236,7 @@ cdef class MultinomialClusters(Clusters):
         return largest
 
     cdef void encode_panel(self, Py_ssize_t p, Py_ssize_t width) noexcept nogil:
-        """Once: others that ask for the same wait."""
+        """Compute codes once; other threads that need them wait."""
         cdef Py_ssize_t i
         if sparsemix_fetch_add(self.are_coded[p], 1) == 0:
             for i in range(self.n_features * width):
@@ -254,27 +254,27 @@ cdef class MultinomialClusters(Clusters):
         return np.asarray(self.bounds)[:self.n_slots] + self.numerator()
 
     cdef double weight_of(self, Py_ssize_t slot, const double* log_prior) noexcept nogil:
-        """Log weight of the row at hand in one slot."""
+        """Log weight of the current row in one slot."""
         cdef double eight[8]
         self.score_eight(slot // 8 * 8, eight)
         return log_prior[slot] + eight[slot % 8]
 
     cdef void score_eight(self, Py_ssize_t first, double* out) noexcept nogil:
-        """Densities in eight neighbouring slots."""
+        """Densities in eight adjacent slots."""
         cdef Py_ssize_t start = 0, p = self.panel_of(first, &start)
         sparsemix_scores_of_eight(
             self.level, &self.document, self.tables[p] + (first - start), self.ends[p] - start, &self.totals[first],
             out)
 
     cdef void drop_below(self, double least, Py_ssize_t first, Py_ssize_t last, double* out) noexcept nogil:
-        """Minus infinity for slots whose bounds are less, whatever their neighbours are."""
+        """Set slots with smaller bounds to minus infinity, whatever the bounds of adjacent slots."""
         cdef Py_ssize_t k
         for k in range(first, last):
             if self.bounds[k] < least:
                 out[k] = -INFINITY
 
     cdef Py_ssize_t panel_of(self, Py_ssize_t slot, Py_ssize_t* start) noexcept nogil:
-        """The panel that a slot lies in, and the first slot of that."""
+        """The panel that contains a slot, and the first slot of that panel."""
         cdef Py_ssize_t p = 0
         start[0] = 0
         while self.ends[p] <= slot:
@@ -300,7 +300,7 @@ def encode(
     double prior,                  # IN    beta
     uint8_t[:, ::1] codes,         # OUT   (V, n)
 ):
-    """Codes of numbers, for bounds."""
+    """Codes of numbers, used for bounds."""
     if codes.shape[0] != sums.shape[0] or codes.shape[1] != sums.shape[1]:
         raise ValueError("codes must be of the shape of the sums")
     cdef Py_ssize_t w, k
@@ -315,10 +315,10 @@ def look(
     double prior,                  # IN    beta
     const int64_t[::1] slots,      # IN    (n,) ascending
     int[:, ::1] words,             # OUT   (n, M) heaviest words of each slot, the heaviest first, the first of equals
-    double[:, ::1] counts,         # OUT   (n, M) their S_wk; 0 where a slot has fewer words
+    double[:, ::1] counts,         # OUT   (n, M) their S_wk; 0 if a slot has fewer words
     double[::1] squares,           # OUT   (n_slots,) sum of S_wk ** 2 over words
 ):
-    """Heaviest words of some slots and lengths of all, in one pass over the table, row by row."""
+    """Heaviest words of some slots and squared lengths of all, in one pass over the table by rows."""
     cdef Py_ssize_t n = slots.shape[0], n_slots = squares.shape[0], n_features, width, start = 0, first = 0, last
     cdef Py_ssize_t w, k, j
     cdef const double[:, ::1] panel
@@ -353,7 +353,7 @@ def look(
 
 
 cdef inline void insert(int word, double count, int* words, double* counts, Py_ssize_t n) noexcept nogil:
-    """Among the heaviest, which lie in descending order, if it is one of them."""
+    """Insert a word into the descending list of the heaviest, if it belongs there."""
     cdef Py_ssize_t place = n - 1
     if not count > counts[place]:
         return
@@ -364,5 +364,5 @@ cdef inline void insert(int word, double count, int* words, double* counts, Py_s
 
 
 def log_rising(const double[::1] x, double count):
-    """log Gamma(x + count) - log Gamma(x) of each x, as the loops take it; for tests."""
+    """log Gamma(x + count) - log Gamma(x) of each x, as computed by the loops; for tests."""
     return np.array([sparsemix_log_rising(value, count) for value in x])

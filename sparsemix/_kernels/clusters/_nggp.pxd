@@ -1,4 +1,4 @@
-"""The prior rule of normalized generalized gamma processes, for sweeps that ask it once a row."""
+"""Normalized generalized gamma process prior, for sweeps that evaluate it once per row."""
 
 cdef extern from "clusters/nggp.h" nogil:
     ctypedef struct sparsemix_nggp:

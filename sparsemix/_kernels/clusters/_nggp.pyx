@@ -1,4 +1,4 @@
-"""The prior rule of normalized generalized gamma processes: mode of log U, weight of a new cluster."""
+"""Normalized generalized gamma process prior: mode of log U, weight of a new cluster."""
 
 from libc.math cimport isfinite
 
@@ -38,7 +38,7 @@ def log_new(
     double[::1] log_u,             # OUT (m,) the mode
     double[::1] out,               # OUT (m,)
 ):
-    """Log weight of a new cluster against weights n_k - sigma of the others."""
+    """Log weight of a new cluster, relative to weights n_k - sigma of existing clusters."""
     cdef sparsemix_nggp prior = checked(a, sigma, tau)
     cdef Py_ssize_t i
     if not n.shape[0] == expected_k.shape[0] == log_u.shape[0] == out.shape[0]:

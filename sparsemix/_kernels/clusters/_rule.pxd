@@ -8,7 +8,7 @@ cdef extern from "clusters/nggp.h" nogil:
         double a, sigma, tau
 
 
-# Places of the numbers that belong to all clusters together.
+# Indices into ``sums``, the numbers shared by all clusters.
 cdef enum:
     MASS = 0
     EXPECTED = 1
@@ -16,7 +16,7 @@ cdef enum:
     LOG_U = 3
 
 
-# Places of the whole numbers that tell how far a state has come.
+# Indices into ``progress``.
 cdef enum:
     N_SLOTS = 0
     NEXT_ID = 1
@@ -36,10 +36,10 @@ cdef class Rule:
     cdef int level
     cdef int64_t[::1] ids, progress
 
-    # Log prior weight of a cluster with so many rows, but for what all clusters share.
+    # Log prior weight of a cluster with this many rows, without the term shared by all clusters.
     cdef double log_weight(self, double count) noexcept nogil
     cdef void set_count(self, Py_ssize_t slot, double count) noexcept nogil
-    # A kernel call is over, which has opened slots up to ``n_slots`` and seen so many new rows of so many numbers.
+    # End a kernel call that has opened slots up to ``n_slots`` and seen this many new rows and numbers.
     cdef void note(self, Py_ssize_t n_slots, Py_ssize_t n_rows, Py_ssize_t n_read) noexcept nogil
     cdef bint full(self, Py_ssize_t n_live) noexcept nogil
     cdef void weigh(self, Py_ssize_t n_slots, double* largest, double* total) noexcept nogil

@@ -1,4 +1,4 @@
-"""What the prior says in a sweep over rows: weights of clusters, and what follows for a row with its scores."""
+"""The prior in a sweep over rows: weights of clusters, and the responsibilities of a row given its scores."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ cdef extern from *:
     """
     /* Responsibilities below this share of a row are zero. */
     #define SMALLEST_SHARE 1e-6
-    /* A count below this is what round-off has left of nothing. */
+    /* Smaller counts are round-off of zero. */
     #define NOTHING 1e-9
     """
     double SMALLEST_SHARE
@@ -44,13 +44,13 @@ cdef inline double log_sum(double a, double b) noexcept nogil:
 
 
 cdef class Rule:
-    """Prior weights of clusters, and what follows for a row: n_k - sigma for each, one weight for a new one.
+    """Prior weights of clusters and responsibilities of a row: n_k - sigma per cluster, one weight for a new one.
 
     ``sums`` holds the mass of all clusters, the expected number of clusters E[K], the sum of max(n_k - sigma, 0), and
-    the last mode of log U. It changes in place with ``counts`` and ``absent``.
+    the last mode of log U. It changes in place, like ``counts`` and ``absent``.
 
-    A kernel call also notes in ``progress`` how many slots are in use and how many rows have come, and numbers new
-    slots in ``ids``. No Python code runs between its first change and its last one, so no exception finds some of them.
+    A kernel call also records in ``progress`` the number of slots in use and of rows seen, and numbers new slots in
+    ``ids``. No Python code runs between its first and last change, so an exception never sees a partial update.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ cdef class Rule:
         return log(count - self.prior.sigma) if count > self.prior.sigma else -INFINITY
 
     cdef void set_count(self, Py_ssize_t slot, double count) noexcept nogil:
-        """n_k changes, and what hangs on it."""
+        """Change n_k and everything derived from it."""
         cdef double sigma = self.prior.sigma, old = self.counts[slot]
         count = count if count > NOTHING else 0.0
         self.sums[USABLE] += max(count - sigma, 0.0) - max(old - sigma, 0.0)
@@ -130,9 +130,9 @@ cdef class Rule:
 
     cdef bint respond(self, Clusters clusters, double mass, double expected, Py_ssize_t n_live, double usable,
                       double row_mass, double* log_predictive) noexcept nogil:
-        """Responsibilities of the row at hand, in ``slots`` and ``values``; a new cluster is slot n_slots.
+        """Responsibilities of the current row, in ``slots`` and ``values``; a new cluster is slot n_slots.
 
-        ``scores`` holds the row's log predictive densities. False when they are not numbers.
+        ``scores`` holds the row's log predictive densities. Returns False if they are not finite.
         """
         cdef Py_ssize_t k, n_slots = clusters.n_slots
         cdef double log_new, new, old, largest = 0.0, total = 0.0, share, floor, scale
@@ -148,7 +148,7 @@ cdef class Rule:
         opens = not self.full(n_live) and (
             old == -INFINITY or (share > max(self.threshold, SMALLEST_SHARE) and share * row_mass > self.prior.sigma))
         self.n_kept = 0
-        if not opens and old == -INFINITY:  # no room, and no cluster with weight: the one that explains it best
+        if not opens and old == -INFINITY:  # no slot is free and no cluster has weight: take the best fit
             return self.keep_best(n_slots)
         scale = exp(largest - new) if opens and new > largest else 1.0
         total = total * scale + ((1.0 if new > largest else exp(new - largest)) if opens else 0.0)
@@ -175,7 +175,7 @@ cdef class Rule:
         return n_slots > 0
 
     cdef void truncate(self) noexcept nogil:
-        """Keep at most the L largest, and let them sum to one."""
+        """Keep at most the L largest responsibilities, normalised."""
         cdef Py_ssize_t j
         cdef double total = 0.0
         if 0 < self.n_nonzero < self.n_kept:
@@ -190,12 +190,12 @@ cdef class Rule:
 
 
 cdef class Responsibilities:
-    """Rows of few responsibilities each, written one after the other."""
+    """Sparse responsibilities of rows, written consecutively."""
 
     def __init__(
         self,
-        int64_t[::1] starts,    # INOUT (n,) where a row begins
-        int[::1] lengths,       # INOUT (n,) and how many entries it has
+        int64_t[::1] starts,    # INOUT (n,) start of each row
+        int[::1] lengths,       # INOUT (n,) entries of each row
         int[::1] slots,         # INOUT (size,)
         double[::1] values,     # INOUT (size,)
         Py_ssize_t used=0,      # IN    entries written
@@ -206,7 +206,7 @@ cdef class Responsibilities:
 
     @property
     def n_used(self):
-        """Entries written."""
+        """Number of entries written."""
         return self.used
 
     cdef bint has_room(self, Py_ssize_t n) noexcept nogil:

@@ -1,7 +1,7 @@
-"""Sweeps over rows in order, each of which changes its clusters at once: assumed density filtering, expectation
-propagation and collapsed Gibbs sampling for normalized generalized gamma process mixtures, whatever the likelihood.
+"""Sweeps over rows in order that update the clusters after each row: assumed density filtering, expectation propagation
+and collapsed Gibbs sampling for normalized generalized gamma process mixtures with any likelihood.
 
-What a row says stands in Clusters, what the prior says in Rule.
+Clusters holds the likelihood, Rule the prior.
 """
 
 import numpy as np
@@ -21,19 +21,19 @@ cdef extern from "random/random.h" nogil:
 
 cdef extern from *:
     """
-    /* A count below this is what round-off has left of nothing. */
+    /* Smaller counts are round-off of zero. */
     #define NOTHING 1e-9
     """
     double NOTHING
 
 
 cdef inline bint has_room(Clusters clusters, Rule rule, Responsibilities out) noexcept nogil:
-    """Whether one more row finds a slot for a new cluster and a place for its responsibilities."""
+    """Whether another row has space for a new cluster and for its responsibilities."""
     return clusters.n_slots < clusters.capacity and (out is None or out.has_room(clusters.n_slots + 1))
 
 
 cdef inline void open_slot(Clusters clusters, Rule rule, Py_ssize_t own) noexcept nogil:
-    """A slot for the cluster that the row at hand opens, if any: ``own``, in which it was alone, or for -1 the next."""
+    """The slot of the cluster opened by the current row: ``own``, where the row was alone, or for -1 the next slot."""
     cdef Py_ssize_t j = rule.n_kept - 1, new = clusters.n_slots
     cdef double q
     if j < 0 or rule.slots[j] != new:
@@ -50,7 +50,7 @@ cdef inline void open_slot(Clusters clusters, Rule rule, Py_ssize_t own) noexcep
 
 
 cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, double w) noexcept nogil:
-    """Add the row at hand, of weight w, to cluster k with responsibility q."""
+    """Add the current row, of weight w, to cluster k with responsibility q."""
     clusters.move(k, w * q)
     rule.set_count(k, rule.counts[k] + w * q)
     rule.sums[EXPECTED] += q * rule.absent[k]
@@ -58,12 +58,12 @@ cdef inline void add(Clusters clusters, Rule rule, Py_ssize_t k, double q, doubl
 
 
 cdef inline Py_ssize_t seen(Py_ssize_t stop) noexcept nogil:
-    """The first row that a sweep has not seen, from what it returns."""
+    """The first row that a sweep has not seen, decoded from its return value."""
     return stop if stop >= 0 else -1 - stop
 
 
 def check(Clusters clusters, Rule rule, weight, Py_ssize_t first, *responsibilities):
-    """What all sweeps ask."""
+    """Checks shared by all sweeps."""
     cdef Responsibilities rows
     if rule.counts.shape[0] != clusters.capacity:
         raise ValueError("rule and clusters must have the same capacity")
@@ -84,14 +84,14 @@ def stream(
     Responsibilities out,       # INOUT of rows; or None
     double[::1] sums,           # INOUT (1,) += weighted log predictive densities of rows before they were seen
     double[:, ::1] overlap=None,            # INOUT (capacity, capacity) as of ``add_overlap``; or None
-    const int64_t[::1] indptr=None,         # IN    where the rows' numbers begin, which are counted as read; or None
+    const int64_t[::1] indptr=None,         # IN    start of each row's numbers, to count those read; or None
 ):
-    """Assumed density filtering: each row's responsibilities under what came before it, then added to its clusters.
+    """Assumed density filtering: a row's responsibilities given the earlier rows; then the row joins the clusters.
 
     Returns
     -------
     row : int
-        The first row that was not seen, for want of room; or -1 - row for one without finite scores.
+        The first row not seen, because space ran out; or -1 - row for a row without finite scores.
     """
     check(clusters, rule, weight, first, out)
     if sums.shape[0] != 1:
@@ -138,11 +138,11 @@ def revisit(
     Py_ssize_t first,                 # IN    row to begin with
     Responsibilities old not None,    # IN    of rows, contained in the clusters
     Responsibilities out not None,    # INOUT the new ones
-    double[::1] sums,                 # INOUT (2,) += log predictive densities given all others, changes |q - q_old|
+    double[::1] sums,                 # INOUT (2,) += log predictive densities given all other rows, changes |q - q_old|
 ):
-    """Expectation propagation: each row's responsibilities under all other rows; clusters get the difference.
+    """Expectation propagation: a row's responsibilities given all other rows; clusters get the difference.
 
-    A row that was alone in a cluster and opens one keeps that one: otherwise it would change in every sweep.
+    A row that was alone in a cluster and opens one keeps its slot: otherwise it would change slots in every sweep.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def revisit(
                 rest = rule.counts[k] - w * q
                 if rest <= NOTHING:
                     rest = 0.0
-                    n_live -= rule.counts[k] > NOTHING  # one with less was none
+                    n_live -= rule.counts[k] > NOTHING  # smaller counts did not include a live cluster
                     own = k if own < 0 else own
                 rule.log_prior[k] = rule.log_weight(rest)
                 usable += max(rest - sigma, 0.0) - max(rule.counts[k] - sigma, 0.0)
@@ -191,10 +191,10 @@ def revisit(
 
 cdef void score_others(Clusters clusters, Rule rule, Responsibilities old, Py_ssize_t start, Py_ssize_t n_old,
                        double w) noexcept nogil:
-    """Densities of the row at hand in all clusters without it; ``log_prior`` is that of clusters without it."""
+    """Densities of the current row in all clusters, excluding the row; ``log_prior`` excludes it as well."""
     cdef Py_ssize_t i, k
     cdef double known = -INFINITY, log_prior
-    for i in range(n_old):  # those with a part of the row say nothing of the others while they have it
+    for i in range(n_old):  # clusters that contain a part of the row are scored without it
         k = old.slots[start + i]
         log_prior = rule.log_prior[k]
         rule.values[i], rule.heap[i] = clusters.score_without(k, w * old.values[start + i]), log_prior
@@ -208,7 +208,7 @@ cdef void score_others(Clusters clusters, Rule rule, Responsibilities old, Py_ss
 
 cdef double replace(Clusters clusters, Rule rule, Responsibilities old, Py_ssize_t start, Py_ssize_t n_old,
                     double w) noexcept nogil:
-    """Give clusters the new responsibilities of the row at hand for the old ones; both have slots increasing.
+    """Replace the old responsibilities of the current row by the new ones; both have increasing slots.
 
     Returns the sum of the absolute changes.
     """
@@ -245,7 +245,7 @@ def draw(
     uint64_t number,            # IN    of the sweep
     double[::1] sums,           # INOUT (1,) += rows that changed their cluster
 ):
-    """Collapsed Gibbs sampling: each row's cluster drawn from its conditional given all others and u.
+    """Collapsed Gibbs sampling: each row's cluster is drawn from its conditional given all other rows and u.
 
     Returns
     -------
@@ -273,7 +273,7 @@ def draw(
             u = sparsemix_uniform(sparsemix_bits(
                 sparsemix_document_key(seed, <int64_t> (first_row + row), <int64_t> number), 0))
             k = choose(rule, clusters.n_slots, new, largest, total, rule.full(rule.n_live) and not alone, u)
-            if k < 0:  # a new one: the row's own if it is alone there, else in the first slot without members
+            if k < 0:  # a new cluster: the row's own slot if it is alone there, else the first slot without members
                 k = old if alone else first_free(members, clusters.n_slots)
                 if k == clusters.capacity:
                     stop = row
@@ -298,9 +298,9 @@ def draw(
 
 cdef bint weigh_others(Clusters clusters, Rule rule, double w, Py_ssize_t own, bint alone, double log_new,
                        double* new, double* largest, double* total) noexcept nogil:
-    """Shares of clusters without the row at hand, which is in slot ``own``, and the log weight of a new one.
+    """Shares of clusters without the current row, which is in slot ``own``, and the log weight of a new one.
 
-    Returns whether they are numbers.
+    Returns whether they are finite.
     """
     cdef double score = 0.0, log_prior = -INFINITY
     if own >= 0:
@@ -326,7 +326,7 @@ def conditional(
     bint alone,             # IN    whether it is the only row there
     double log_new,         # IN
 ):
-    """Distribution that ``draw`` draws a row's cluster from, (n_slots + 1,): the last is a new one."""
+    """The distribution from which ``draw`` draws a row's cluster, (n_slots + 1,); the last entry is a new cluster."""
     check(clusters, rule, None, row)
     if not (row < clusters.n_rows and -1 <= own < clusters.n_slots):
         raise ValueError("row and own must be a row and a slot")
@@ -345,7 +345,7 @@ def conditional(
 
 
 cdef inline Py_ssize_t first_free(const int64_t[::1] members, Py_ssize_t n_slots) noexcept nogil:
-    """The same slot however rows are cut into blocks; n_slots if none is free."""
+    """The first free slot, the same however rows are cut into blocks; n_slots if none is free."""
     cdef Py_ssize_t k
     for k in range(n_slots):
         if members[k] == 0:
@@ -355,7 +355,7 @@ cdef inline Py_ssize_t first_free(const int64_t[::1] members, Py_ssize_t n_slots
 
 cdef Py_ssize_t choose(Rule rule, Py_ssize_t n_slots, double new, double largest, double total, bint full,
                        double u) noexcept nogil:
-    """A slot in proportion to the shares, or -1 for a new cluster."""
+    """A slot drawn in proportion to the shares, or -1 for a new cluster."""
     cdef Py_ssize_t k, last = -1
     cdef double share = 1.0, rest
     if total > 0.0:
@@ -371,13 +371,13 @@ cdef Py_ssize_t choose(Rule rule, Py_ssize_t n_slots, double new, double largest
             if rest < rule.shares[k]:
                 return k
             rest -= rule.shares[k]
-    return last  # by round-off behind the last one
+    return last  # round-off went past the last slot
 
 
 def rename(Responsibilities resp, const int[::1] index):
-    """Slots as ``index`` has them, increasing again; two entries of one slot are added.
+    """Renumber slots by ``index`` and sort them again; adds up two entries of one slot.
 
-    Entries whose slot becomes -1 go, and the others of their row share what they had.
+    Entries whose slot becomes -1 are dropped, and the remaining entries of their row are renormalised.
     """
     cdef Py_ssize_t row, i, j, start, n
     cdef int slot
@@ -404,7 +404,7 @@ def rename(Responsibilities resp, const int[::1] index):
 
 
 cdef inline void insert(Responsibilities resp, Py_ssize_t at, Py_ssize_t end, int slot, double value) noexcept nogil:
-    """An entry at a place, those behind it one further."""
+    """Insert an entry at a position."""
     cdef Py_ssize_t j
     for j in range(end, at, -1):
         resp.slots[j], resp.values[j] = resp.slots[j - 1], resp.values[j - 1]
@@ -423,7 +423,7 @@ cdef double entropy_of_two(double p, double q) noexcept nogil:
 
 
 cdef void add_shared(Responsibilities resp, const double[::1] weight, of_two function, double[:, ::1] sums):
-    """Sums over rows of a function of the responsibilities of two clusters."""
+    """Sums over rows of a function of the responsibilities of two clusters, for all pairs."""
     cdef Py_ssize_t row, i, j, end
     cdef double w
     with nogil:
@@ -440,16 +440,16 @@ def add_overlap(
     const double[::1] weight,   # IN    (n,) of rows, or None
     double[:, ::1] overlap,     # INOUT (capacity, capacity) += sums over rows of min(q_k, q_l), for k < l
 ):
-    """How much pairs of clusters share their rows."""
+    """Overlap of pairs of clusters: the responsibility they share in rows."""
     add_shared(resp, weight, smaller, overlap)
 
 
 def add_entropy(
     Responsibilities resp,      # IN    of rows
     const double[::1] weight,   # IN    (n,) of rows, or None
-    double[:, ::1] entropy,     # INOUT (capacity, capacity) += what a merge of two takes from rows, for k < l
+    double[:, ::1] entropy,     # INOUT (capacity, capacity) += entropy that a merge removes, for k < l
 ):
-    """Entropy of which of two clusters a row is of, once it is of one of them: (q_k + q_l) H(q_k / (q_k + q_l))."""
+    """Entropy that a merge of two clusters removes: sum over rows of (q_k + q_l) H(q_k / (q_k + q_l))."""
     add_shared(resp, weight, entropy_of_two, entropy)
 
 
@@ -459,7 +459,7 @@ def add_up(
     const double[::1] weight,   # IN    (n,) of rows, or None
     Responsibilities resp,      # IN    of rows
 ):
-    """Add rows to clusters by the responsibilities that they have."""
+    """Add rows to clusters with their responsibilities."""
     check(clusters, rule, weight, 0, resp)
     cdef Py_ssize_t row, j
     cdef double w

@@ -1,4 +1,4 @@
-"""Sequential allocation of a cluster's rows to two, for proposals that split and join clusters."""
+"""Sequential allocation of a cluster's rows to two clusters, for split and merge proposals."""
 
 from libc.math cimport INFINITY, exp, isfinite, log, log1p
 from libc.stdint cimport uint64_t
@@ -21,14 +21,14 @@ def allocate(
     double discount,        # IN
     uint64_t seed,          # IN    keys the draws
 ):
-    """Rows in order, each to one of two slots with probability in proportion to (n - discount) p(row | slot).
+    """Allocate rows in order to one of two slots, with probability proportional to (n - discount) p(row | slot).
 
     Returns
     -------
     log_q : float
         Log probability of the sides, given the first two rows.
     first, second, whole : float
-        Log evidence of the rows of each slot; not finite where a row has no finite density.
+        Log evidence of the rows of each slot; not finite if a row has no finite density.
     """
     if sides.shape[0] != clusters.n_rows or clusters.n_rows < 2:
         raise ValueError("sides must be (n,), of two rows at least")
@@ -74,7 +74,7 @@ def transfer(
     Py_ssize_t source,      # IN    a slot to take rows from; -1 is none
     Py_ssize_t target,      # IN    a slot to add them to; -1 is none
 ):
-    """Move the rows of one side from slot to slot."""
+    """Move the rows of one side between slots."""
     cdef Py_ssize_t row
     if sides.shape[0] != clusters.n_rows or max(source, target) >= clusters.capacity:
         raise ValueError(f"sides must be (n,), slots below {clusters.capacity}")

@@ -1,20 +1,20 @@
-/* Upper bounds of log predictive densities of a document in many clusters, from a byte for each number of a panel: most
- * clusters of many are so unlikely for a long document that an eighth of the memory tells it. A part of
+/* Upper bounds of log predictive densities of a document in many clusters, from one byte per number of a panel: among
+ * many clusters, most are so unlikely for a long document that an eighth of the memory suffices to show it. Part of
  * multinomial_loops.h. */
 
-/* Slots whose sums of codes stay in registers. */
+/* Slots per step; their sums of codes stay in registers. */
 #if SPARSEMIX_VECTORS
 #define WIDTH (4 * VECTOR_BYTES)
 #else
 #define WIDTH 64
 #endif
-/* Codes whose sum fits in sixteen bits. */
+/* Number of codes whose sum fits 16 bits. */
 #define MOST_CODES 256
-/* Rows between the one at hand and the one that is sent for. */
+/* Prefetch distance in rows. */
 #define AHEAD 16
 
-/* Code of (x + r) / (beta + r) from that of x / beta: at most the same; 1 + x / r below x = r is at most 2, eight codes,
- * and above x / r and a rest that falls from there by more than a code in four. */
+/* Code of (x + r) / (beta + r) from that of x / beta, never larger. Below x = r, 1 + x / r is at most 2, eight
+ * codes. Above, it is x / r times a remainder that decreases by more than one code in four. */
 TARGET SPARSEMIX_INLINE uint8_t SPARSEMIX_NAME(code_of_copy)(uint8_t code, uint8_t from)
 {
     const uint8_t above = (uint8_t)((code > from ? code : from) - from);
@@ -22,7 +22,7 @@ TARGET SPARSEMIX_INLINE uint8_t SPARSEMIX_NAME(code_of_copy)(uint8_t code, uint8
     return sum < code ? sum : code;
 }
 
-/* Send for the codes of the word ``e``, or where the document ends of those in the slots behind these. */
+/* Prefetch the codes of word ``e``; at the end of the document, those of the first word in the next slots. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(send_for)(const sparsemix_document *d, const uint8_t *codes,
                                                       ptrdiff_t stride, ptrdiff_t e, const int width)
 {
@@ -69,9 +69,9 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(sums_of_codes)(const sparsemix_docum
         out[v] += sums[v];
 }
 
-/* What log_prior + log density is at most in the slots up to the next multiple of eight, but for what the words say
- * under the prior: codes for the product over tokens, and for that of the totals, whose logarithm is concave, the mean
- * of its ends. SPARSEMIX_NO_BOUND where a code may not hold a number; ``largest`` of the others, and what it was. */
+/* Upper bounds of log_prior + log density in slots up to the next multiple of eight, without the words' term under the
+ * prior: codes bound the product over tokens; the product of the totals has a concave log, bounded by the mean of its
+ * ends. SPARSEMIX_NO_BOUND if a code may not represent a number; ``largest``: the maximum with its old value. */
 TARGET static void SPARSEMIX_NAME(bounds)(const sparsemix_document *d, const sparsemix_copies *copies,
                                           const uint8_t *codes, ptrdiff_t stride, const double *totals,
                                           const double *log_prior, double largest_total, ptrdiff_t n_slots, double *out,
@@ -79,7 +79,7 @@ TARGET static void SPARSEMIX_NAME(bounds)(const sparsemix_document *d, const spa
 {
     VECTOR top = FILL(*largest);
     ptrdiff_t k;
-    for (k = 0; stride >= WIDTH && k < n_slots; k += WIDTH) { /* the last ones once more, if need be */
+    for (k = 0; stride >= WIDTH && k < n_slots; k += WIDTH) { /* recomputes some of the last slots if necessary */
         const ptrdiff_t first = k + WIDTH > stride ? stride - WIDTH : k;
         SPARSEMIX_NAME(sums_of_codes)(d, copies, codes + first, stride, out + first, WIDTH);
     }
@@ -98,7 +98,7 @@ TARGET static void SPARSEMIX_NAME(bounds)(const sparsemix_document *d, const spa
         *largest = ((const double *)&top)[k] > *largest ? ((const double *)&top)[k] : *largest;
 }
 
-/* Which eights of slots have a bound of at least so much, and how many. */
+/* The groups of eight slots in which a bound is at least ``least``, and their number. */
 TARGET static void SPARSEMIX_NAME(eights)(const double *bounds, ptrdiff_t n_slots, double least, int *eights,
                                           ptrdiff_t *n_eights)
 {

@@ -1,5 +1,5 @@
-/* A byte for a number x = beta + S_wk: 8 log2(x / beta) rounded up. Whole numbers, so that sums of codes do not depend on
- * their order, nor on the machine. */
+/* A one-byte code of a number x = beta + S_wk: 8 log2(x / beta), rounded up. Codes are integers, so their sums do not
+ * depend on order or machine. */
 #ifndef SPARSEMIX_CODES_H
 #define SPARSEMIX_CODES_H
 
@@ -7,21 +7,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a code is in nats. */
+/* One code in nats. */
 #define SPARSEMIX_CODE (0.69314718055994530942 / 8.0)
-/* In the place of a bound. */
+/* Marks a missing bound. */
 #define SPARSEMIX_NO_BOUND 1e300
-/* Codes hold up to this many times beta. */
+/* Largest x / beta that a code can represent. */
 #define SPARSEMIX_LARGEST_RATIO 1073741824.0
 
-/* The code of x: of x / beta the exponent, and 8 log2 of the next sixteenth of the mantissa. */
+/* The code of x: from x / beta, the exponent and 8 log2 of the mantissa rounded up to sixteenths. */
 static inline uint8_t sparsemix_code(double x, double prior)
 {
     static const uint8_t of_mantissa[16] = {1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 7, 8, 8, 8};
     uint64_t bits;
     double ratio;
     int exponent;
-    if (!(x > prior)) /* as most are */
+    if (!(x > prior)) /* the common case */
         return 0;
     ratio = x / prior;
     memcpy(&bits, &ratio, sizeof bits);
@@ -29,7 +29,7 @@ static inline uint8_t sparsemix_code(double x, double prior)
     return exponent > 30 ? 248 : (uint8_t)(8 * exponent + of_mantissa[bits >> 48 & 15]);
 }
 
-/* Copies of a word that are bounded one by one; the others are like the last of these. */
+/* Copies of a word with separate bounds; further copies use the last of these. */
 #define SPARSEMIX_COPIES 8
 
 typedef struct {

@@ -1,9 +1,9 @@
-/* Student-t predictive densities of a row in clusters of Gaussians, and conjugate updates by one row: the loops live in
+/* Student-t predictive densities of a row in Gaussian clusters, and conjugate updates by one row; the loops are in
  * gaussian_clusters_loops.h.
  *
- * With d = x - m, everything is said by how log |B| grows when f d d^T is added to B: the density of a row has f =
- * kappa / (kappa + 1), and what a row's own part takes away is the same with f < 0. So no cluster has to change for a
- * score without the row. */
+ * With d = x - m, everything depends on how log |B| grows when f d d^T is added to B: the density of a row has f =
+ * kappa / (kappa + 1), and removing the row's own part has f < 0. So scoring a row without its own part changes no
+ * cluster. */
 #ifndef SPARSEMIX_GAUSSIAN_CLUSTERS_H
 #define SPARSEMIX_GAUSSIAN_CLUSTERS_H
 
@@ -14,16 +14,16 @@
 #include "vectors/simd.h"
 #include "vectors/special.h"
 
-/* What B is: a matrix, with or without a mean beside it, D numbers, or one. */
+/* Form of B: a matrix, with or without a mean; D numbers; or one number. */
 enum { SPARSEMIX_FULL, SPARSEMIX_ZERO_MEAN, SPARSEMIX_DIAG, SPARSEMIX_SPHERICAL };
 
-/* Places in the row of numbers that a slot is: n, log |B|, terms of the density that do not depend on the row; then m
- * (D), then the scale: the Cholesky factor of B, lower triangle row by row, or b. */
+/* Layout of a slot: n, log |B|, terms of the density that do not depend on the row; then m (D); then the scale: the
+ * packed lower Cholesky factor of B, or b. */
 enum { SPARSEMIX_COUNT, SPARSEMIX_LOG_DET, SPARSEMIX_CONSTANT, SPARSEMIX_MEAN };
 
-/* A count below this is what round-off has left of nothing. */
+/* Smaller counts are round-off of zero. */
 #define SPARSEMIX_NOTHING 1e-9
-/* Taking a row away leaves at least this share of |B|: below it there is only round-off. */
+/* Removing a row keeps at least this share of |B|; below it there is only round-off. */
 #define SPARSEMIX_LEAST 1e-12
 #define SPARSEMIX_LOG_PI 1.14472988584940017414
 
@@ -32,8 +32,8 @@ typedef struct {
     ptrdiff_t n_features;
     ptrdiff_t width;   /* of a slot */
     double kappa, nu;  /* of the prior */
-    double row_dof;    /* what a row adds to nu */
-    double *room;      /* (D,) in whole vectors, on a cache line; behind its end zeros */
+    double row_dof;    /* increase of nu per row */
+    double *room;      /* (D,) in whole vectors, on a cache line, zero-padded */
     double *rotations; /* (4 D,) */
 } sparsemix_gaussians;
 
@@ -51,7 +51,7 @@ static inline const double *sparsemix_scale(const sparsemix_gaussians *g, const 
     return slot + SPARSEMIX_MEAN + g->n_features;
 }
 
-/* What does not depend on the row, for a count and a log |B|. */
+/* The part of the log density that does not depend on the row, for a count and a log |B|. */
 static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, double count, double log_det)
 {
     const double d = (double)g->n_features, nu = g->nu + g->row_dof * count;
@@ -65,8 +65,8 @@ static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, d
     return rise - 0.5 * (d * (SPARSEMIX_LOG_PI + spread) + log_det);
 }
 
-/* log |B| and the constant of a slot, from its other numbers; nothing is written where they stand already, since threads
- * that only read share the prior's. */
+/* Recompute log |B| and the constant of a slot. Writes only if they change, since reading threads share the prior's
+ * slot. */
 static void sparsemix_refresh(const sparsemix_gaussians *g, double *slot)
 {
     const double *scale = sparsemix_scale(g, slot);
@@ -87,7 +87,7 @@ static void sparsemix_refresh(const sparsemix_gaussians *g, double *slot)
     }
 }
 
-/* d^T B^-1 d; a diagonal B has D of them, which ``sparsemix_growth`` makes itself. */
+/* d^T B^-1 d; not for diagonal B, which has D of them, computed by ``sparsemix_growth``. */
 static inline double sparsemix_distance(const sparsemix_gaussians *g, const double *slot, const double *x)
 {
     const double *mean = slot + SPARSEMIX_MEAN, *scale = sparsemix_scale(g, slot);
@@ -101,7 +101,7 @@ static inline double sparsemix_distance(const sparsemix_gaussians *g, const doub
     return distance;
 }
 
-/* log |B + f d d^T| - log |B|; for a spherical B that of one dimension, b + f |d|^2. */
+/* log |B + f d d^T| - log |B|; for a spherical B, that of one dimension, b + f |d|^2. */
 static inline double sparsemix_growth(const sparsemix_gaussians *g, const double *slot, const double *x,
                                       double distance, double f)
 {
@@ -113,7 +113,7 @@ static inline double sparsemix_growth(const sparsemix_gaussians *g, const double
     return growth;
 }
 
-/* Exponent of the density of a row after ``count`` rows. */
+/* Exponent of the density of a row in a cluster of ``count`` rows. */
 static inline double sparsemix_power(const sparsemix_gaussians *g, double count)
 {
     return 0.5 * (g->nu + g->row_dof * (count + 1.0));
@@ -128,8 +128,8 @@ static inline double sparsemix_gaussian_score(const sparsemix_gaussians *g, cons
     return slot[SPARSEMIX_CONSTANT] - sparsemix_power(g, count) * growth;
 }
 
-/* The same less ``mass`` times the row's own statistics. With q = mass and B- = B - q kappa / (kappa - q) d d^T, where
- * the mean moves too, the row in its turn makes of B- the matrix B + kappa (1 - q) / (kappa - q + 1) d d^T. */
+/* The score without ``mass`` times the row's own statistics. With q = mass, B- = B - q kappa / (kappa - q) d d^T and
+ * the mean moves too; adding the row to B- gives the matrix B + kappa (1 - q) / (kappa - q + 1) d d^T. */
 static inline double sparsemix_gaussian_score_without(const sparsemix_gaussians *g, const double *prior,
                                                       const double *slot, const double *x, double mass)
 {
@@ -149,7 +149,7 @@ static inline double sparsemix_gaussian_score_without(const sparsemix_gaussians 
            - sparsemix_power(g, rest) * (grown - shrunk);
 }
 
-/* f where B + f d d^T keeps the least share of |B|, else the f that does so, and a mark. */
+/* f if B + f d d^T keeps the least share of |B|; else the f that does, and sets the flag ``clipped``. */
 static inline double sparsemix_bearable(double f, double distance, int *clipped)
 {
     if (f * distance >= SPARSEMIX_LEAST - 1.0)
@@ -158,8 +158,8 @@ static inline double sparsemix_bearable(double f, double distance, int *clipped)
     return (SPARSEMIX_LEAST - 1.0) / distance;
 }
 
-/* Statistics of one slot plus ``change`` times those of the row. 1 when less was taken from B than asked for, since
- * nothing but round-off would have been left. */
+/* Add ``change`` times the row's statistics to a slot. Returns 1 if less was removed from B than requested, because
+ * only round-off would have remained. */
 static inline int sparsemix_gaussian_move(const sparsemix_gaussians *g, const double *prior, double *slot,
                                           const double *x, double change)
 {

@@ -1,17 +1,17 @@
-/* The loops of gaussian_clusters.h for one REAL and one instruction set: no include guard, included several times. Only
- * double is used, since differences of scores decide. */
+/* The loops of gaussian_clusters.h for one REAL and one instruction set: no include guard, included several times.
+ * Double only, because results depend on differences of scores. */
 
 #include "vectors/vector_math.h"
 #include "vectors/vector_rows.h"
 
 #if defined(REAL_IS_DOUBLE)
 
-/* Rows of a factor that go together: their chains of dependent operations overlap. */
+/* Rows of a factor processed together, so that their dependency chains overlap. */
 #define TOGETHER 4
-/* Vectors of factors that are multiplied before a logarithm is taken. */
+/* Vectors of factors multiplied before a logarithm is taken. */
 #define FACTORS 8
 
-/* |L^-1 (x - m)|^2 by forward substitution; ``z`` has room for D in whole vectors. */
+/* |L^-1 (x - m)|^2 by forward substitution; ``z`` has space for D numbers in whole vectors. */
 TARGET static void SPARSEMIX_NAME(whitened_square)(const double *x, const double *mean, const double *factor,
                                                    ptrdiff_t d, double *z, double *out)
 {
@@ -25,7 +25,7 @@ TARGET static void SPARSEMIX_NAME(whitened_square)(const double *x, const double
         const int rows = d - i < TOGETHER ? (int)(d - i) : TOGETHER;
         VECTOR sum[TOGETHER];
         for (m = 0; m < TOGETHER; m++) {
-            row[m] = factor; /* of a row too many: again the last one, whose sum is not used */
+            row[m] = factor; /* surplus rows repeat the last one, and their sums are not used */
             factor += m + 1 < rows ? i + m + 1 : 0;
             sum[m] = FILL(0);
         }
@@ -39,7 +39,7 @@ TARGET static void SPARSEMIX_NAME(whitened_square)(const double *x, const double
             double value = z[i + m] - SPARSEMIX_NAME(lane_sum)(sum[m]);
             for (l = 0; l < m; l++)
                 value -= row[m][i + l] * z[i + l];
-            value *= 1.0 / row[m][i + m]; /* not on the chain that value waits for */
+            value *= 1.0 / row[m][i + m]; /* the division is not on the dependency chain of value */
             z[i + m] = value;
             total += value * value;
         }
@@ -60,9 +60,9 @@ TARGET static void SPARSEMIX_NAME(square)(const double *x, const double *mean, p
     *out = SPARSEMIX_NAME(lane_sum)(sum);
 }
 
-/* sum_j log((b_j + f (x_j - m_j)^2) / b_j); where f < 0 it is minus that of the inverse ratios, which are above one.
- * Products 1 + e of factors 1 + y are kept as e, so that factors near one lose nothing; those whose product is out of
- * range are taken one by one. */
+/* sum_j log((b_j + f (x_j - m_j)^2) / b_j); for f < 0, minus the sum for the inverse ratios, which are above one.
+ * A product 1 + e of factors 1 + y is stored as e, so that factors near one lose no digits; factors whose product
+ * overflows are taken one by one. */
 TARGET static void SPARSEMIX_NAME(diagonal_growth)(const double *x, const double *mean, const double *scale,
                                                    ptrdiff_t d, double f, double *out)
 {
@@ -95,9 +95,9 @@ TARGET static void SPARSEMIX_NAME(diagonal_growth)(const double *x, const double
     *out = f < 0 ? -total : total;
 }
 
-/* A plane rotation of a column of the factor and the vector, or a hyperbolic one (``down``): entry' = a entry + b v.
- * The second half of a hyperbolic one takes the new entry, which keeps its errors as small as they can be (Bojanczyk,
- * Brent, van Dooren & de Hoog 1987). */
+/* A plane rotation, or a hyperbolic one (``down``), of a column of the factor and the vector: entry' = a entry + b
+ * v. The second half of a hyperbolic rotation uses the new entry, which minimises errors (Bojanczyk, Brent, van
+ * Dooren & de Hoog 1987). */
 typedef struct {
     double a, b, cosine, sine;
 } SPARSEMIX_NAME(rotation);
@@ -110,7 +110,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(rotate)(SPARSEMIX_NAME(rotation) r,
     *entry = turned;
 }
 
-/* ``rows`` rows of the factor from row i on: all rotations before them, then their own. */
+/* ``rows`` rows of the factor from row i on: apply all earlier rotations, then compute and apply their own. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_rows)(
     double *factor, const double *z, ptrdiff_t i, SPARSEMIX_NAME(rotation) *rotations, const int rows, const int down)
 {
@@ -160,8 +160,8 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_all_rows)(
         SPARSEMIX_NAME(update_rows)(factor, z, i, rotations, 1, down);
 }
 
-/* The Cholesky factor of B + f z z^T from that of B (Golub & Van Loan, Matrix Computations, 4th edition, 6.5.4); z is
- * lost. */
+/* Update the Cholesky factor of B to that of B + f z z^T (Golub & Van Loan, Matrix Computations, 4th edition, 6.5.4);
+ * overwrites z. */
 TARGET static void SPARSEMIX_NAME(update_factor)(double *z, ptrdiff_t d, double f, double *room, double *factor)
 {
     const double size = sqrt(f < 0 ? -f : f);

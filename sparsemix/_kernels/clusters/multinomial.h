@@ -1,7 +1,7 @@
-/* Dirichlet-multinomial predictive densities of a document in many clusters: the loops live in multinomial_loops.h.
+/* Dirichlet-multinomial predictive densities of a document in many clusters; the loops are in multinomial_loops.h.
  *
- * The table holds beta + S_wk, words first, so that a word's clusters are one contiguous row. A document's density is a
- * product of such numbers; it is multiplied, not added up from logarithms, which leaves one logarithm a cluster. */
+ * The table holds beta + S_wk, words first, so that the clusters of a word are one contiguous row. A density is a
+ * product of such numbers; multiplying instead of adding logarithms needs only one logarithm per cluster. */
 #ifndef SPARSEMIX_MULTINOMIAL_H
 #define SPARSEMIX_MULTINOMIAL_H
 
@@ -23,14 +23,14 @@ typedef struct {
 
 /* Rows of a panel are padded to whole rounds of the loops. */
 #define SPARSEMIX_SLOTS 32
-/* Panels that there is room to point to. */
+/* Largest number of panels. */
 #define SPARSEMIX_PANELS 16
 
 #define LOOPS "clusters/multinomial_loops.h"
 #include "vectors/for_each_simd.h"
 #undef LOOPS
 
-/* The densities in the eight slots from a multiple of eight on; ``out`` may lie anywhere. */
+/* The densities in eight slots, starting at a multiple of eight; ``out`` may be unaligned. */
 static void sparsemix_scores_of_eight(int isa, const sparsemix_document *d, const double *table, ptrdiff_t stride,
                                       const double *totals, double *out)
 {
@@ -60,7 +60,7 @@ static void sparsemix_eights(int isa, const double *bounds, ptrdiff_t n_slots, d
     SPARSEMIX_DISPATCH(isa, eights, double, bounds, n_slots, least, eights, n_eights);
 }
 
-/* The density in one slot, whose statistics are read less ``mass`` times those of the document. */
+/* The density in one slot, whose statistics are reduced by ``mass`` times those of the document. */
 static inline double sparsemix_score_without(const sparsemix_document *d, const double *table, ptrdiff_t stride,
                                              double total, double prior, double total_prior, ptrdiff_t slot,
                                              double mass)
@@ -84,7 +84,7 @@ static inline double sparsemix_score_without(const sparsemix_document *d, const 
     return sum + log(product) - sparsemix_log_rising(total > total_prior ? total : total_prior, d->n_tokens);
 }
 
-/* Statistics of one slot and their total, plus ``change`` times those of the document; codes may be NULL. */
+/* Add ``change`` times the document's statistics to a slot and its total; codes may be NULL. */
 static inline void sparsemix_move(const sparsemix_document *d, double *table, uint8_t *codes, ptrdiff_t stride,
                                   double *total, double prior, double total_prior, ptrdiff_t slot, double change)
 {

@@ -1,5 +1,5 @@
-/* The loops of multinomial.h for one REAL and one instruction set: no include guard, included several times. Only
- * double is used: a score is a sum over a whole document, and differences of scores decide. */
+/* The loops of multinomial.h for one REAL and one instruction set: no include guard, included several times. Double
+ * only: a score is a sum over a whole document, and results depend on differences of scores. */
 
 #include "vectors/vector_math.h"
 
@@ -7,9 +7,9 @@
 
 #if defined(REAL_IS_DOUBLE)
 
-/* Factors of a product between two looks at its exponent: fourteen of 2^70 are in the range of a double. */
+/* Factors multiplied between two normalisations: fourteen of 2^70 are in the range of a double. */
 #define FACTORS 14
-/* A count up to this is that many factors, a larger or broken one a difference of log Gammas. */
+/* A count up to this is expanded into factors; larger or fractional counts use a difference of log Gammas. */
 #define LARGEST_FACTORIAL 8
 #define MANTISSA ((INTEGER)0xFFFFFFFFFFFFF)
 #define ONE ((INTEGER)0x3FF0000000000000)
@@ -35,8 +35,8 @@ TARGET static inline VECTOR SPARSEMIX_NAME(stirling_tail)(VECTOR z)
               - r2 * ((REAL)(1.0 / 360) - r2 * ((REAL)(1.0 / 1260) - r2 * ((REAL)(1.0 / 1680) - r2 * (REAL)(1.0 / 1188)))));
 }
 
-/* log Gamma(x + c) - log Gamma(x); ``shift`` where an x may be small. The difference is taken term by term, so that it
- * is exact to rounding however large x is. */
+/* log Gamma(x + c) - log Gamma(x); ``shift`` if an x may be small. The difference is taken term by term, so it is
+ * exact to rounding even for large x. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(log_rising)(VECTOR x, REAL c, int shift)
 {
     VECTOR z = x, above = FILL(1), below = FILL(1), out;
@@ -55,15 +55,16 @@ TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(log_rising)(VECTOR x, REAL c, int 
     return out;
 }
 
-/* Move a positive number's exponent to where exponents are added up. */
+/* Move the exponent of a positive number into the sum of exponents. */
 TARGET static inline void SPARSEMIX_NAME(normalise)(VECTOR *x, BITS *exponent)
 {
     *exponent += (AS_BITS(*x) >> MANTISSA_BITS) - EXPONENT_BIAS;
     *x = AS_REAL((AS_BITS(*x) & MANTISSA) | ONE);
 }
 
-/* Log predictive density of one document in ``parts`` vectors of slots from slot k on: the product over its tokens of
- * (beta + S_wk + earlier copies of w) over that of (V beta + S_k + earlier tokens), mantissa and exponent apart. */
+/* Log predictive density of one document in ``parts`` vectors of slots from slot k on: the product over tokens of
+ * (beta + S_wk + earlier copies of w) divided by that of (V beta + S_k + earlier tokens), mantissa and exponent
+ * separate. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(scores_of)(const sparsemix_document *d,
                                                                                 const double *table, ptrdiff_t stride,
                                                                                 const double *totals, ptrdiff_t k,
@@ -82,7 +83,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(scores_of)(const sparsemix_document 
         const double *row = table + (ptrdiff_t)d->words[e] * stride + k;
         const double c = d->counts[e];
 #if SPARSEMIX_VECTORS
-        if (e + 4 < d->n_entries) { /* the row after the next three is on its way */
+        if (e + 4 < d->n_entries) { /* prefetch four rows ahead */
             const double *ahead = table + (ptrdiff_t)d->words[e + 4] * stride + k;
             for (v = 0; v < parts; v++)
                 sparsemix_prefetch(ahead + v * LANES);

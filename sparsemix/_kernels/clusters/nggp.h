@@ -1,8 +1,8 @@
-/* The prior of normalized generalized gamma processes, as a row sees it: the mode of log U and the weight of a new
- * cluster, for n rows in K clusters.
+/* The normalized generalized gamma process prior of a row: the mode of log U and the weight of a new cluster, for n
+ * rows in K clusters.
  *
- * Clusters have weights n_k - sigma, a new one has a (u + tau)^sigma at a value u of the auxiliary variable U. The log
- * density of v = log u, unimodal, and strictly concave where sigma K <= n, is
+ * Clusters have weights n_k - sigma; a new cluster has a (u + tau)^sigma at a value u of the auxiliary variable U.
+ * The log density of v = log u is unimodal, and strictly concave if sigma K <= n:
  *
  *     log p(v) = n v - (n - sigma K) log(u + tau) - (a / sigma) (u + tau)^sigma + constant.
  *
@@ -26,13 +26,13 @@ static inline double sparsemix_softplus(double x, double *slope)
     return (x > 0.0 ? x : 0.0) + log1p(e);
 }
 
-/* Where a tau^sigma (1 + e^w)^sigma = sigma K + n e^-w, for w = log(u / tau) and tau > 0: the root of
+/* The w = log(u / tau) at which a tau^sigma (1 + e^w)^sigma = sigma K + n e^-w, for tau > 0: the root of
  *
  *     h(w) = log(a tau^sigma) + sigma log(1 + e^w) - log(n) + w - log(1 + e^(w - log(n / (sigma K)))).
  *
- * h rises, and |h''|, |h'''| <= h', so that a step of Halley's method from an error e leaves less than e^3 / 2. It
- * starts where the root would be if each sum were its largest term, not at the root of the row before: the bits of a
- * stream do not depend on where it was cut. Two steps are usual, a dozen the most that was seen; with sigma below 1e-7
+ * h increases, and |h''|, |h'''| <= h', so a step of Halley's method reduces an error e to less than e^3 / 2. It starts
+ * where the root would be if each sum equalled its largest term, not at the previous row's root, so that the bits of a
+ * stream do not depend on where it was cut. Two steps are typical, twelve the most observed; with sigma below 1e-7
  * rounding may hide the root. */
 static inline double sparsemix_nggp_log_ratio(double n, double expected_k, const sparsemix_nggp *prior)
 {
@@ -64,9 +64,9 @@ static inline double sparsemix_nggp_log_mode(double n, double expected_k, const 
     return log(prior->tau) + sparsemix_nggp_log_ratio(n, expected_k, prior);
 }
 
-/* a E[u (u + tau)^(sigma - 1)] / E[u / (u + tau)] under the density of log U, over a (u^ + tau)^sigma, the weight at
- * the mode w: the trapezium rule from the mode outwards, which converges exponentially. The width of the mode or of the
- * turn of log(u + tau), which is about one, sets the step, and the terms that fall below 1e-16 the ends. */
+/* a E[u (u + tau)^(sigma - 1)] / E[u / (u + tau)] under the density of log U, divided by a (u^ + tau)^sigma, the
+ * weight at the mode w. Uses the trapezium rule from the mode outwards, which converges exponentially. The step is
+ * set by the width of the mode or of the bend of log(u + tau), which is about one; terms below 1e-16 end the sum. */
 static inline double sparsemix_nggp_quadrature(double n, double expected_k, double weight, double sigma, double w)
 {
     double s, slope, mass = 1.0, sum = 0.0;
@@ -75,8 +75,8 @@ static inline double sparsemix_nggp_quadrature(double n, double expected_k, doub
     const double step = fmax(0.3 * fmin(width, 1.0), 1e-3 * width);
     for (int side = -1; side <= 1; side += 2) {
         for (int j = 1; j < 100000; j++) {
-            /* rise of log(u + tau) over a distance d, and how much it is short of d: n times a difference's rounding
-             * would show */
+            /* increase of log(u + tau) over a distance d, and its lag behind d: computed directly, because n times the
+             * rounding error of a difference would be visible */
             const double d = side * j * step, lag = log1p(rest * expm1(fmin(-d, 700.0)));
             const double rise = fabs(d) < 1.0 ? log1p(s * expm1(d)) : sparsemix_softplus(w + d, &slope) - shift;
             const double excess = expm1(sigma * rise);
@@ -90,14 +90,14 @@ static inline double sparsemix_nggp_quadrature(double n, double expected_k, doub
     return 1.0 + sum / mass;
 }
 
-/* Log weight of a new cluster against weights n_k - sigma of the others: at the mode of log U, or with `quadrature` in
- * expectation over U, which is exact for whole rows. Writes the mode. */
+/* Log weight of a new cluster, relative to weights n_k - sigma of existing clusters: at the mode of log U, or with
+ * `quadrature` in expectation over U, which is exact for whole rows. Writes the mode. */
 static inline double sparsemix_nggp_log_new(double n, double expected_k, const sparsemix_nggp *prior, int quadrature,
                                             double *log_u)
 {
     const double sigma = prior->sigma, log_a = log(prior->a);
     *log_u = sparsemix_nggp_log_mode(n, expected_k, prior);
-    if (!(n > 0.0) || sigma == 0.0) /* before the first row any weight is as good: there is no other */
+    if (!(n > 0.0) || sigma == 0.0) /* before the first row there is no other weight, so any value will do */
         return log_a;
     if (prior->tau == 0.0)
         return log(sigma * expected_k);

@@ -1,4 +1,4 @@
-/* Shares of clusters in a row, from log prior weights and scores: the loops live in weigh_loops.h. */
+/* Shares of clusters in a row, from log prior weights and scores; the loops are in weigh_loops.h. */
 #ifndef SPARSEMIX_WEIGH_H
 #define SPARSEMIX_WEIGH_H
 
@@ -13,7 +13,7 @@
 #undef LOOPS
 
 /* shares[k] = exp(log_prior[k] + scores[k] - largest) and their total; n is padded to SPARSEMIX_PADDING with log prior
- * weights of minus infinity. When no cluster has a finite weight the total is zero. */
+ * weights of minus infinity. If no cluster has a finite weight, the total is zero. */
 static void sparsemix_weigh(int isa, const double *log_prior, const double *scores, ptrdiff_t n, double *shares,
                             double *largest, double *total)
 {

@@ -1,1 +1,1 @@
-"""Collapsed inference of topics: minibatches under frozen counts, sweeps in place, chains."""
+"""Collapsed inference of topics: batches under frozen counts, sweeps in place, chains."""

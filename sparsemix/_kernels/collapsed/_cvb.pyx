@@ -1,4 +1,4 @@
-"""Collapsed variational inference: responsibilities of documents one after the other, sums that follow at once.
+"""Collapsed variational inference: responsibilities document by document, with the sums updated after each.
 
 The loops are in collapsed_loops.h.
 """
@@ -32,7 +32,7 @@ cdef extern from "collapsed/collapsed.h" nogil:
 
 
 def check_entries(const int64_t[::1] indptr, const int[::1] indices, Py_ssize_t n_counts, Py_ssize_t n_words, weight):
-    """What both kernels ask of a block of documents."""
+    """Checks of a block of documents shared by both kernels."""
     if indptr.shape[0] < 1 or indptr[indptr.shape[0] - 1] > min(indices.shape[0], n_counts):
         raise ValueError("indices and counts must hold indptr[-1] entries")
     if indices.shape[0] and np.max(indices) >= n_words:
@@ -104,7 +104,7 @@ def add_up(
     double[:, ::1] word_topic,      # INOUT (V, K) += weight count gamma
     double[:, ::1] word_variance,   # INOUT (V, K) += weight count gamma (1 - gamma); or None
 ):
-    """The sums by word that ``sweep`` moves, from the responsibilities themselves."""
+    """The sums by word that ``sweep`` updates, recomputed from the responsibilities."""
     cdef Py_ssize_t d, e, k, n_components = gamma.shape[1]
     cdef double mass
     cdef double* row

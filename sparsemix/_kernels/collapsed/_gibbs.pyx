@@ -102,7 +102,7 @@ def conditional(
     Py_ssize_t old,                 # IN  its topic, which is in all counts; -1: it is in none
     double copy,                    # IN  the document's weight
 ):
-    """Conditional distribution of one token's topic given all others, as ``sweep`` draws from it; (K,)."""
+    """Conditional distribution of one token's topic given all other tokens, as used by ``sweep``; (K,)."""
     cdef Py_ssize_t n_components = word_topic.shape[1]
     cdef int level = instruction_level()
     cdef sparsemix_gibbs_settings s = settings_of(n_components, word_topic.shape[0], topic_word_prior)
@@ -125,7 +125,7 @@ def add_up(
     const int[::1] topics,          # IN    (tokens,) -1 has none
     double[:, ::1] word_topic,      # INOUT (V, K) += weight
 ):
-    """The sums by word that ``sweep`` moves, from the topics themselves."""
+    """The sums by word that ``sweep`` updates, recomputed from the topics."""
     cdef Py_ssize_t d, e, t = 0, end
     check_entries(indptr, indices, counts.shape[0], word_topic.shape[0], weight)
     if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[indptr.shape[0] - 1]], dtype=np.int64):

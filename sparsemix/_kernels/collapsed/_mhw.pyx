@@ -1,4 +1,4 @@
-"""Topics of words by Metropolis-Hastings-Walker chains: frozen alias tables propose, documents accept.
+"""Topics of words by Metropolis-Hastings-Walker chains: frozen alias tables propose, the document's target accepts.
 
 The tables are in word_tables.h, the chains in chain.h and chain_loops.h.
 """
@@ -51,28 +51,28 @@ cdef extern from "collapsed/chain.h" nogil:
         void*, int*, int64_t, int64_t*, int*, void*, int64_t*)
 
 
-# What of a word's own last responsibilities its target leaves out.
+# Which counts of a word's own last responsibilities are excluded from its target.
 EXCLUDE = ("none", "document", "both")
 
 
 def acceptance(double target_new, double target_old, double density_new, double density_old, double temperature=1.0):
-    """Probability of going from old to new: target pi before tempering, density of the whole proposal."""
+    """Acceptance probability of a move from old to new: target pi before tempering, density of the whole proposal."""
     return min(1.0, sparsemix_acceptance(target_new, target_old, density_new, density_old, temperature))
 
 
 # -- frozen proposals
 
 
-# Entries of tables that are made before they go to the others: beside those of a vocabulary they are few.
+# Entries of tables built in temporary memory before they are appended; few compared with those of a vocabulary.
 AT_ONCE = 1 << 22
 
 
 class WordTables:
-    """Alias tables of words' topics, all made from one snapshot of the topics' totals: one class of age.
+    """Alias tables of words' topics, all built from one snapshot of the topics' totals: one age class.
 
     A word's proposal is :math:`\\tilde q_w(k) = \\alpha_k (N_{wk} + \\beta) / (N_k + V \\beta)` with
-    :math:`N_{wk} = s G_{wk} + u`. The part with G is stored on the non-zeros of G's row; that with :math:`u + \\beta`
-    is one table for all words.
+    :math:`N_{wk} = s G_{wk} + u`. The part with G is stored on the non-zeros of G's row; the part with
+    :math:`u + \\beta` is one table shared by all words.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class WordTables:
         self._pool = self._empty(0)
 
     def _empty(self, n):
-        """Room for n entries: topics, densities, shares of columns, aliases."""
+        """Arrays of n entries: topics, densities, shares of columns, aliases."""
         dtypes = np.intc, self.dtype, self.dtype, np.intc
         return [np.empty(n, dtype=dtype) for dtype in dtypes]
 
@@ -105,13 +105,13 @@ class WordTables:
 
     @property
     def nbytes(self):
-        """Memory of the entries that are in use."""
+        """Memory of the entries in use."""
         return sum(array[:self.used].nbytes for array in self._pool)
 
     def clear(self, alpha, inverse, smallest):
-        """Begin a new class: no word has a table.
+        """Start a new age class: no word has a table.
 
-        ``alpha`` (K,) and ``inverse`` = 1 / (N_k + V beta) (K,) are kept as they are now, with ``smallest`` = u + beta.
+        Stores copies of ``alpha`` (K,), ``inverse`` = 1 / (N_k + V beta) (K,) and ``smallest`` = u + beta.
         """
         self.length.fill(-1)
         self.used = 0
@@ -121,9 +121,9 @@ class WordTables:
         _alias.build(self.shared_density, self.shared_prob, self.shared_alias)
 
     def build(self, words, table, scale, workers=None, smallest=0.0):
-        """Make the tables of those ``words`` (int32) that have none; ``workers`` may share them out.
+        """Build the tables of those ``words`` (int32) that have none; ``workers`` may share the work.
 
-        Counts ``scale`` G_wk that are not above ``smallest`` are left to the part that all words share.
+        Counts ``scale`` G_wk up to ``smallest`` are covered by the shared part.
         """
         missing = np.zeros(self.n_words, dtype=bool)
         missing[words] = True
@@ -135,14 +135,14 @@ class WordTables:
             self._build(words[start:start + size], table, scale, smallest / scale, workers)
 
     def _reserve(self, words, table, smallest, size):
-        """Room for the entries of many words at once: while it grew they would be there twice."""
+        """Reserve space for the entries of many words at once; repeated growth would hold them twice."""
         parts = (table[words[start:start + size]] for start in range(0, len(words), size))
         used = self.used + sum(int(np.count_nonzero(part > smallest)) for part in parts)
         if used > len(self._pool[0]):
             self._pool = _grown(self._pool, self.used, used)
 
     def _build(self, words, table, scale, smallest, workers):
-        """Tables of some words, made apart and put behind the others."""
+        """Build the tables of some words separately, then append them."""
         parts = {}
 
         def share(first, last):
@@ -185,16 +185,16 @@ class WordTables:
         return self.total + self.shared_total
 
     def density(self, word, topics):
-        """Frozen proposal of a word at some topics, up to the word's sum; for tests and diagnoses."""
+        """Frozen proposal of a word at some topics, up to the word's sum; for tests and diagnostics."""
         return _density(self, self.shared_density, word, np.asarray(topics, dtype=np.intc))
 
     def draw(self, word, u):
-        """Topics of a word by its proposal, one for each uniform number; for tests."""
+        """Topics of a word drawn from its proposal, one per uniform number; for tests."""
         return _draw(self, self.shared_density, word, np.asarray(u, dtype=np.float64))
 
 
 def _grown(arrays, used, n):
-    """Longer arrays with the entries of the old ones."""
+    """Longer arrays that start with the old entries."""
     out = [np.empty(n, dtype=array.dtype) for array in arrays]
     for new, old in zip(out, arrays, strict=True):
         new[:used] = old[:used]
@@ -205,9 +205,9 @@ def word_tables(
     const int[::1] words,               # IN  (n,)
     const real[:, ::1] table,           # IN  (V, K) G
     double scale,                       # IN  its pending factor s
-    double smallest,                    # IN  entries of G that are not above it have no place in a table
+    double smallest,                    # IN  entries of G up to this are not stored
     const double[::1] weight,           # IN  (K,) alpha_k / (N_k + V beta)
-    Py_ssize_t done,                    # IN  words already made
+    Py_ssize_t done,                    # IN  words already built
     int64_t used,                       # IN  entries already there
     int[::1] lengths,                   # OUT (n,) entries of each word
     double[::1] totals,                 # OUT (n,) sums of their densities
@@ -219,7 +219,7 @@ def word_tables(
     int[::1] stack,                     # TMP (K,)
     double[::1] excess,                 # TMP (K,)
 ):
-    """Tables of words while there is room for the longest row; returns how many are made, and their entries."""
+    """Tables of words while the longest row still fits; returns the number of words and of entries."""
     cdef int n_components = <int> table.shape[1]
     cdef Py_ssize_t v
     if masks.shape[0] < n_components // 64 + 1 or table.shape[1] != weight.shape[0]:
@@ -240,7 +240,7 @@ def word_tables(
 
 
 cdef class _Views:
-    """What a kernel reads of ``WordTables``; keeps its arrays."""
+    """C view of ``WordTables``; keeps its arrays alive."""
 
     def __cinit__(self, tables):
         cdef const int64_t[::1] begin = tables.begin
@@ -301,7 +301,7 @@ def _draw(tables, const real[::1] kind, int word, const double[::1] u):
 
 
 class ChainRoom:
-    """Scratch of one thread for the counts of one document, used again for every other."""
+    """Scratch memory of one thread for the counts of one document, reused for all documents."""
 
     def __init__(self, n_components, n_samples):
         self.slots = np.full(n_components, -1, dtype=np.intc)
@@ -311,7 +311,7 @@ class ChainRoom:
 
 
 def room(indptr, start_indptr, n_components, n_samples, n_sweeps):
-    """Entries that the counts of some documents can have at most when they are handed back."""
+    """Upper bound of the entries in the returned counts of some documents."""
     entries = np.diff(indptr) * n_samples * n_sweeps
     if start_indptr is not None:
         entries = entries + np.diff(start_indptr)
@@ -333,30 +333,30 @@ def sample_documents(
     const double[::1] inverse,        # IN  (K,) 1 / (N_k + V beta)
     const double[::1] alpha,          # IN  (K,)
     tables,                           # IN  WordTables that have all the words
-    bint fresh,                       # IN  they were made from these very counts, so that no proposal is rejected
+    bint fresh,                       # IN  built from exactly these counts, so no proposal is rejected
     uint64_t seed,                    # IN
     int64_t visit,                    # IN  of these documents, keys the random numbers
     int n_samples,                    # IN  S
     int n_sweeps,                     # IN  over the types of a document; responsibilities are those of the last
-    const double[::1] rho,            # IN  step by tokens seen in the visit, its last number holds on; None: exact sums
+    const double[::1] rho,            # IN  step by tokens seen in the visit, then its last number; None: exact sums
     double sparsity,                  # IN  tau: before the last sweep, N_jk below tau rho C_j become 0; steps only
-    str exclude,                      # IN  of EXCLUDE, for exact sums only; "both" leaves 1 / (N_k + V beta) as it is
-    double share,                     # IN  N_jk below this share of C_j are not handed back
+    str exclude,                      # IN  of EXCLUDE, for exact sums only; "both" does not change 1 / (N_k + V beta)
+    double share,                     # IN  N_jk below this share of C_j are not returned
     int[::1] states,                  # INOUT (nnz,) chain of each entry, -1: its first proposal is taken
     int[:, ::1] topics,               # OUT (nnz, S)
     real[:, ::1] values,              # OUT (nnz, S) count / S
     int64_t[::1] out_indptr,          # OUT (n + 1,) N_jk at the end, sparse; topics in order of arrival
-    int[::1] out_topics,              # OUT as many as ``room`` says
+    int[::1] out_topics,              # OUT of the size that ``room`` returns
     real[::1] out_values,             # OUT
     int64_t[:, ::1] tally,            # OUT (n, 3) draws, proposals from the document's part, accepted
     scratch,                          # TMP ChainRoom
     int[:, ::1] even=None,            # OUT (nnz, M) topics for the sums by word, each for count / M; or None
 ):
-    """Sampled responsibilities of a tile of documents ([IF19] Section 4); one does not depend on the others.
+    """Sampled responsibilities of a tile of documents ([IF19] Section 4), independent of each other.
 
     Steps: N_j moves towards C_j times the responsibilities of each type ([IF19] Eq. 9). Exact sums: N_j is the sum of
-    counts times last responsibilities, of which a type's own may be left out; recalled counts fade in the first sweep
-    as types are visited, in proportion to the tokens that are still to come.
+    counts times last responsibilities, optionally without a type's own; recalled counts fade in the first sweep as
+    types are visited, in proportion to the tokens not yet visited.
     """
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_entries = counts.shape[0]
     cdef sparsemix_chain_settings s

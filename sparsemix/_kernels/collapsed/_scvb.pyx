@@ -1,4 +1,4 @@
-"""Clumped collapsed inference of a block of documents under frozen topics, dense in the topics.
+"""Clumped collapsed inference of a block of documents under frozen topics, over all topics.
 
 The loops are in scvb_loops.h.
 """
@@ -45,14 +45,14 @@ def local_step(
     const real[::1] inverse,       # IN  (K,) factor / (N_k + V beta)
     const real[::1] alpha,         # IN  (K,) Dirichlet prior of the documents' topics
     int n_sweeps,                  # IN  over a document's types
-    int exclude,                   # IN  own tokens leave no count, the document's, or those of the topics as well
+    int exclude,                   # IN  own tokens are excluded from nothing, the document, or also the topics
     const double[::1] rates,       # IN  rho by the whole tokens seen in a visit, or None: exact sums
     real[:, ::1] doc_topic,        # INOUT (n, K) N_jk, to start from and at the end
     real[:, ::1] resp,             # OUT (nnz, K padded) gamma of the last sweep
     real[:, ::1] total,            # OUT (n, K) sums of c gamma over each document's entries
     scratch,                       # TMP Room of the table's dtype
 ):
-    """Sweeps of CVB0 ([TNW07], Asuncion et al. 2009) or SCVB0 (Foulds et al. 2013) over each document by itself."""
+    """Sweeps of CVB0 ([TNW07], Asuncion et al. 2009) or SCVB0 (Foulds et al. 2013), each document separately."""
     cdef Py_ssize_t n = indptr.shape[0] - 1
     cdef sparsemix_scvb_settings s
     cdef int level = instruction_level()

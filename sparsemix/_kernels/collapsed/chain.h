@@ -1,4 +1,4 @@
-/* Metropolis-Hastings chains over the topics of words (Walker's alias tables propose): the loops live in
+/* Metropolis-Hastings chains over the topics of words, with proposals from Walker's alias tables; the loops are in
  * chain_loops.h. */
 #ifndef SPARSEMIX_CHAIN_H
 #define SPARSEMIX_CHAIN_H
@@ -12,13 +12,13 @@
 #include "random/random.h"
 #include "vectors/portable.h"
 
-/* Rows of the table that are shorter than this many bytes are not fetched ahead. */
+/* Shorter table rows, in bytes, are not prefetched. */
 #define SPARSEMIX_SHORT_ROW 2048
 
-/* Folded into the values when the lazy factor of a document's counts falls below. */
+/* If the lazy factor of a document's counts falls below this, it is applied to the values. */
 #define SPARSEMIX_SMALLEST_FACTOR 1e-100
 
-/* What the documents of a call have in common. */
+/* Settings shared by the documents of a call. */
 typedef struct {
     ptrdiff_t n_components;         /* K */
     int n_samples, n_sweeps;        /* S; the last sweep is the one that counts */
@@ -29,15 +29,15 @@ typedef struct {
     int64_t visit;
     const double *rho;              /* (n_rho,) step by tokens seen in the visit; NULL for exact sums */
     int64_t n_rho;
-    double sparsity, share;         /* tau; what is handed back is at least this share of a document's tokens */
+    double sparsity, share;         /* tau; returned counts are at least this share of a document's tokens */
     double scale, offset, prior;    /* counts are scale G_wk + offset, plus the prior beta */
     const double *inverse, *alpha;  /* (K,) 1 / (N_k + V beta), and the prior of the documents' topics */
 } sparsemix_chain_settings;
 
-/* Frozen proposals: q_w(k) = a part on the non-zeros of a word's row + a part that all words share. */
+/* Frozen proposals: q_w(k) = a part on the non-zeros of a word's row + a part shared by all words. */
 typedef struct {
     int n_components;
-    const int64_t *begin;           /* (V,) where a word's entries begin */
+    const int64_t *begin;           /* (V,) start of a word's entries */
     const int *length;              /* (V,) how many there are, -1 without a table */
     const double *total;            /* (V,) sum of the part of the word's own */
     const int *topics, *alias;      /* topics increasing; aliases are positions in the row */
@@ -47,28 +47,28 @@ typedef struct {
     double shared_total;
 } sparsemix_word_tables;
 
-/* Counts of one document. A topic has a slot; slots stand in the order in which topics arrived. */
+/* Counts of one document. Each topic has a slot, in order of arrival. */
 typedef struct {
     int n;            /* slots in use */
     int *topic;       /* (K,) topic of each slot */
-    int *slot;        /* (K,) slot of each topic, -1 where it has none, and between documents */
+    int *slot;        /* (K,) slot of each topic, or -1; all -1 between documents */
     double *value;    /* (K,) N_k = scale value + fade start */
     double *start;    /* (K,) recalled counts of exact sums, which fade in the first sweep */
     double *inverse;  /* (K,) settings' inverse of each slot's topic */
-    double *own;      /* (K,) what the word count leaves out; zero between types */
-    double *factor;   /* (K,) f_k of the type at hand */
+    double *own;      /* (K,) excluded from the word's counts; zero between types */
+    double *factor;   /* (K,) f_k of the current type */
     double *prefix;   /* (K,) sums of N_k f_k */
     int *before;      /* (S,) the type's topics in the sweep before */
     double scale, fade, length;
 } sparsemix_counts;
 
-/* pi(k), and the density of proposing k, up to factors. */
+/* pi(k), and the proposal density of k, up to factors. */
 typedef struct {
     double target, density;
 } sparsemix_point;
 
-/* An independence chain moves from old to new; target: pi(k) before tempering, density: of the proposal, up to a
- * factor. Both parts of the proposal count, since either can propose any topic ([IF19] Eq. 7). */
+/* Acceptance of an independence chain's move from old to new; target: pi(k) before tempering, density: of the
+ * proposal, up to a factor. It uses both parts of the proposal, since either can propose any topic ([IF19] Eq. 7). */
 static inline double sparsemix_acceptance(double target_new, double target_old, double density_new,
                                           double density_old, double temperature)
 {
@@ -77,7 +77,7 @@ static inline double sparsemix_acceptance(double target_new, double target_old, 
     return exp((log(target_new) - log(target_old)) / temperature + log(density_old) - log(density_new));
 }
 
-/* First position whose prefix sum exceeds u, below the last of them. */
+/* First position, excluding the last, whose prefix sum exceeds u; else the last. */
 static inline int sparsemix_search(const double *prefix, int n, double u)
 {
     int first = 0;
@@ -89,14 +89,14 @@ static inline int sparsemix_search(const double *prefix, int n, double u)
     return first;
 }
 
-/* Where k would stand among n increasing topics if they were spread evenly. */
+/* Position that k would have among n increasing topics if they were spread evenly. */
 static inline int sparsemix_guess(int n, int k, int n_components)
 {
     return (int)((double)n / n_components * k);
 }
 
-/* Position of k among increasing topics, or -1. The search doubles its steps from the guess, and then halves them: a
- * row of evenly spread topics costs one or two cache lines, and no row costs more than twice a plain bisection. */
+/* Position of k among increasing topics, or -1. A galloping search from the guess: evenly spread topics cost one or two
+ * cache lines, and no row costs more than twice a plain bisection. */
 static inline int sparsemix_find(const int *topics, int n, int k, int n_components)
 {
     int low = sparsemix_guess(n, k, n_components), high = low, step = 4;
@@ -140,7 +140,7 @@ static inline double sparsemix_count(const sparsemix_counts *c, int j)
     return c->scale * c->value[j] + c->fade * c->start[j];
 }
 
-/* Topics with fewer tokens leave; the order of the others stays. */
+/* Remove topics with fewer tokens; keeps the order of the remaining ones. */
 static inline void sparsemix_drop_below(sparsemix_counts *c, double limit)
 {
     int kept = 0;
@@ -188,7 +188,7 @@ static inline void sparsemix_step(sparsemix_counts *c, const sparsemix_chain_set
         c->value[sparsemix_slot(c, s, topics[d])] += added;
 }
 
-/* Exact sums keep values in units of 1 / S, whole numbers where counts are. */
+/* Exact sums store values in units of 1 / S, which are integers if the counts are. */
 static inline void sparsemix_take(sparsemix_counts *c, const sparsemix_chain_settings *s, double amount,
                                   const int *topics)
 {

@@ -12,7 +12,7 @@ static inline double CHAIN_NAME(frozen)(const sparsemix_word_tables *t, int w, i
     return own + ((const REAL *)t->shared_density)[k];
 }
 
-/* The topic at y in [0, sum of q_w). */
+/* The topic at position y in [0, sum of q_w). */
 static inline int CHAIN_NAME(draw_word)(const sparsemix_word_tables *t, int w, double y)
 {
     const double total = t->total[w];
@@ -24,7 +24,7 @@ static inline int CHAIN_NAME(draw_word)(const sparsemix_word_tables *t, int w, d
                                             (y - total) / t->shared_total);
 }
 
-/* f_k of the slots and the sums of N_k f_k; returns the last of them, P. */
+/* f_k of the slots and the prefix sums of N_k f_k; returns the last sum, P. */
 static inline double CHAIN_NAME(weigh)(sparsemix_counts *c, const sparsemix_chain_settings *s, const REAL *row,
                                        const int *own)
 {
@@ -53,8 +53,8 @@ static inline sparsemix_point
     return at;
 }
 
-/* The conditional of a type as topics that stand for equal parts of it: even proposals, each a step from z. Their
- * counts differ from the expected ones by less than those of as many independent samples. */
+/* Systematic samples of a type's conditional: topics that each represent an equal part of it, with even proposals, each
+ * one step from z. Their counts vary less than those of as many independent samples. */
 static inline void CHAIN_NAME(draw_evenly)(const sparsemix_counts *c, const sparsemix_chain_settings *s,
                                            const sparsemix_word_tables *t, int w, const REAL *row, uint64_t key,
                                            double from_document, int z, int *even)
@@ -116,7 +116,7 @@ static inline void CHAIN_NAME(sample_type)(sparsemix_counts *c, const sparsemix_
         CHAIN_NAME(draw_evenly)(c, s, t, w, row, key, from_document, z, even);
 }
 
-/* What a type will want of its word: entries of the row, and where its proposal's density at z stands. */
+/* Prefetch what a type reads of its word: entries of the row, and the proposal's density at z. */
 static inline void CHAIN_NAME(fetch)(const sparsemix_counts *c, const sparsemix_chain_settings *s,
                                      const sparsemix_word_tables *t, int w, const REAL *row, int z)
 {
@@ -130,7 +130,7 @@ static inline void CHAIN_NAME(fetch)(const sparsemix_counts *c, const sparsemix_
     }
 }
 
-/* One visit of one type with exact sums, its own last responsibilities left out if so wished. */
+/* One visit of one type with exact sums, optionally excluding its own last responsibilities. */
 static inline void CHAIN_NAME(visit_exact)(sparsemix_counts *c, const sparsemix_chain_settings *s,
                                            const sparsemix_word_tables *t, int w, const REAL *row,
                                            uint64_t key, double m, int again, int *state, int *topics, int *even,
@@ -159,7 +159,7 @@ static inline void CHAIN_NAME(visit_exact)(sparsemix_counts *c, const sparsemix_
         }
 }
 
-/* All sweeps of one document; its counts are in `c`, and stay there. */
+/* All sweeps of one document; its counts are left in `c`. */
 static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparsemix_chain_settings *s,
                                                const sparsemix_word_tables *t, const REAL *table,
                                                int n_types, const int *types, const REAL *counts, int64_t number,
@@ -190,7 +190,7 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
             } else
                 CHAIN_NAME(visit_exact)(c, s, t, w, row, key, m, sweep > 0, states + i, drawn, evenly, tally);
             seen += m;
-            /* recalled counts make room for exact sums in proportion to the tokens that are still to come */
+            /* exact sums replace recalled counts, which fade in proportion to the tokens not yet visited */
             c->fade = !s->rho && seen < c->length ? 1.0 - seen / c->length : 0.0;
         }
         if (!s->rho && sweep == 0)
@@ -200,8 +200,8 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
     }
 }
 
-/* Documents one after the other. Returns the number of entries of the counts handed back, -1 - e when the word of entry
- * e has no table, and `room` + 1 when there is too little of it. */
+/* Documents in order. Returns the number of entries of the returned counts; -1 - e if the word of entry e has no table;
+ * `room` + 1 if the output is too small. */
 static int64_t CHAIN_NAME(sparsemix_sample_documents)(
     sparsemix_counts *c, const sparsemix_chain_settings *s, const sparsemix_word_tables *t,
     const REAL *table, ptrdiff_t n, const int64_t *indptr, const int *indices, const REAL *counts,

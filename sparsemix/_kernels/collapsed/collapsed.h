@@ -1,4 +1,4 @@
-/* Collapsed variational inference, document by document: the loops live in collapsed_loops.h. */
+/* Collapsed variational inference, document by document; the loops are in collapsed_loops.h. */
 #ifndef SPARSEMIX_COLLAPSED_H
 #define SPARSEMIX_COLLAPSED_H
 
@@ -8,7 +8,7 @@
 #include "vectors/simd.h"
 #include "vectors/special.h"
 
-/* What all documents of a block have in common. */
+/* Settings shared by all documents of a block. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t padded;       /* K in whole vectors */
@@ -17,13 +17,13 @@ typedef struct {
     double total_prior;     /* V beta */
 } sparsemix_collapsed_settings;
 
-/* Vectors of K numbers that ``cvb_documents`` needs. */
+/* Scratch vectors of K numbers for ``cvb_documents``. */
 #define SPARSEMIX_COLLAPSED_ROOM 9
 
-/* E[log Gamma(prior + n)] - log Gamma(prior) for a count n with this mean and variance. Nothing but n = 0 is special
- * where the prior is small, so it is taken by itself, with the probability that a binomial distribution of this mean
- * and variance gives it; given n > 0 the expansion is of second order. (The expansion about the mean alone would be off
- * by 1 / (8 prior) for every topic that a word hardly has.) */
+/* E[log Gamma(prior + n)] - log Gamma(prior) for a count n with this mean and variance. For a small prior only n = 0
+ * is special, so it is treated separately, with the probability from a binomial distribution of this mean and
+ * variance; given n > 0 the expansion is of second order. (An expansion about the mean alone would be wrong by 1 /
+ * (8 prior) for every topic in which a word is rare.) */
 static inline double sparsemix_expected_log_gamma(double mean, double variance, double prior, double log_gamma_prior)
 {
     double success, positive, mean_positive, variance_positive;

@@ -1,8 +1,7 @@
 /* The loops of collapsed.h for one REAL and one instruction set: no include guard, included several times.
  *
- * Topics stand in the lanes of the registers. A word type of a document reads and writes one row of the
- * responsibilities and one row of each table by word; what belongs to the document or to all documents is a padded
- * vector of K numbers. */
+ * The vector lanes hold topics. A word type of a document reads and writes one row of the responsibilities and one
+ * row of each table by word; numbers of the document or of all documents are padded vectors of length K. */
 
 #include "vectors/vector_math.h"
 
@@ -11,8 +10,8 @@
 
 #define AT(array, k) (*(VECTOR *)((array) + (k)))
 
-/* One document. Totals are ``base`` + ``moved``: double precision keeps the sum over documents, and within a document
- * the few tokens that move are not lost beside millions. */
+/* One document. Totals are ``base`` + ``moved``: the sum over documents is double, and within a document the few tokens
+ * that move are not rounded away next to millions. */
 typedef struct {
     const sparsemix_collapsed_settings *s;
     REAL *alpha, *now, *spread;                      /* N_jk and its variances */
@@ -22,7 +21,7 @@ typedef struct {
 } SPARSEMIX_NAME(visit);
 #define VISIT SPARSEMIX_NAME(visit)
 
-/* Unnormalised responsibilities of one type in ``weights``, from sums without one copy of its tokens; their sum. */
+/* Unnormalised responsibilities of one type in ``weights``, with one copy of its tokens excluded; returns their sum. */
 TARGET static inline REAL SPARSEMIX_NAME(weigh)(VISIT *d, const REAL *gamma, const REAL *word, REAL copy,
                                                 REAL word_copy)
 {
@@ -42,7 +41,7 @@ TARGET static inline REAL SPARSEMIX_NAME(weigh)(VISIT *d, const REAL *gamma, con
     return SPARSEMIX_NAME(lane_sum)(sum);
 }
 
-/* The same times exp of the second-order terms ([TNW07] Eq. 18). The largest exponent is taken out of all of them. */
+/* ``weigh`` times exp of the second-order terms ([TNW07] Eq. 18), with the largest exponent subtracted. */
 TARGET static inline REAL SPARSEMIX_NAME(weigh_second_order)(VISIT *d, const REAL *gamma, const REAL *word,
                                                              const REAL *word_spread, REAL copy, REAL word_copy)
 {
@@ -61,7 +60,7 @@ TARGET static inline REAL SPARSEMIX_NAME(weigh_second_order)(VISIT *d, const REA
                                                         word_copy, none);
         const VECTOR vz = SPARSEMIX_NAME(without_token)(AT(d->base_spread, k) + AT(d->moved_spread, k), own_spread,
                                                         word_copy, none);
-        /* divided twice, so that no square of a small prior vanishes; behind the last topic y is zero */
+        /* two divisions, so that the square of a small prior does not underflow; y is zero in the padding */
         const VECTOR there = y + (REAL)SMALLEST, power = (REAL)0.5 * (vz / z / z - vx / x / x - vy / there / there);
         AT(d->weights, k) = y * x / z;
         AT(d->power, k) = CHOOSE(MASK(y > none), power, FILL(-1e30));
@@ -79,7 +78,7 @@ TARGET static inline REAL SPARSEMIX_NAME(weigh_second_order)(VISIT *d, const REA
     return SPARSEMIX_NAME(lane_sum)(sum);
 }
 
-/* Normalise the weights, put them in the place of the old responsibilities, and move all sums. */
+/* Normalise the weights, store them as the new responsibilities, and update all sums. */
 TARGET static inline void SPARSEMIX_NAME(replace)(VISIT *d, REAL sum, REAL count, REAL weight, REAL *gamma, REAL *word)
 {
     const ptrdiff_t n = d->s->n_components;
@@ -98,7 +97,7 @@ TARGET static inline void SPARSEMIX_NAME(replace)(VISIT *d, REAL sum, REAL count
     d->change += change * count;
 }
 
-/* The variances that follow the move from the old responsibilities to ``weights`` / sum, and the entropy of these. */
+/* Update the variances for the new responsibilities ``weights`` / sum, and add their entropy. */
 TARGET static inline void SPARSEMIX_NAME(replace_spread)(VISIT *d, REAL sum, REAL count, REAL weight, const REAL *gamma,
                                                          REAL *word_spread)
 {
@@ -118,7 +117,7 @@ TARGET static inline void SPARSEMIX_NAME(replace_spread)(VISIT *d, REAL sum, REA
     d->entropy += entropy * count;
 }
 
-/* N_jk as the sum of the document's own responsibilities, and the room of what will move. */
+/* N_jk as the sum of the document's own responsibilities; resets ``moved``. */
 TARGET static inline void SPARSEMIX_NAME(enter)(VISIT *d, ptrdiff_t n_types, const REAL *counts, const REAL *gamma)
 {
     const ptrdiff_t n = d->s->n_components;
@@ -134,7 +133,7 @@ TARGET static inline void SPARSEMIX_NAME(enter)(VISIT *d, ptrdiff_t n_types, con
         }
 }
 
-/* Totals of all documents as they are between two documents. */
+/* Split the double totals into ``base`` and ``moved``, between two documents. */
 TARGET static inline void SPARSEMIX_NAME(read_totals)(const double *totals, ptrdiff_t n, REAL *base, REAL *moved)
 {
     ptrdiff_t k;
@@ -166,9 +165,9 @@ TARGET static double SPARSEMIX_NAME(document_bound)(const VISIT *d, const double
     return bound + sparsemix_log_gamma(mass) - sparsemix_log_gamma(mass + tokens);
 }
 
-/* Visit documents one after the other; each word type of a document gets new responsibilities, and all sums follow
- * before the next type. ``sums`` are increased: change of the responsibilities, entropy, E_q[log p(z)]. The room holds
- * SPARSEMIX_COLLAPSED_ROOM padded vectors. */
+/* Visit documents in order; each word type gets new responsibilities, and all sums are updated before the next type.
+ * Adds to ``sums``: change of the responsibilities, entropy, E_q[log p(z)]. The scratch holds SPARSEMIX_COLLAPSED_ROOM
+ * padded vectors. */
 TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_settings *s, ptrdiff_t n_docs,
                                                  const int64_t *indptr, const int *indices, const REAL *counts,
                                                  const double *weight, const REAL *alpha, const double *log_gamma_alpha,
@@ -180,7 +179,7 @@ TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_setti
                    room + 5 * p, room + 6 * p, room + 7 * p, room + 8 * p, FILL(0),      FILL(0)};
     ptrdiff_t j, e;
     memset(room, 0, SPARSEMIX_COLLAPSED_ROOM * p * sizeof(REAL));
-    memcpy(visit.alpha, alpha, n * sizeof(REAL)); /* topics behind the last have no prior, hence no weight */
+    memcpy(visit.alpha, alpha, n * sizeof(REAL)); /* padding topics have prior zero, hence weight zero */
     for (j = 0; j < n_docs; j++) {
         const double w = weight ? weight[j] : 1.0;
         double tokens = 0.0;
@@ -203,7 +202,7 @@ TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_setti
             else
                 sum = SPARSEMIX_NAME(weigh)(&visit, own, word, copy, word_copy);
             if (!(sum > (REAL)SMALLEST))
-                continue; /* priors so small that all weights vanish: the type keeps what it has */
+                continue; /* tiny priors made all weights underflow: keep the old responsibilities */
             if (s->second_order)
                 SPARSEMIX_NAME(replace_spread)(&visit, sum, count, (REAL)w, own, spread);
             SPARSEMIX_NAME(replace)(&visit, sum, count, (REAL)w, own, word);

@@ -1,4 +1,4 @@
-/* Collapsed Gibbs sampling, token by token: the loops live in gibbs_loops.h. */
+/* Collapsed Gibbs sampling, token by token; the loops are in gibbs_loops.h. */
 #ifndef SPARSEMIX_GIBBS_H
 #define SPARSEMIX_GIBBS_H
 
@@ -9,7 +9,7 @@
 #include "vectors/simd.h"
 #include "vectors/special.h"
 
-/* What all documents of a block have in common. */
+/* Settings shared by all documents of a block. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t padded;       /* K in whole rounds of columns */
@@ -18,10 +18,10 @@ typedef struct {
     uint64_t seed, first_row, sweep;
 } sparsemix_gibbs_settings;
 
-/* Topic k stands in column k mod 16 whatever the width of the registers, so that sums are made in one order. */
+/* Topic k is in column k mod 16 for all register widths, so that sums have one order. */
 #define SPARSEMIX_COLUMNS 16
 
-/* Vectors of K numbers that ``gibbs_documents`` needs, and one round of columns. */
+/* Scratch vectors of K numbers for ``gibbs_documents``, plus one round of columns. */
 #define SPARSEMIX_GIBBS_ROOM 4
 
 #define LOOPS "collapsed/gibbs_loops.h"

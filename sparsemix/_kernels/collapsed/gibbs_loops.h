@@ -1,7 +1,7 @@
 /* The loops of gibbs.h for one REAL and one instruction set: no include guard, included several times.
  *
- * The tables stay as they are while a token is drawn, and only the block of topics that holds its old one is read less
- * this token: a token that keeps its topic, as most do in the end, writes nothing. */
+ * The tables do not change while a token is drawn; only the block of topics that contains its old topic is read without
+ * the token. So a token that keeps its topic, the usual case late in a fit, writes nothing. */
 
 #include "vectors/vector_math.h"
 
@@ -13,16 +13,16 @@
 SPARSEMIX_CACHE_LINE static const REAL SPARSEMIX_NAME(numbers)[SPARSEMIX_COLUMNS] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* What is read of a document, of all documents, and left of a token. */
+/* State shared by the tokens of a document, and scratch of one token. */
 typedef struct {
     const sparsemix_gibbs_settings *s;
-    REAL *alpha, *now, *inverse; /* inverse: 1 / (n_k + V beta), zero behind the last topic */
+    REAL *alpha, *now, *inverse; /* inverse: 1 / (n_k + V beta), zero in the padding */
     REAL *weights, *columns;     /* of one token, and their sums by column */
 } SPARSEMIX_NAME(chain);
 #define CHAIN SPARSEMIX_NAME(chain)
 
-/* (n_jk + alpha_k) (n_kw + beta) / (n_k + V beta) for one round of columns, added to ``sums``. With ``own`` from 0 to
- * 15 that topic is read without the token: ``copy`` of it in the tables, and ``inverse_own`` for its total. */
+/* (n_jk + alpha_k) (n_kw + beta) / (n_k + V beta) for one round of columns, added to ``sums``. If ``own`` is 0 to 15,
+ * that topic excludes the token: ``copy`` of it in the tables, and ``inverse_own`` for its total. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(round_of_topics)(
     const CHAIN *c, const REAL *word, ptrdiff_t k, ptrdiff_t own, REAL copy, REAL inverse_own, VECTOR *sums)
 {
@@ -51,7 +51,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(weigh_token)(const CHAIN *c, const R
 {
     const ptrdiff_t padded = c->s->padded;
     const ptrdiff_t mine = old < 0 ? padded : old / SPARSEMIX_COLUMNS * SPARSEMIX_COLUMNS;
-    VECTOR sums[SPARSEMIX_COLUMNS]; /* one lane: all are used */
+    VECTOR sums[SPARSEMIX_COLUMNS]; /* sized for vectors of one lane */
     ptrdiff_t k, v;
     for (v = 0; v < PARTS; v++)
         sums[v] = FILL(0);
@@ -68,7 +68,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(weigh_token)(const CHAIN *c, const R
         AT(c->columns, v * LANES) = sums[v];
 }
 
-/* The topic at the share ``u`` of all weights: its column first, four by four and without branches, then its place in
+/* The topic at the share ``u`` of all weights: first its column, four at a time and without branches, then its place in
  * the column. */
 TARGET static inline ptrdiff_t SPARSEMIX_NAME(choose)(const CHAIN *c, double u)
 {
@@ -95,7 +95,7 @@ TARGET static inline ptrdiff_t SPARSEMIX_NAME(choose)(const CHAIN *c, double u)
             return k;
         rest -= weights[k];
     }
-    for (k = c->s->n_components - 1; k > 0 && !(weights[k] > 0); k--) /* by round-off behind the last one */
+    for (k = c->s->n_components - 1; k > 0 && !(weights[k] > 0); k--) /* round-off went past the last topic */
         ;
     return k;
 }
@@ -118,7 +118,7 @@ TARGET static inline CHAIN SPARSEMIX_NAME(start)(const sparsemix_gibbs_settings 
     return c;
 }
 
-/* The conditional distribution of one token, up to a factor, at the beginning of the fourth vector of the room. */
+/* The unnormalised conditional distribution of one token, at the beginning of the fourth scratch vector. */
 TARGET static void SPARSEMIX_NAME(conditional)(const sparsemix_gibbs_settings *s, const REAL *now, const REAL *alpha,
                                                const REAL *word, const double *totals, ptrdiff_t old, REAL copy,
                                                REAL *room)
@@ -128,9 +128,8 @@ TARGET static void SPARSEMIX_NAME(conditional)(const sparsemix_gibbs_settings *s
     SPARSEMIX_NAME(weigh_token)(&c, word, totals, old, copy);
 }
 
-/* Draw the topic of every token anew, in the order of documents, types and copies. ``sums`` are increased: tokens that
- * changed their topic, and log p(z). Random numbers are keyed by seed, row, sweep and the token's number in its
- * document. */
+/* Redraw the topic of every token, in the order of documents, types and copies. Adds to ``sums``: tokens that changed
+ * their topic, and log p(z). Random numbers are keyed by seed, row, sweep and the token's number in its document. */
 TARGET static void SPARSEMIX_NAME(gibbs_documents)(const sparsemix_gibbs_settings *s, ptrdiff_t n_docs,
                                                    const int64_t *indptr, const int *indices, const REAL *counts,
                                                    const double *weight, const REAL *alpha,

@@ -1,13 +1,13 @@
-/* A token's responsibilities are made from sums that do not contain it: one copy of it leaves them, with the
- * responsibilities that it had so far. No include guard: behind vector_math.h it defines the vector form too. */
+/* A token's responsibilities are computed from sums that exclude it: one copy of it, with its last responsibilities, is
+ * subtracted. No include guard: after vector_math.h it defines the vector form too. */
 
 #ifndef SPARSEMIX_OWN_TOKEN
 #define SPARSEMIX_OWN_TOKEN
 
-/* Which sums it leaves: none, those of its document, or those of the topics as well. */
+/* The sums that exclude it: none, those of its document, or those of the topics as well. */
 enum { SPARSEMIX_EXCLUDE_NONE = 0, SPARSEMIX_EXCLUDE_DOCUMENT = 1, SPARSEMIX_EXCLUDE_BOTH = 2 };
 
-/* The copy that leaves: one token, or all of a count below one. */
+/* The excluded copy: one token, or all of a count below one. */
 static inline double sparsemix_own_copy(double count)
 {
     return count < 1.0 ? count : 1.0;

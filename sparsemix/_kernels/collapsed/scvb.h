@@ -1,4 +1,4 @@
-/* Clumped collapsed inference of documents under frozen topics, dense in the topics: the loops live in scvb_loops.h. */
+/* Clumped collapsed inference of documents under frozen topics, over all topics; the loops are in scvb_loops.h. */
 #ifndef SPARSEMIX_SCVB_H
 #define SPARSEMIX_SCVB_H
 
@@ -9,7 +9,7 @@
 #include "own_token.h"
 #include "vectors/simd.h"
 
-/* What a block of documents has in common. */
+/* Settings shared by a block of documents. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t width;        /* K padded */
@@ -19,18 +19,18 @@ typedef struct {
     double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
     double prior;           /* topic_word_prior / factor */
     double own;             /* 1 / factor: a token in units of the table */
-    double floor;           /* V topic_word_prior / factor: what remains of a topic at least */
+    double floor;           /* V topic_word_prior / factor: lower bound of a topic's total */
     ptrdiff_t n_rates;
     const double *rates;    /* (n_rates,) rho by whole tokens seen in the visit */
 } sparsemix_scvb_settings;
 
-/* One document, and room for its sweeps. */
+/* One document, and scratch for its sweeps. */
 #define SPARSEMIX_SCVB_STRUCT(REAL)                                                                                    \
     typedef struct {                                                                                                   \
         sparsemix_scvb_settings s;                                                                                     \
         const REAL *table;            /* (V, K) counts by word and topic */                                            \
         const REAL *alpha, *inverse;  /* (width,) prior; factor / (N_k + V topic_word_prior) */                        \
-        REAL *now, *start, *weights;  /* (width,) N_jk; what is left of it from before; gamma up to its sum */         \
+        REAL *now, *start, *weights;  /* (width,) N_jk; its recalled part; unnormalised gamma */                       \
         REAL *resp;                   /* (U, width) gamma */                                                           \
         REAL *total;                  /* (width,) sum of c gamma */                                                    \
         ptrdiff_t n_types;            /* U */                                                                          \

@@ -1,7 +1,7 @@
 /* The loops of scvb.h for one REAL and one instruction set: no include guard, included several times.
  *
- * Topics stand in the lanes of the registers. Rows of the table have K numbers and are read as they are; a document's
- * own vectors are padded to whole registers, with inverse = 0 there, so that no weight falls on the padding. */
+ * The vector lanes hold topics. Rows of the table have K numbers and are read in place; a document's own vectors are
+ * padded to whole registers, with inverse = 0 there, so that the padding gets no weight. */
 
 #include "vectors/vector_math.h"
 
@@ -14,7 +14,7 @@
 #define SCVB scvb_float
 #endif
 
-/* (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) for one vector of topics; ``own`` tokens of gamma are left out. */
+/* (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) for one vector of topics, excluding ``own`` tokens of gamma. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(weigh_vector)(
     const SCVB *d, VECTOR count, ptrdiff_t k, const REAL *gamma, REAL own, const int exclude)
 {
@@ -37,7 +37,7 @@ TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_fixed)(
     const ptrdiff_t n = d->s.n_components;
     VECTOR sum = FILL(0), other = FILL(0), w;
     ptrdiff_t k = 0;
-    for (; k + 2 * LANES <= n; k += 2 * LANES) { /* two sums: additions wait for each other */
+    for (; k + 2 * LANES <= n; k += 2 * LANES) { /* two independent sums: additions have latency */
         w = SPARSEMIX_NAME(weigh_vector)(d, SPARSEMIX_NAME(load)(row + k, LANES), k, gamma, own, exclude);
         *(VECTOR *)(d->weights + k) = w;
         sum += w;
@@ -64,8 +64,8 @@ TARGET static REAL SPARSEMIX_NAME(weigh)(const SCVB *d, const REAL *row, const R
     return SPARSEMIX_NAME(weigh_fixed)(d, row, gamma, own, SPARSEMIX_EXCLUDE_BOTH);
 }
 
-/* One sweep of exact sums: N_j loses a type's old c gamma and gains the new one. In the first sweep what was
- * remembered of the document goes instead, in proportion to the tokens replaced. */
+/* One sweep of exact sums: N_j loses a type's old c gamma and gains the new one. In the first sweep, recalled counts
+ * are removed instead, in proportion to the tokens replaced. */
 TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
 {
     const int first = sweep == 0;
@@ -84,11 +84,11 @@ TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
             *(VECTOR *)(gamma + k) = value;
         }
     }
-    for (k = 0; k < d->s.width; k++) /* round-off of the differences */
+    for (k = 0; k < d->s.width; k++) /* clip round-off of the differences */
         d->now[k] = d->now[k] > 0 ? d->now[k] : 0;
 }
 
-/* gamma of a type as it is summed. */
+/* Write gamma of a type in the form that is summed by word. */
 TARGET static void SPARSEMIX_NAME(hand_over)(SCVB *d, ptrdiff_t u, REAL scale)
 {
     const REAL c = d->counts[u];

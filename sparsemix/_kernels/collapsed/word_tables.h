@@ -1,4 +1,4 @@
-/* Non-zeros of long rows, most of which is zero, and the alias tables of words. */
+/* Non-zeros of long, mostly zero rows, and the alias tables of words. */
 #ifndef SPARSEMIX_WORD_TABLES_H
 #define SPARSEMIX_WORD_TABLES_H
 
@@ -8,7 +8,7 @@
 #include "random/alias.h"
 #include "vectors/simd.h"
 
-/* Bit i: whether x[i] is above the smallest number that counts, for 16 numbers. */
+/* Bit mask of the numbers above ``smallest``, for 16 numbers. */
 static inline uint32_t sparsemix_above_float(const float *x, float smallest)
 {
 #if SPARSEMIX_X86
@@ -41,7 +41,7 @@ static inline uint32_t sparsemix_above_double(const double *x, double smallest)
 #endif
 }
 
-/* Bit b of element g of `masks`: whether row[64 g + b] is above the smallest. */
+/* Bit b of element g of `masks`: whether row[64 g + b] is above ``smallest``. */
 #define SPARSEMIX_MASKS(REAL)                                                                                          \
     static inline void sparsemix_masks_##REAL(const REAL *row, int n, REAL smallest, uint64_t *masks)                  \
     {                                                                                                                  \
@@ -59,9 +59,9 @@ static inline uint32_t sparsemix_above_double(const double *x, double smallest)
 SPARSEMIX_MASKS(float)
 SPARSEMIX_MASKS(double)
 
-/* The table of one word: topics with G_wk above the smallest, their densities weight_k scale G_wk and alias table. The row is read
- * once from end to end, as fast as memory is, and non-zeros are then taken from the masks (K / 64 of them): a branch for
- * each number would stop the stream at every non-zero. Returns how many topics there are. */
+/* The table of one word: topics with G_wk above ``smallest``, their densities weight_k scale G_wk, and the alias
+ * table. One sequential pass over the row at memory speed builds bit masks (K / 64 of them), from which non-zeros
+ * are taken: a branch per number would stall at every non-zero. Returns the number of topics. */
 #define SPARSEMIX_WORD_TABLE(REAL)                                                                                     \
     static inline int sparsemix_word_table_##REAL(const REAL *row, int n_components, double scale, REAL smallest,      \
                                                   const double *weight, double *total, int *topics, REAL *density,     \

@@ -1,1 +1,1 @@
-"""Documents under fixed topics: their inference, the tables it reads, sums by word, what is remembered of rows."""
+"""Documents under fixed topics: their inference, the tables it reads, sums by word, the memory of rows."""

@@ -61,19 +61,19 @@ def local_step(
     int max_iter,                  # IN
     double tol,                    # IN  converged when no N_dk changes by this much
     int list_iter,                 # IN  iterations on the lists alone before the active topics are gathered
-    int select_first,              # IN  supports are chosen in the first so many iterations,
-    int select_every,              # IN  and then in every so many
+    int select_first,              # IN  supports are selected in this many first iterations,
+    int select_every,              # IN  and then at this interval
     int n_restarts,                # IN  restart proposals a document
     int restart_iter,              # IN  iterations of each
-    double active,                 # IN  a topic with no more mass than this leaves a document
+    double active,                 # IN  topics with at most this mass are dropped
     bint linear,                   # IN  p = alpha + N_dk, not exp E[log pi]
     bint warm,                     # IN  start at doc_topic
-    double enter,                  # IN  a topic on a type's list enters a warm document where it would have this share
+    double enter,                  # IN  a topic on a type's list enters a warm document if it would have this share
     int[:, ::1] topics,            # OUT (nnz, L), unused when dense
     real[:, ::1] values,           # OUT (nnz, L) count times responsibility, or (nnz, 1) count / Z when dense; or None
     real[:, ::1] p,                # OUT (n, K) exp E[log pi] up to a factor, when dense; or None
     real[:, ::1] doc_topic,        # INOUT (n, K) N_dk = sum_u c_u r_uk
-    double[::1] bound,             # OUT (n,) L_d, up to what depends on the document's length alone
+    double[::1] bound,             # OUT (n,) L_d, up to a function of the document's length
     double[::1] energy,            # OUT (n,) sum_u c_u log Z_u - sum_k N_dk log p_k
     int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
     scratch,                       # TMP Room of the table's dtype

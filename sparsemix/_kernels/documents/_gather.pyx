@@ -1,4 +1,4 @@
-"""Copies the documents of a minibatch out of the data."""
+"""Copies the documents of a batch out of the data."""
 
 from libc.stdint cimport int64_t
 
@@ -20,7 +20,7 @@ ctypedef fused count:
 def lengths(
     const place[::1] indptr,    # IN  (N + 1,)
     const int64_t[::1] rows,    # IN  (n,)
-    int64_t[::1] out,           # OUT (n + 1,) where the entries of each row begin when they stand one after the other
+    int64_t[::1] out,           # OUT (n + 1,) start of each row's entries in the copy
 ):
     """Start of each row in a new block."""
     cdef Py_ssize_t i

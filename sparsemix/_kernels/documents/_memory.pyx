@@ -13,7 +13,7 @@ def keep_large(
     const real[:, ::1] rows,  # IN  (n, K) not negative
     double share,             # IN  entries above this share of their row's sum are kept
     int[::1] lengths,         # OUT (n,) how many of each row
-    column[::1] columns,      # OUT increasing in a row; room for all
+    column[::1] columns,      # OUT increasing in a row; large enough for all
     real[::1] values,         # OUT
 ):
     """The large entries of some rows, row after row; returns their number."""

@@ -36,7 +36,7 @@ def exp_log_word(
     bint linear,                # IN  the posterior mean of phi in the place of exp E[log phi]
     const real[::1] inverse,    # IN  (K,) exp -digamma(totals), or 1 / totals, up to a factor
     const int[::1] words,       # IN  (n,) rows to make
-    Py_ssize_t first,           # IN  of these the ones from first to last
+    Py_ssize_t first,           # IN  only words first to last of these
     Py_ssize_t last,            # IN
     real[:, ::1] table,         # OUT (V, K) exp E[log phi], the largest entry of a row is 1
     int[:, ::1] lists,          # OUT (V, L) topics of the L largest entries, increasing; or None
@@ -154,7 +154,7 @@ def packed_rows(
     double factor,                # IN  times the counts
     double prior,                 # IN  topic_word_prior
     const int[::1] words,         # IN  (n,) rows to make
-    Py_ssize_t first,             # IN  of these the ones from first to last
+    Py_ssize_t first,             # IN  only words first to last of these
     Py_ssize_t last,              # IN
     int64_t at,                   # IN  where they begin in values
     uint64_t[:, ::1] heads,       # OUT, all from here as in PackedTable

@@ -71,7 +71,7 @@ def sum_sparse(
     Py_ssize_t first,             # IN  words first to last only
     Py_ssize_t last,              # IN
     int64_t[::1] lengths,         # OUT (V,) entries of each row
-    int[::1] out_topics,          # OUT those of the words first to last, one row after the other, increasing
+    int[::1] out_topics,          # OUT of words first to last, row after row, increasing
     real[::1] out_values,         # OUT
     double[::1] energies,         # OUT (V,) sum_k S_vk log table_vk, before anything is dropped
     packed=None,                  # IN  PackedTable in the place of table
@@ -228,10 +228,10 @@ def add_whole_rows(
 def compress_rows(
     const int[::1] words,        # IN  (n,) increasing
     const real[:, ::1] rows,     # IN  (n, K) not negative
-    double smallest,             # IN  smaller entries (and shares, of rows below one) become that, or zero, by chance
+    double smallest,             # IN  smaller entries (and shares, of rows below one) become this or zero at random
     uint64_t key,                # IN  of the random numbers: of this table
-    int64_t[::1] lengths,        # OUT (V,) entries of each row, zero where they are not set
-    int[::1] out_topics,         # OUT (n K,) of which as many are set as are returned
+    int64_t[::1] lengths,        # OUT (V,) entries of each row; not set for other words
+    int[::1] out_topics,         # OUT (n K,) set up to the returned number
     real[::1] out_values,        # OUT (n K,)
 ):
     """Compress rows to a sparse table; returns the number of entries.

@@ -21,14 +21,14 @@ typedef struct {
     int max_iter;
     int list_iter;          /* iterations on the words' lists before the block is gathered */
     int select_first;       /* supports are chosen in the first iterations */
-    int select_every;       /* and in every so many after them */
+    int select_every;       /* and at this interval after them */
     int n_restarts;
     int restart_iter;
     int warm;               /* start at doc_topic */
     int linear;             /* posterior means in the place of exp E[log pi] */
     double tol;             /* largest change of N_dk at convergence */
-    double active;          /* a topic with no more than this leaves, of documents that are not short */
-    double enter;           /* a topic on a type's list enters a warm document where it would have this share */
+    double active;          /* topics with at most this mass are dropped, unless the document is short */
+    double enter;           /* a topic on a type's list enters a warm document if it would have this share */
 } sparsemix_settings;
 
 /* State and scratch of one document. */
@@ -53,9 +53,9 @@ typedef struct {
         int *topics;                        /* (A,) increasing */                                                      \
         int *local;                         /* (K,) -1 between documents */                                            \
         REAL *doc_topic;                    /* (K,) N_dk: in when warm, and out */                                     \
-        double length, active;              /* tokens; a topic with no more than this leaves */                        \
+        double length, active;              /* tokens; topics with at most this are dropped */                         \
         double energy;                      /* sum_u c_u log Z_u - sum_k N_k log p_k */                                \
-        double bound;                       /* L_d up to what depends on the document's length alone */                \
+        double bound;                       /* L_d up to a function of the document's length */                        \
         int n_iter, n_proposed, n_accepted;                                                                            \
     } document_##REAL;
 

@@ -36,10 +36,10 @@ static inline ptrdiff_t sparsemix_place(uint64_t head, uint64_t bit)
         const int64_t *starts; /* (V,) place of a row among the values */                                              \
         const REAL *values;                                                                                            \
         const REAL *rest, *scale; /* (V,) */                                                                           \
-        const REAL *inverse;      /* (K,) an entry that is not kept is rest inverse[k] scale, and not below LOWEST */  \
+        const REAL *inverse;      /* (K,) an entry not stored is rest inverse[k] scale, at least LOWEST */             \
     } sparsemix_packed_##REAL;                                                                                         \
                                                                                                                        \
-    /* An entry that is not kept. */                                                                                   \
+    /* An entry not stored. */                                                                                         \
     static inline REAL sparsemix_other_##REAL(const sparsemix_packed_##REAL *t, ptrdiff_t v, ptrdiff_t k)              \
     {                                                                                                                  \
         const REAL other = t->rest[v] * t->inverse[k] * t->scale[v];                                                   \

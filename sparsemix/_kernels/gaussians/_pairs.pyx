@@ -75,7 +75,7 @@ def by_columns(
 def log_density(
     int shape,                      # IN  of R_k: TRIANGULAR (by columns), DIAGONAL or SPHERICAL
     const real[:, ::1] x,           # IN  (n, D)
-    const real[::1] factors,        # IN  as ``by_columns`` gives them; (K D,); or (K,)
+    const real[::1] factors,        # IN  from ``by_columns``; (K D,); or (K,)
     const real[:, ::1] offsets,     # IN  (K, D) o_k, for TRIANGULAR padded with zeros and on a cache line
     const real[::1] constants,      # IN  (K,)
     const Py_ssize_t[::1] starts,   # IN  (K + 1,) pairs of component k are starts[k] to starts[k + 1]
@@ -115,8 +115,8 @@ def expand(
     const int[:, ::1] lists,        # IN  (n, C) components of each row
     const int[:, ::1] neighbours,   # IN  (K, G) of each component, itself among them
     const int64_t[::1] numbers,     # IN  (n,) of the rows, which key their random components
-    Py_ssize_t n_random,            # IN  drawn for each row beside the neighbours,
-    Py_ssize_t least,               # IN  and more until the row has so many
+    Py_ssize_t n_random,            # IN  random components per row in addition to the neighbours,
+    Py_ssize_t least,               # IN  and more until the row has this many
     uint64_t seed,                  # IN
     uint64_t visit,                 # IN
     int64_t[::1] indptr,            # OUT (n + 1,)
@@ -170,7 +170,7 @@ def group(
     const int[::1] candidates,      # IN  (n_pairs,) components, row by row
     Py_ssize_t[::1] starts,         # OUT (K + 1,)
     int[::1] rows,                  # OUT (n_pairs,) row of each pair, component by component
-    int[::1] places,                # OUT (n_pairs,) where a pair of a row stands among those of the components
+    int[::1] places,                # OUT (n_pairs,) position of each pair in the order by component
 ):
     """Regroup pairs from by row to by component."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = starts.shape[0] - 1, row, e, k
@@ -196,7 +196,7 @@ def choose(
     const int[::1] candidates,      # IN  (n_pairs,) components, row by row
     const int[::1] places,          # IN  (n_pairs,)
     const real[::1] weights,        # IN  (n_pairs,) component by component
-    int[:, ::1] lists,              # OUT (n, C) the best of each row, increasing; -1 where there are fewer
+    int[:, ::1] lists,              # OUT (n, C) the best of each row, increasing; -1 as padding
     int[:, ::1] indices,            # OUT (n, L) support, increasing; or None
     double[:, ::1] values,          # OUT (n, L) responsibilities
     double[::1] log_z,              # OUT (n,) log of the sum of exp(weights) over the support

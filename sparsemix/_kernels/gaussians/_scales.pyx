@@ -61,7 +61,7 @@ cdef double best_scale(
 
 def tridiagonal_scales(
     const double[:, ::1] diagonals,  # IN  (K, D)
-    const double[:, ::1] squares,    # IN  (K, D) squares of the entries beside them, D - 1 of which count
+    const double[:, ::1] squares,    # IN  (K, D) squares of the off-diagonal entries, D - 1 used
     double prior_dof,                # IN  nu0
     const double[::1] dofs,          # IN  (K,) nu_k
     double[::1] scales,              # OUT (K,) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s + T_k)

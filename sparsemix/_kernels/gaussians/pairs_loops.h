@@ -41,7 +41,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(triangular_rows)(const REAL **rows, 
                 z[v][r] -= AT(offset + first + v * LANES);
         for (i = 0; i < first + BLOCKS * SPARSEMIX_PAIR_BLOCK && i < padded; i += SPARSEMIX_PAIR_BLOCK) {
             const ptrdiff_t stop = i + SPARSEMIX_PAIR_BLOCK < d ? i + SPARSEMIX_PAIR_BLOCK : d;
-            const ptrdiff_t below = first - i; /* rows of R from the top of these columns to the block at hand */
+            const ptrdiff_t below = first - i; /* rows of R from the top of these columns to the current block */
             if (below >= 0 && whole) {
                 for (j = i; j < stop; j++, column += height)
                     for (r = 0; r < ROWS; r++)

@@ -38,10 +38,10 @@ def infer(
     double[:, ::1] theta,          # OUT (n, K) alpha_k + N_dk
     int64_t[::1] n_iter,           # OUT (n,) updates of all topics
     scratch,                       # TMP Room of the table's dtype
-    Py_ssize_t kept=1 << 24,       # IN  numbers of a panel that are kept; larger ones are read in each update
+    Py_ssize_t kept=1 << 24,       # IN  largest panel kept in memory, in numbers; larger ones are read in each update
     bint relative=False,           # IN  tol is a share of the document's tokens
 ):
-    """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on the others."""
+    """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on other ones."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, d
     cdef sparsemix_proportion_settings s
     cdef int level = instruction_level()

@@ -1,4 +1,4 @@
-/* Topic proportions of documents under fixed topics: the loops live in proportions_loops.h. */
+/* Topic proportions of documents under fixed topics; the loops are in proportions_loops.h. */
 #ifndef SPARSEMIX_PROPORTIONS_H
 #define SPARSEMIX_PROPORTIONS_H
 
@@ -8,14 +8,14 @@
 
 #include "vectors/simd.h"
 
-/* Words of a document whose rows are read together; panels are padded to whole groups. */
+/* Words whose rows are read together; panels are padded to whole groups. */
 #define SPARSEMIX_GROUP 4
 
-/* What all documents have in common. */
+/* Settings shared by all documents. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t longest;      /* words of the longest document, padded */
-    ptrdiff_t kept;         /* numbers of a document's panel that are kept; a larger one is read anew in each update */
+    ptrdiff_t kept;         /* largest panel kept in memory, in numbers; a larger one is read again in each update */
     int max_iter;
     int linear;             /* weights alpha + N_dk in the place of exp E[log pi] */
     double tol;             /* converged when no N_dk changes by this much, in tokens */
@@ -27,14 +27,14 @@ static inline ptrdiff_t sparsemix_whole(ptrdiff_t n, ptrdiff_t group)
     return (n + group - 1) / group * group;
 }
 
-/* REALs of a panel: of the longest document, or of those that are kept, and one group of words. */
+/* REALs of a panel: that of the longest document, or the largest one kept, plus one group of words. */
 static inline ptrdiff_t sparsemix_proportion_panel(const sparsemix_proportion_settings *s)
 {
     const ptrdiff_t width = sparsemix_whole(s->n_components, SPARSEMIX_PADDING), all = s->longest * width;
     return all <= s->kept ? all : sparsemix_whole(s->kept, SPARSEMIX_PADDING) + SPARSEMIX_GROUP * width;
 }
 
-/* REALs of the room of one document. */
+/* REALs of scratch for one document. */
 static inline ptrdiff_t sparsemix_proportion_room(const sparsemix_proportion_settings *s)
 {
     const ptrdiff_t width = sparsemix_whole(s->n_components, SPARSEMIX_PADDING);

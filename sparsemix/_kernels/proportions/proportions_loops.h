@@ -1,22 +1,22 @@
 /* The loops of proportions.h for one REAL and one instruction set: no include guard, included several times.
  *
- * A panel holds a row for each word of a document, and topics stand in the lanes of the registers: all K of them in
- * ``all``, those with some mass in ``some``. Rows are padded to whole vectors and panels to whole groups of words, with
- * zeros, which add nothing. Of a long document no panel of all topics is made: its rows are read from the table, a group
- * of words at a time, and ``all`` is that group. */
+ * A panel holds one row per word of a document, and the vector lanes hold topics: all K in ``all``, those with some
+ * mass in ``some``. Rows are padded to whole vectors and panels to whole groups of words, with zeros. A long
+ * document has no panel of all topics: its rows are read from the table one group of words at a time, and ``all``
+ * holds that group. */
 
 #include "vectors/vector_math.h"
 #include "vectors/vector_rows.h"
 
 #define PROPORTIONS SPARSEMIX_NAME(proportions_of)
 
-/* Updates of all topics before the first of some; what share of the tokens a topic has that is not among some; most
- * pairs of updates of some before the next of all; how far they are extrapolated. */
+/* Updates of all topics before the first of some; the share of tokens below which a topic is not among some; most pairs
+ * of updates of some before the next of all; largest extrapolation step. */
 #define FULL_ITER 2
 #define STANDS_STILL 1e-4
 #define PAIRS 10
 #define LARGEST_STEP 32.0
-/* Where the weights are linear: the share, and the gain of a topic below which it goes to its own fixed point. */
+/* With linear weights: that share, and the gain below which a topic moves to its own fixed point. */
 #define STANDS_STILL_LINEAR 2e-4
 #define LOW_GAIN 0.5
 
@@ -28,7 +28,7 @@ typedef struct {
     const int *words;               /* (n,) */
     double length;                  /* tokens */
     double tol;                     /* converged when no N_dk changes by this much */
-    REAL *counts, *rest;            /* (n_words,) c; what topics that stand still give to Z */
+    REAL *counts, *rest;            /* (n_words,) c; contribution of the fixed topics to Z */
     REAL *alpha;                    /* (K,) */
     REAL *all, *some;               /* panels */
     REAL *x, *p, *gain;             /* (K,) p = the weights, gain = sum_u c_u t_uk / Z_u */
@@ -74,7 +74,7 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(group_evidence)(const REAL *rows, pt
     SPARSEMIX_NAME(four_sums)(z, out);
 }
 
-/* The rows of a group of words, into ``all`` from ``to`` on; behind the last word there are none. */
+/* Copy the rows of a group of words into ``all`` from ``to`` on; zeros after the last word. */
 TARGET SPARSEMIX_INLINE const REAL *SPARSEMIX_NAME(read_group)(const PROPORTIONS *d, ptrdiff_t u, REAL *to)
 {
     const ptrdiff_t n_all = d->s.n_components;
@@ -89,7 +89,7 @@ TARGET SPARSEMIX_INLINE const REAL *SPARSEMIX_NAME(read_group)(const PROPORTIONS
     return to;
 }
 
-/* The rows of a group of words in a panel; all topics of a long document are read anew. */
+/* The rows of a group of words in a panel; for all topics of a long document, reads them from the table. */
 TARGET SPARSEMIX_INLINE const REAL *SPARSEMIX_NAME(group_of)(const PROPORTIONS *d, const REAL *panel, ptrdiff_t width,
                                                              ptrdiff_t u)
 {
@@ -98,7 +98,7 @@ TARGET SPARSEMIX_INLINE const REAL *SPARSEMIX_NAME(group_of)(const PROPORTIONS *
     return panel + u * width;
 }
 
-/* gain[k] = sum_u c_u row_u[k] / Z_u of the rows of a panel, and Z with what ``rest`` adds to it. */
+/* gain[k] = sum_u c_u row_u[k] / Z_u over the rows of a panel, where Z includes ``rest``. */
 TARGET static void SPARSEMIX_NAME(gains)(const PROPORTIONS *d, const REAL *panel, ptrdiff_t width, const REAL *p,
                                          const REAL *rest, REAL *gain)
 {
@@ -120,7 +120,7 @@ TARGET static void SPARSEMIX_NAME(gains)(const PROPORTIONS *d, const REAL *panel
     }
 }
 
-/* The weights p of n topics at some N_dk, and zeros behind them. */
+/* The weights p of n topics at some N_dk, padded with zeros. */
 TARGET static void SPARSEMIX_NAME(weigh)(const PROPORTIONS *d, const REAL *alpha, const REAL *mass, ptrdiff_t n,
                                          ptrdiff_t width, REAL *p)
 {
@@ -137,7 +137,7 @@ TARGET static void SPARSEMIX_NAME(weigh)(const PROPORTIONS *d, const REAL *alpha
         p[k] = 0;
 }
 
-/* to = p gain; the largest change. */
+/* to = p gain; returns the largest change. */
 TARGET static REAL SPARSEMIX_NAME(move)(const REAL *p, const REAL *gain, const REAL *from, ptrdiff_t n, REAL *to)
 {
     REAL largest = 0;
@@ -150,7 +150,7 @@ TARGET static REAL SPARSEMIX_NAME(move)(const REAL *p, const REAL *gain, const R
     return largest;
 }
 
-/* One update of some topics, the others standing still; the largest change. */
+/* One update of some topics while the remaining topics stay fixed; returns the largest change. */
 TARGET static REAL SPARSEMIX_NAME(update_some)(PROPORTIONS *d, const REAL *panel, ptrdiff_t n, ptrdiff_t width,
                                                const REAL *from, REAL *to)
 {
@@ -159,8 +159,8 @@ TARGET static REAL SPARSEMIX_NAME(update_some)(PROPORTIONS *d, const REAL *panel
     return SPARSEMIX_NAME(move)(d->p, d->gain, from, n, to);
 }
 
-/* The fixed point that two updates n0, n1, n2 point to, into n0 (Varadhan & Roland 2008, scheme S3): the iteration
- * converges linearly and slowly, this much faster. */
+/* Extrapolate the fixed point of two updates n0, n1, n2 into n0 (Varadhan & Roland 2008, scheme S3): accelerates the
+ * slow linear convergence. */
 TARGET static void SPARSEMIX_NAME(extrapolate)(ptrdiff_t n, REAL *n0, const REAL *n1, const REAL *n2)
 {
     double moved = 0.0, bent = 0.0, step;
@@ -179,7 +179,7 @@ TARGET static void SPARSEMIX_NAME(extrapolate)(ptrdiff_t n, REAL *n0, const REAL
     }
 }
 
-/* The panel of some topics, and what all others give to Z. */
+/* The panel of some topics, and the contribution of the remaining topics to Z. */
 TARGET static void SPARSEMIX_NAME(take_some)(PROPORTIONS *d, ptrdiff_t n, ptrdiff_t width)
 {
     ptrdiff_t u, a;
@@ -200,9 +200,9 @@ TARGET static void SPARSEMIX_NAME(take_some)(PROPORTIONS *d, ptrdiff_t n, ptrdif
     }
 }
 
-/* Updates of the topics that have some mass, while all others stand still. A full update must follow, and judges
- * convergence. Where the weights are linear the objective is concave, and any path leads to its one maximum; elsewhere
- * documents of few topics are updated plainly, or they would end in other fixed points. */
+/* Updates of the topics with some mass, while the remaining topics stay fixed. A full update must follow, and
+ * decides on convergence. With linear weights the objective is concave, so any path reaches its only maximum;
+ * otherwise documents of few topics are updated without extrapolation, which would lead to other fixed points. */
 TARGET static void SPARSEMIX_NAME(iterate_some)(PROPORTIONS *d)
 {
     const double share = d->s.linear ? STANDS_STILL_LINEAR : STANDS_STILL;
@@ -238,7 +238,7 @@ TARGET static void SPARSEMIX_NAME(iterate_some)(PROPORTIONS *d)
     memset(d->rest, 0, d->n_words * sizeof(REAL));
 }
 
-/* Topics of low gain go to where they would stand if all others stood still: N = (alpha + N) gain. */
+/* Move topics of low gain to the fixed point they would have if all other topics stayed fixed: N = (alpha + N) gain. */
 TARGET static void SPARSEMIX_NAME(settle)(PROPORTIONS *d)
 {
     ptrdiff_t k;
@@ -247,7 +247,7 @@ TARGET static void SPARSEMIX_NAME(settle)(PROPORTIONS *d)
             d->now[k] = d->alpha[k] * d->gain[k] / (1 - d->gain[k]);
 }
 
-/* A document's words, their rows where these are kept, and its first N_dk, at equal weights. */
+/* Set up a document: its words, their rows if kept, and the first N_dk, at equal weights. */
 TARGET static void SPARSEMIX_NAME(begin)(PROPORTIONS *d, const int *words)
 {
     const ptrdiff_t n_all = d->s.n_components;
@@ -262,7 +262,7 @@ TARGET static void SPARSEMIX_NAME(begin)(PROPORTIONS *d, const int *words)
     SPARSEMIX_NAME(gains)(d, d->all, d->width, d->p, d->rest, d->now);
 }
 
-/* N_dk of a document into ``now``; the number of updates of all topics. */
+/* N_dk of a document into ``now``; returns the number of updates of all topics. */
 TARGET static int SPARSEMIX_NAME(infer)(PROPORTIONS *d)
 {
     const ptrdiff_t n_all = d->s.n_components;
@@ -284,7 +284,7 @@ TARGET static int SPARSEMIX_NAME(infer)(PROPORTIONS *d)
     return i;
 }
 
-/* Where everything stands in the room. */
+/* Assign the parts of the scratch memory. */
 TARGET static void SPARSEMIX_NAME(furnish)(PROPORTIONS *d, REAL *room, int *int_room)
 {
     const ptrdiff_t longest = sparsemix_whole(d->s.longest, SPARSEMIX_PADDING);

@@ -1,4 +1,4 @@
-"""Alias tables: draws from any distribution over n entries in the time of one, once the table is built."""
+"""Alias tables: constant-time draws from any distribution over n entries, once the table is built."""
 
 import numpy as np
 
@@ -16,10 +16,10 @@ cdef extern from "random/alias.h" nogil:
 
 def build(
     const real[::1] weights,   # IN  (n,) not negative, one at least positive
-    real[::1] prob,            # OUT (n,) share of a column that is its own
-    int[::1] alias,            # OUT (n,) whose the rest is
+    real[::1] prob,            # OUT (n,) share of column i that belongs to entry i
+    int[::1] alias,            # OUT (n,) entry that has the rest of the column
 ):
-    """Vose's two stacks, O(n)."""
+    """Vose's algorithm with two stacks, O(n)."""
     cdef int n = <int> weights.shape[0], i
     cdef double total = 0.0
     cdef bint negative = False
@@ -42,7 +42,7 @@ def draw(
     const double[::1] u,       # IN  (m,) uniform in [0, 1)
     int[::1] out,              # OUT (m,) entries
 ):
-    """One entry for each uniform number."""
+    """One entry per uniform number."""
     cdef int n = <int> prob.shape[0]
     cdef Py_ssize_t i
     if n == 0 or alias.shape[0] != n or out.shape[0] != u.shape[0]:

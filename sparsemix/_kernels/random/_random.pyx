@@ -1,4 +1,4 @@
-"""Random numbers from counters, as the samplers draw them: keyed on seed, row, visit, type, sweep and draw."""
+"""Counter-based random numbers of the samplers, keyed by seed, row, visit, type, sweep and draw."""
 
 import numpy as np
 

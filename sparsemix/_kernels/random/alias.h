@@ -6,8 +6,8 @@
 
 #include "vectors/portable.h"
 
-/* The column and the coin come from one uniform number u in [0, 1): the fraction that is left of n u within its column
- * is uniform too, and independent of the column. */
+/* One uniform number u in [0, 1) gives the column and the coin: the fractional part of n u is uniform and
+ * independent of the column. */
 #define SPARSEMIX_ALIAS_DRAW(REAL)                                                                                     \
     static inline int sparsemix_alias_draw_##REAL(const REAL *prob, const int *alias, int n, double u)                 \
     {                                                                                                                  \
@@ -16,9 +16,9 @@
         return x - column < prob[column] ? column : alias[column];                                                     \
     }
 
-/* Columns of non-negative weights with a positive finite sum. Columns below the average take what they lack from one
- * above it; `stack` has room for n, `excess` for n. What round-off leaves on a stack is of average height. Whether a
- * column is below is as good as a coin, so nothing branches on it. */
+/* Build the columns for non-negative weights with a positive finite sum. Each column below the average is filled up
+ * from one above it; `stack` and `excess` have space for n. Columns left on a stack by round-off have average
+ * height. Whether a column is below the average is unpredictable, so nothing branches on it. */
 #define SPARSEMIX_ALIAS_BUILD(REAL)                                                                                    \
     static inline void sparsemix_alias_build_##REAL(const REAL *weights, int n, double total, REAL *prob, int *alias,  \
                                                     int *stack, double *excess)                                        \

@@ -1,7 +1,7 @@
-/* Random numbers from counters: the bits of a draw follow from what it is for, not from how many were drawn before it.
+/* Counter-based random numbers: the bits of a draw depend on its purpose, not on the number of earlier draws.
  *
- * A key is the seed, then the global row, the visit, the type with the sweep, each hashed into what came before; a
- * draw is the hash of its key and its own number. So neither tiles nor threads change a result. */
+ * A key hashes the seed, then the global row, the visit, and the type with the sweep. A draw is the hash of its key and
+ * its own number. So results do not depend on tiles or threads. */
 #ifndef SPARSEMIX_RANDOM_H
 #define SPARSEMIX_RANDOM_H
 
@@ -9,7 +9,7 @@
 
 #define SPARSEMIX_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-/* A bijection in which every bit of x moves half of the bits (the finaliser of splitmix64). */
+/* A bijection in which each bit of x flips about half of the output bits (the finaliser of splitmix64). */
 static inline uint64_t sparsemix_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -17,7 +17,7 @@ static inline uint64_t sparsemix_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The key of one part of what belongs to a key; parts that are neighbours have keys far apart. */
+/* The key of one part under a parent key; adjacent parts get unrelated keys. */
 static inline uint64_t sparsemix_key(uint64_t key, uint64_t part)
 {
     return sparsemix_mix(key ^ sparsemix_mix(part + SPARSEMIX_GOLDEN));
@@ -25,7 +25,7 @@ static inline uint64_t sparsemix_key(uint64_t key, uint64_t part)
 
 static inline uint64_t sparsemix_document_key(uint64_t seed, int64_t row, int64_t visit)
 {
-    /* mixed twice, so that seed and row do not change places */
+    /* mixed twice, so that swapping seed and row changes the key */
     const uint64_t key = sparsemix_mix(sparsemix_mix(seed + SPARSEMIX_GOLDEN));
     return sparsemix_key(sparsemix_key(key, (uint64_t)row), (uint64_t)visit);
 }
@@ -40,7 +40,7 @@ static inline uint64_t sparsemix_bits(uint64_t key, uint64_t draw)
     return sparsemix_mix(key + SPARSEMIX_GOLDEN * (draw + 1));
 }
 
-/* In [0, 1), with all the bits that the type has room for. */
+/* Uniform in [0, 1), with all mantissa bits of the type. */
 static inline double sparsemix_uniform(uint64_t bits)
 {
     return (double)(bits >> 11) * 0x1.0p-53;
@@ -51,7 +51,7 @@ static inline float sparsemix_uniform_float(uint64_t bits)
     return (float)(bits >> 40) * 0x1.0p-24f;
 }
 
-/* An integer below n by the upper half of a product; a share of at most n / 2^32 is uneven. */
+/* A uniform integer below n, by the upper half of a product; its bias is at most n / 2^32. */
 static inline uint32_t sparsemix_below(uint64_t bits, uint32_t n)
 {
     return (uint32_t)(((bits >> 32) * n) >> 32);

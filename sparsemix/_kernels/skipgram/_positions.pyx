@@ -1,4 +1,4 @@
-"""All topics of positions: responsibilities and a few even draws of them, Gibbs sampling, sums over contexts.
+"""All topics of positions: responsibilities and systematic samples of them, Gibbs sampling, sums over contexts.
 
 The loops are in positions_loops.h. Tables of logarithms have rows that are padded to whole vectors.
 """
@@ -48,12 +48,12 @@ cdef extern from "skipgram/positions.h" nogil:
 
 
 def padded(n_components):
-    """Topics in whole vectors."""
+    """Number of topics, padded to whole vectors."""
     return -(-n_components // SPARSEMIX_PADDING) * SPARSEMIX_PADDING
 
 
 def log_table(n_rows, n_components, dtype):
-    """Room for rows of logarithms."""
+    """Uninitialised rows of logarithms."""
     return aligned_empty(n_rows * padded(n_components), dtype).reshape(n_rows, padded(n_components))
 
 
@@ -65,7 +65,7 @@ def log_rows(
     const double[::1] base,      # IN  (K,) positive
     real[:, ::1] out,            # OUT (n, padded K)
 ):
-    """log(factors[w] scale table[w, k] + base[k]) for some words, and no topic behind the last."""
+    """log(factors[w] scale table[w, k] + base[k]) for some words; the padding marks missing topics."""
     cdef Py_ssize_t n = table.shape[1]
     cdef int level = instruction_level()
     if base.shape[0] != n or out.shape[1] != padded(n) or out.shape[0] < words.shape[0]:
@@ -90,7 +90,7 @@ def total_rows(totals, total_prior, window, dtype):
 
 
 cdef class _Room:
-    """The context at hand, weights of its topics, and sums of their vectors."""
+    """The current context, weights of its topics, and their sums by vector."""
 
     cdef sparsemix_context c
     cdef object arrays
@@ -124,9 +124,9 @@ def positions(
     const real[:, ::1] input_logs,   # IN  (., padded K) log(N_wk + alpha_k), or log theta
     const real[:, ::1] context_logs,  # IN  (., padded K) log(G + beta), or log phi
     const real[:, ::1] total_logs,   # IN  (2 window + 1, padded K) of ``total_rows``, or None
-    const real[:, ::1] table,        # IN  (V, K) G, for words that come again in a context; or None to count them alike
+    const real[:, ::1] table,        # IN  (V, K) G, for repeated words of a context; or None to ignore repeats
     double scale,                    # IN  its factor
-    double base,                     # IN  what is added to it
+    double base,                     # IN  added to it
     double temperature,              # IN
     Py_ssize_t n_components,         # IN  K
     const int64_t[::1] numbers=None,  # IN  (n,) global row numbers, which key the random numbers
@@ -137,7 +137,7 @@ def positions(
     real[:, ::1] resp=None,          # OUT (n_tokens, K)
     int[::1] sizes=None,             # OUT (n_tokens,) words of the context
 ):
-    """Every position under tables that stay as they are; ``topics``, ``log_sums``, ``resp``, ``sizes`` if wanted."""
+    """Visit every position under fixed tables; ``topics``, ``log_sums``, ``resp``, ``sizes`` are optional outputs."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_tokens = words.shape[0], p = padded(n_components)
     cdef int level = instruction_level(), n_even = 0 if topics is None else <int> topics.shape[1]
     cdef sparsemix_position_settings s
@@ -208,7 +208,7 @@ def sweep(
     real[:, ::1] total_logs,       # INOUT (2 window + 1, padded K)
     double[::1] conditional=None,  # OUT   (K,) of the first position that has a context; then nothing is drawn
 ):
-    """Draw the topic of every position with a context, in order ([IF19] Eq. 5); returns how many have changed."""
+    """Draw the topic of every position with a context, in order ([IF19] Eq. 5); returns the number of changes."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_words = table.shape[0], n_components = table.shape[1]
     cdef Py_ssize_t p = padded(n_components)
     cdef int level = instruction_level()
@@ -251,7 +251,7 @@ def pairs(
     int64_t[::1] starts,           # OUT (V + 1,) pairs of each context word
     int[::1] centres,              # OUT (n_pairs,) the positions of a word's pairs, increasing; or None, to count
 ):
-    """Pairs of a position and a word of its context, by that word; returns how many there are."""
+    """Pairs of a position and a word of its context, grouped by that word; returns their number."""
     cdef Py_ssize_t d, v, n_words = starts.shape[0] - 1
     cdef int64_t e, i, first, last, total
     check_block(indptr, places, words, n_words)
@@ -261,7 +261,7 @@ def pairs(
             first = last = indptr[d]
             for e in range(indptr[d], indptr[d + 1]):
                 sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
-                starts[words[e] + 1] += last - first - 1  # a pair is one for both: so often e is in a context
+                starts[words[e] + 1] += last - first - 1  # pairs are symmetric: this is how often e is in a context
         for v in range(n_words):
             starts[v + 1] += starts[v]
     total = starts[n_words]
@@ -294,7 +294,7 @@ def add_up(
     real[:, ::1] input_table=None,  # INOUT (V, K) += amount; or None
     double amount=1.0,              # IN
 ):
-    """Add the counts of the positions, from the topics themselves."""
+    """Add the counts of positions, computed from their topics."""
     cdef Py_ssize_t d
     cdef int64_t e, i, first, last
     cdef bint by_input = input_table is not None

@@ -1,4 +1,4 @@
-"""Topics of positions by Metropolis-Hastings-Walker chains: a context word's alias tables propose ([IF19] Eq. 10).
+"""Topics of positions by Metropolis-Hastings-Walker chains, with proposals from a context word ([IF19] Eq. 10).
 
 The loops are in walk.h and walk_loops.h; the tables are those of ``_mhw.WordTables`` with a prior of one.
 """
@@ -37,7 +37,7 @@ cdef extern from "skipgram/walk.h" nogil:
 
 
 def acceptance(log_target_new, log_target_old, density_new, density_old, temperature=1.0):
-    """Probability of going from old to new: logarithms of the target before tempering, density of the proposal."""
+    """Acceptance probability of a move from old to new: log target before tempering, density of the proposal."""
     log_a = sparsemix_log_acceptance(log_target_new, log_target_old, density_new, density_old, 1.0 / temperature)
     return 1.0 if log_a >= 0.0 else exp(log_a)
 
@@ -59,14 +59,14 @@ def walk(
     const real[:, ::1] input_table,    # IN    (V, K) positions by input word
     const real[:, ::1] table,          # IN    (V, K) G
     double scale,                      # IN    its factor
-    double base,                       # IN    what is added to scale G: beta, and an offset
+    double base,                       # IN    added to scale G: beta, and an offset
     const double[::1] totals,          # IN    (K,) N_k
     int[::1] topics,                   # INOUT (n_tokens,) states of the chains, -1: the first proposal is taken
     int[:, ::1] states,                # OUT   (n_tokens, S) states after each proposal; or None
     int64_t[::1] tally,                # INOUT (3,) += proposals, accepted
     int[::1] sizes=None,               # OUT   (n_tokens,) words of the context; or None
 ):
-    """Chains of all positions of some documents under counts that stay as they are."""
+    """Chains of all positions of some documents under fixed counts."""
     cdef sparsemix_walk_settings s
     if factors is not None and factors.shape[0] != table.shape[0]:
         raise ValueError(f"factors must be ({table.shape[0]},)")
@@ -97,10 +97,10 @@ def sweep(
     double[::1] totals,                # INOUT (K,) sums of the latter
     int[::1] topics,                   # INOUT (n_tokens,) of each position, -1 has none yet
     int64_t[::1] tally,                # INOUT (3,) += proposals, accepted, positions that changed their topic
-    int parts=1,                       # IN    positions are shared out in turn among so many parts of each document
+    int parts=1,                       # IN    parts; positions of a document belong to them in turn
     int part=0,                        # IN    the part whose positions move
 ):
-    """A step of the chains of the positions of one part in order; counts follow at once.
+    """One step of the chains of one part's positions, in order; counts are updated after each.
 
     The posterior is invariant if the tables depend on no topic of this part.
     """
@@ -121,7 +121,7 @@ cdef run(
     const real[:, ::1] table, const double[::1] totals, bint follow, int[::1] topics, int[:, ::1] states,
     int64_t[::1] tally, int[::1] sizes,
 ):
-    """Both: counts are written to where they ``follow`` only."""
+    """Shared by ``walk`` and ``sweep``: counts are written only if they ``follow``."""
     cdef Py_ssize_t n = indptr.shape[0] - 1, n_words = table.shape[0], n_components = table.shape[1]
     cdef sparsemix_context c
     cdef int64_t status

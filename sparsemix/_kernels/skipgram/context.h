@@ -5,16 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A context has at most 2 window words, since a place has one. */
+/* A context has at most 2 window words, one per place. */
 typedef struct {
     int n;       /* words */
     int *word;   /* (2 window,) */
-    int *before; /* (2 window,) how often the word stands before in this list */
-    int *times;  /* (2 window,) how often it stands in the whole list */
+    int *before; /* (2 window,) how often the word occurs earlier in this list */
+    int *times;  /* (2 window,) how often it occurs in the whole list */
 } sparsemix_context;
 
-/* The entries ``first`` to ``last`` of a document hold the context of entry e, and e itself; both only move on as e
- * does. */
+/* The entries ``first`` to ``last`` of a document hold the context of entry e, and e itself; both increase with e. */
 static inline void sparsemix_slide(const int *places, int64_t end, int64_t e, int window, int64_t *first,
                                    int64_t *last)
 {

@@ -1,4 +1,4 @@
-/* All topics of a position at once, in logarithms: the loops live in positions_loops.h. */
+/* All topics of a position at once, in logarithms; the loops are in positions_loops.h. */
 #ifndef SPARSEMIX_POSITIONS_H
 #define SPARSEMIX_POSITIONS_H
 
@@ -10,10 +10,10 @@
 #include "skipgram/context.h"
 #include "vectors/simd.h"
 
-/* Stands for log 0 behind the last topic; divided by a small temperature it is still a number. */
+/* log 0 of the padding topics; still finite after division by a small temperature. */
 #define SPARSEMIX_NO_TOPIC (-1e30)
 
-/* What all positions of a call have in common. Rows of logarithms are padded, and start on a vector. */
+/* Settings shared by all positions of a call. Rows of logarithms are padded and aligned to vectors. */
 typedef struct {
     ptrdiff_t n_components, padded; /* K */
     int window;

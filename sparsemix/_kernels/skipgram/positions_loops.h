@@ -4,8 +4,8 @@
  *
  *     log p(k) = log (N_wk + alpha_k) + sum_c log (N_{w_c k} + beta + n_c) - sum_c log (N_k + V beta + c - 1)
  *
- * with n_c the times that w_c stands before in its context. Rows of logarithms are read once made; only a word that
- * comes again in a context needs another logarithm for every topic. */
+ * where n_c counts earlier occurrences of w_c in the context. The logarithms are cached in tables; only a word that
+ * repeats in a context needs another logarithm per topic. */
 
 #include "vectors/vector_math.h"
 #include "vectors/vector_rows.h"
@@ -13,7 +13,7 @@
 #define AT(array, k) (*(VECTOR *)((array) + (k)))
 #define AT_CONST(array, k) (*(const VECTOR *)((array) + (k)))
 
-/* out[i] = log(factors[word] scale table[word] + base), and no topic behind the last. */
+/* out[i] = log(factors[word] scale table[word] + base), with SPARSEMIX_NO_TOPIC in the padding. */
 TARGET static void SPARSEMIX_NAME(log_rows)(const REAL *table, const int *words, const double *factors,
                                             ptrdiff_t n_words, ptrdiff_t n, ptrdiff_t padded, double scale,
                                             const double *base, REAL *out)
@@ -34,7 +34,7 @@ TARGET static void SPARSEMIX_NAME(log_rows)(const REAL *table, const int *words,
     }
 }
 
-/* weights[k] = the sum above for all topics, before it is tempered. */
+/* weights[k] = the sum above for all topics, before tempering. */
 TARGET static void SPARSEMIX_NAME(weigh_position)(const sparsemix_position_settings *s, const sparsemix_context *c,
                                                   const REAL *input, const REAL *context_logs, const REAL *total_logs,
                                                   const REAL *table, REAL *weights)
@@ -67,7 +67,7 @@ TARGET static void SPARSEMIX_NAME(weigh_position)(const sparsemix_position_setti
     }
 }
 
-/* exp of the tempered weights over the largest, and the sums of its vectors; returns their sum, and the largest. */
+/* exp of the tempered weights relative to the largest, and sums by vector; returns their total, and the largest. */
 TARGET static double SPARSEMIX_NAME(exponents)(const sparsemix_position_settings *s, REAL *weights, REAL *parts,
                                                double *top)
 {
@@ -84,7 +84,7 @@ TARGET static double SPARSEMIX_NAME(exponents)(const sparsemix_position_settings
         most = ((const REAL *)&largest)[k] > most ? ((const REAL *)&largest)[k] : most;
     for (k = 0; k < p; k += LANES)
         AT(weights, k) = SPARSEMIX_NAME(exp)((AT(weights, k) - most) * t);
-    for (k = s->n_components; k < p; k++) /* at high temperatures even these have a weight */
+    for (k = s->n_components; k < p; k++) /* at high temperatures even the padding gets a weight */
         weights[k] = 0;
     for (k = 0; k < p; k += LANES) {
         parts[k / LANES] = SPARSEMIX_NAME(lane_sum)(AT(weights, k));
@@ -94,7 +94,7 @@ TARGET static double SPARSEMIX_NAME(exponents)(const sparsemix_position_settings
     return sum;
 }
 
-/* Topics at the shares u, u + 1 / n, ... of all weights. */
+/* Topics at the positions u, u + 1 / n, ... of all weights. */
 TARGET static void SPARSEMIX_NAME(draw)(const sparsemix_position_settings *s, const REAL *weights, const REAL *parts,
                                         double sum, double u, int n, int *topics)
 {
@@ -110,7 +110,7 @@ TARGET static void SPARSEMIX_NAME(draw)(const sparsemix_position_settings *s, co
         rest = at - before;
         for (k = v * LANES; k < (v + 1) * LANES; k++) {
             if (weights[k] > 0) {
-                last = k; /* by round-off the share may lie behind all */
+                last = k; /* round-off may put the position past the last topic */
                 if (rest < weights[k])
                     break;
             }
@@ -120,9 +120,8 @@ TARGET static void SPARSEMIX_NAME(draw)(const sparsemix_position_settings *s, co
     }
 }
 
-/* Every position of some documents under tables that stay as they are: ``n_even`` topics of it, the logarithm of its
- * sum over topics, its responsibilities; what is NULL is not wanted. Positions without a context have their input
- * word's distribution. */
+/* Visit every position of some documents under fixed tables: ``n_even`` topics, the log of the sum over topics, and the
+ * responsibilities; NULL outputs are skipped. Positions without a context get their input word's distribution. */
 TARGET static void SPARSEMIX_NAME(positions)(
     const sparsemix_position_settings *s, ptrdiff_t n_docs, const int64_t *indptr, const int *places, const int *words,
     const int64_t *numbers, const REAL *input_logs, const REAL *context_logs, const REAL *total_logs,
@@ -157,7 +156,7 @@ TARGET static void SPARSEMIX_NAME(positions)(
     }
 }
 
-/* The tables of logarithms follow the counts of one topic. */
+/* Update the tables of logarithms for the counts of one topic. */
 TARGET static void SPARSEMIX_NAME(move)(const sparsemix_position_settings *s, const sparsemix_context *c, int word,
                                         ptrdiff_t k, REAL amount, REAL *input_logs, REAL *context_logs,
                                         REAL *total_logs, REAL *input_table, REAL *table)
@@ -180,9 +179,9 @@ TARGET static void SPARSEMIX_NAME(move)(const sparsemix_position_settings *s, co
     }
 }
 
-/* Draw the topic of every position anew, in order; counts and their logarithms follow at once. A position is left out of
- * all counts while its topic is drawn, which concerns its old topic alone. With ``conditional`` the distribution of the
- * first position is written there, and nothing is drawn. */
+/* Redraw the topic of every position, in order; counts and their logarithms are updated after each. A position is
+ * removed from all counts while its topic is drawn, which affects its old topic only. With ``conditional``, writes
+ * the distribution of the first position there and draws nothing. */
 TARGET static void SPARSEMIX_NAME(sweep)(const sparsemix_position_settings *s, ptrdiff_t n_docs, const int64_t *indptr,
                                          const int *places, const int *words, REAL *input_logs, REAL *context_logs,
                                          REAL *total_logs, REAL *input_table, REAL *table, sparsemix_context *c,
@@ -199,7 +198,7 @@ TARGET static void SPARSEMIX_NAME(sweep)(const sparsemix_position_settings *s, p
             double top, sum;
             int i, k;
             sparsemix_slide(places, indptr[d + 1], e, s->window, &first, &last);
-            if (last - first < 2) /* no context: it has no topic */
+            if (last - first < 2) /* without a context there is no topic */
                 continue;
             sparsemix_read_context(c, words, e, first, last);
             SPARSEMIX_NAME(weigh_position)(s, c, input_logs + word * s->padded, context_logs, total_logs, table,

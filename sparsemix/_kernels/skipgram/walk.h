@@ -1,4 +1,4 @@
-/* Metropolis-Hastings-Walker chains over the topics of positions: the loops live in walk_loops.h. */
+/* Metropolis-Hastings-Walker chains over the topics of positions; the loops are in walk_loops.h. */
 #ifndef SPARSEMIX_WALK_H
 #define SPARSEMIX_WALK_H
 
@@ -8,11 +8,11 @@
 #include "collapsed/chain.h"
 #include "skipgram/context.h"
 
-/* What all positions of a call have in common. */
+/* Settings shared by all positions of a call. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     int window, n_samples;  /* S proposals of a position */
-    int parts, part;        /* visited are positions whose number in their document is ``part`` modulo ``parts`` */
+    int parts, part;        /* visits positions whose number in their document is ``part`` modulo ``parts`` */
     double inverse_temperature;
     double scale, base;     /* counts of context words plus beta are scale G + base */
     double total_prior;     /* V beta */
@@ -23,7 +23,7 @@ typedef struct {
     double *totals;         /* (K,) N_k */
 } sparsemix_walk_settings;
 
-/* Logarithm of the acceptance of a proposal, in which the temperature is that of the target alone. */
+/* Log acceptance probability of a proposal; the temperature applies to the target only. */
 static inline double sparsemix_log_acceptance(double log_target_new, double log_target_old, double density_new,
                                               double density_old, double inverse_temperature)
 {

@@ -4,8 +4,8 @@
 #define WALK_PASTE(name, type) WALK_PASTE_(name, type)
 #define WALK_NAME(name) WALK_PASTE(name, REAL)
 
-/* Logarithm of the conditional of topic k ([IF19] Eq. 5), and of the counts without this position if it is its topic
- * (``own`` = 1). Products of sixteen factors are far from the ends of double. */
+/* Log conditional of topic k ([IF19] Eq. 5); with ``own`` = 1, from counts without this position, whose topic is k.
+ * Products of sixteen factors neither overflow nor underflow a double. */
 static inline double WALK_NAME(log_target)(const sparsemix_walk_settings *s, const sparsemix_context *c,
                                            const REAL *input_table, const REAL *table, int word, int k, int own)
 {
@@ -24,9 +24,9 @@ static inline double WALK_NAME(log_target)(const sparsemix_walk_settings *s, con
     return sum + log(above / below);
 }
 
-/* S proposals, each from the tables of a context word that is drawn uniformly ([IF19] Eq. 10), and what is accepted
- * of them. ``own_topic`` is the topic with which the position is in the counts, -1 if it is in none. A chain without a
- * state takes its first proposal. States after each proposal go to ``states``, if wanted. */
+/* S proposals, each from the tables of a uniformly drawn context word ([IF19] Eq. 10); returns the final state.
+ * ``own_topic`` is the topic under which the position is counted, -1 if it is not. A chain without a state accepts its
+ * first proposal. ``states`` receives the state after each proposal, unless NULL. */
 static inline int WALK_NAME(walk)(const sparsemix_walk_settings *s, const sparsemix_word_tables *t,
                                   const sparsemix_context *c, const REAL *input_table, const REAL *table, int word,
                                   int z, int own_topic, uint64_t key, int *states, int64_t *tally)
@@ -63,9 +63,9 @@ static inline int WALK_NAME(walk)(const sparsemix_walk_settings *s, const sparse
     return z;
 }
 
-/* Chains of the positions of one part of some documents. With ``sweep`` counts follow every position at once; without they stay,
- * and ``states`` (n_tokens, S) gets the state after each proposal. Returns -1 - e where a word of the context of e has
- * no table. */
+/* Chains of the positions of one part of some documents. With ``sweep``, counts are updated after every position;
+ * without it they stay fixed, and ``states`` (n_tokens, S) receives the state after each proposal. Returns -1 - e if
+ * a word of the context of e has no table. */
 static int64_t WALK_NAME(sparsemix_walk)(const sparsemix_walk_settings *s, const sparsemix_word_tables *t,
                                          ptrdiff_t n_docs, const int64_t *indptr, const int *places, const int *words,
                                          const int64_t *numbers, REAL *input_table, REAL *table, sparsemix_context *c,
@@ -85,7 +85,7 @@ static int64_t WALK_NAME(sparsemix_walk)(const sparsemix_walk_settings *s, const
                 sizes[e] = c->n;
             if (c->n == 0) {
                 for (int i = 0; states && i < s->n_samples; i++)
-                    states[e * s->n_samples + i] = 0; /* counts for nothing */
+                    states[e * s->n_samples + i] = 0; /* never counted */
                 continue;
             }
             for (int i = 0; i < c->n; i++)
@@ -96,7 +96,7 @@ static int64_t WALK_NAME(sparsemix_walk)(const sparsemix_walk_settings *s, const
             topics[e] = z;
             if (!sweep || z == old)
                 continue;
-            for (int sign = old < 0 ? 1 : -1; sign <= 1; sign += 2) { /* out of the old topic, into the new one */
+            for (int sign = old < 0 ? 1 : -1; sign <= 1; sign += 2) { /* leave the old topic, join the new one */
                 const int k = sign < 0 ? old : z;
                 input_table[word * n + k] += (REAL)sign;
                 for (int i = 0; i < c->n; i++)

@@ -1,1 +1,1 @@
-"""Gibbs sampling of documents by a conditional that is split in their topics and the fixed part of a word."""
+"""Gibbs sampling of documents with a split conditional: the document's own topics, and a fixed part of each word."""

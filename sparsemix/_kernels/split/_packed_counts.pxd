@@ -1,4 +1,4 @@
-"""PackedCounts as the loops in C see them."""
+"""C view of PackedCounts."""
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -37,11 +37,11 @@ cdef inline void* start_of(array) except NULL:
 
 
 cdef inline const void* point_to(counts, any_counts* out, const counted* like) except NULL:
-    """Let ``out`` point into the arrays of PackedCounts, which have to outlive it; ``like`` gives their type."""
+    """Point ``out`` into the arrays of PackedCounts, which must outlive it; ``like`` gives the type."""
     dtype = "f4" if counted is float else "f8"
     if counts.values.dtype != dtype:
         raise ValueError(f"the packed counts are of {counts.values.dtype}, not of the dtype of the rest")
-    # Both members have the same fields; those that do not depend on the type are at the same place.
+    # Both union members have the same layout, except for the pointed-to type.
     out.of_float.n_heads = counts.heads.shape[1]
     out.of_float.heads, out.of_float.starts = <uint64_t*> start_of(counts.heads), <int64_t*> start_of(counts.starts)
     out.of_float.room, out.of_float.end = <int*> start_of(counts.room), <int64_t*> start_of(counts.end)

@@ -1,4 +1,4 @@
-"""Counts by word and topic of which most are zero: rows that grow, in one array of values.
+"""A sparse table of counts by word and topic with rows that grow, in one array of values.
 
 The layout is in counts.h.
 """
@@ -29,7 +29,7 @@ def lengths(
     const int[::1] words,          # IN  (n,)
     int64_t[::1] out,              # OUT (n,)
 ):
-    """How many counts the rows of some words have."""
+    """Number of counts in the rows of some words."""
     cdef Py_ssize_t i
     if out.shape[0] != words.shape[0]:
         raise ValueError("out must have one number for each word")
@@ -48,7 +48,7 @@ def fill_rows(
     const int[::1] words,          # IN  (n,)
     real[:, ::1] out,              # OUT (n, K)
 ):
-    """Whole rows of some words."""
+    """Dense rows of some words."""
     cdef Py_ssize_t i, g
     cdef int64_t at
     cdef uint32_t bits
@@ -75,7 +75,7 @@ def fill_sparse(
     int[::1] out_topics,           # OUT
     real[::1] out_values,          # OUT
 ):
-    """The counts of some words in compressed rows."""
+    """The counts of some words as sparse rows."""
     cdef Py_ssize_t i, g, n = words.shape[0]
     cdef int64_t at, to
     cdef uint32_t bits
@@ -96,12 +96,12 @@ def fill_sparse(
 
 def move_rows(
     const int64_t[::1] lengths,  # IN  (V,)
-    int64_t[::1] starts,         # INOUT (V,) where rows are, and where they go
-    const int[::1] room,         # IN  (V,) that they get there
+    int64_t[::1] starts,         # INOUT (V,) old, then new starts of rows
+    const int[::1] room,         # IN  (V,) space of each row at its new place
     const real[::1] source,      # IN
     real[::1] out,               # OUT
 ):
-    """Rows one after the other, without what lay in between; returns where they end."""
+    """Move rows together, without the gaps between them; returns where they end."""
     cdef Py_ssize_t v
     cdef int64_t end = 0
     with nogil:
@@ -114,15 +114,15 @@ def move_rows(
 
 
 def add(
-    packed,                     # INOUT PackedCounts, with room at the end
+    packed,                     # INOUT PackedCounts, with space reserved at the end
     const int[::1] words,       # IN  (n,) different
     const int64_t[::1] indptr,  # IN  (n + 1,)
     int[::1] topics,            # TMP increasing in a word
     real[::1] sums,             # TMP
     double factor,              # IN
-    double smallest,            # IN  smaller counts on new topics are that or nothing, by chance
+    double smallest,            # IN  smaller counts on new topics become this or zero at random
     uint64_t key,               # IN  of the random numbers
-    double[::1] gains,          # INOUT (K,) += what topics gained
+    double[::1] gains,          # INOUT (K,) += gain of each topic
 ):
     """Add factor times sums to the rows of some words."""
     cdef int level = instruction_level()

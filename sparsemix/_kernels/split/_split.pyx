@@ -1,4 +1,4 @@
-"""Gibbs sampling of a block of documents under frozen topics, at the cost of each document's own topics.
+"""Gibbs sampling of a block of documents under frozen topics, in time proportional to the topics of each document.
 
 The loops are in split_loops.h.
 """
@@ -73,12 +73,12 @@ cdef enum:
 
 
 def state_dtype(Py_ssize_t n_components):
-    """Of the topics of samples, so that what is remembered of documents takes little room."""
+    """Dtype of sampled topics: the smallest possible, because they are stored for all documents."""
     return np.int16 if n_components <= SHORT_TOPICS else np.int32
 
 
 cdef class Room:
-    """Room of one thread; what its documents leave stays in it until it visits others."""
+    """Scratch memory of one thread; it holds the records of its documents until it visits others."""
 
     cdef sparsemix_split_room room
     cdef readonly Py_ssize_t n_components
@@ -99,7 +99,7 @@ def sample_starts(
     const int64_t[::1] indptr,  # IN  (n + 1,) entries of documents
     const real[::1] counts,     # IN  (nnz,)
 ):
-    """Where the samples of each document begin, (n + 1,): an entry has one for each token, up to a number."""
+    """Start of the samples of each document, (n + 1,): an entry has one sample per token, up to a limit."""
     cdef Py_ssize_t d, e, n = indptr.shape[0] - 1
     cdef int64_t[::1] starts = np.zeros(n + 1, dtype=np.int64)
     if indptr[n] > counts.shape[0]:
@@ -113,7 +113,7 @@ def sample_starts(
 
 
 def tokens_of_samples(const int64_t[::1] indptr, const real[::1] counts, int64_t[::1] starts, real[::1] tokens):
-    """Tokens that each sample stands for, (n_samples(counts),), and where a document's samples begin, (n + 1,)."""
+    """Tokens represented by each sample, (n_samples(counts),), and the start of each document's samples, (n + 1,)."""
     cdef Py_ssize_t d, e, i = 0
     cdef int s, n
     with nogil:
@@ -128,12 +128,12 @@ def tokens_of_samples(const int64_t[::1] indptr, const real[::1] counts, int64_t
 
 
 def n_blocks(Py_ssize_t n_components):
-    """Blocks of topics."""
+    """Number of blocks of topics."""
     return (n_components + SPARSEMIX_SPLIT_BLOCK - 1) // SPARSEMIX_SPLIT_BLOCK
 
 
 def padded(values, dtype):
-    """A vector of K numbers in whole groups of topics, which are whole registers, with zeros behind."""
+    """A vector of K numbers padded with zeros to whole groups of topics, which are whole registers."""
     size = (len(values) + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
     out = aligned_empty(size, dtype)
     out[:len(values)] = values
@@ -150,7 +150,7 @@ def sum_blocks(
     Py_ssize_t last,               # IN
     real[:, ::1] blocks,           # OUT (V, blocks) sums of (table + base) fixed up to the end of each block of topics
 ):
-    """The fixed part of some words' conditionals."""
+    """The fixed part of the conditionals of some words."""
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = table.shape[1]
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
@@ -173,7 +173,7 @@ def sum_packed_blocks(
     Py_ssize_t last,               # IN
     real[:, ::1] blocks,           # OUT (V, blocks)
 ):
-    """The same from packed counts, at the cost of those."""
+    """``sum_blocks`` from packed counts, in time proportional to their number."""
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = packed.shape[1]
     cdef real[::1] background = np.empty(blocks.shape[1], dtype=np.float32 if real is float else np.float64)
@@ -200,24 +200,24 @@ def local_step(
     double base,                     # IN  added to every count
     const real[::1] inverse,         # IN  (K padded,) 1 / (N_k + V beta), in units of the table
     const real[::1] fixed,           # IN  (K padded,) alpha_k times that
-    const real[:, ::1] blocks,       # IN  (V, blocks) from sum_blocks, for the words at hand
+    const real[:, ::1] blocks,       # IN  (V, blocks) from sum_blocks, for the current words
     int n_sweeps,                    # IN  over a document's types
-    int exclude,                     # IN  own tokens leave the document's counts
+    int exclude,                     # IN  own tokens are excluded from the document's counts
     const int64_t[::1] numbers,      # IN  (n,) global row numbers, which key the random numbers
     uint64_t seed,                   # IN
     int64_t visit,                   # IN  of these documents
-    const int64_t[::1] start_indptr,  # IN  (n + 1,) N_jk to start from where there are no samples, sparse, or None
+    const int64_t[::1] start_indptr,  # IN  (n + 1,) initial N_jk of documents without samples, sparse, or None
     const int[::1] start_topics,     # IN
     const real[::1] start_values,    # IN
     const int64_t[::1] state_indptr,  # IN  (n + 1,) from sample_starts
-    state[::1] states,               # INOUT sampled topics, -1 in all of a document: not yet; from state_dtype
-    int64_t[:, ::1] records,         # OUT (nnz, 3) what entries leave, for sum_rows
-    real[::1] shares,                # OUT (nnz,) and their factor of the fixed part
-    const int[::1] order,            # IN  (n,) documents as they are taken, each once
-    int64_t[::1] next,               # INOUT (1,) how many are taken: threads that share it share out documents
-    Room room not None,              # OUT holds what the records point to
+    state[::1] states,               # INOUT sampled topics, -1 throughout a document: none yet; from state_dtype
+    int64_t[:, ::1] records,         # OUT (nnz, 3) records of entries, for sum_rows
+    real[::1] shares,                # OUT (nnz,) their factor of the fixed part
+    const int[::1] order,            # IN  (n,) order in which documents are taken
+    int64_t[::1] next,               # INOUT (1,) number of documents taken; shared by all threads
+    Room room not None,              # OUT holds the data of the records
 ):
-    """Sweeps of Gibbs sampling over each document by itself; the last one leaves expected counts."""
+    """Sweeps of Gibbs sampling over each document separately; the last sweep records expected counts."""
     cdef Py_ssize_t d, n = indptr.shape[0] - 1
     cdef sparsemix_split_settings s
     cdef sparsemix_states samples
@@ -242,7 +242,7 @@ def local_step(
         raise ValueError("indices, counts, records (nnz, 3) and shares must hold indptr[-1] entries")
     if state_indptr.shape[0] != n + 1 or states.shape[0] != state_indptr[n] or numbers.shape[0] != n:
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
-    if next.shape[0] != 1 or sparsemix_fetch_add(&next[0], 0) < 0:  # other threads may be at it
+    if next.shape[0] != 1 or sparsemix_fetch_add(&next[0], 0) < 0:  # an atomic read: other threads may change it
         raise ValueError("next must be one number")
     if order.shape[0] != n:
         raise ValueError("order must have every document once")
@@ -290,7 +290,7 @@ def sum_rows(
     real[:, ::1] out,              # OUT (n, K) sum of c gamma by word
     double[::1] totals,            # INOUT (K,) += their sums
 ):
-    """Rows of S_vk from what entries left, in the order of documents."""
+    """Rows of S_vk from the records of entries, in document order."""
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = table.shape[1]
     cdef const real* weight = NULL
@@ -321,13 +321,13 @@ def add_rows(
     const real[::1] fixed,         # IN  (K padded,)
     const int[::1] words,          # IN  (n,) that have entries
     const int64_t[::1] bounds,     # IN  (groups + 1,) of the words
-    int64_t[::1] taken,            # INOUT (1,) groups that are taken: threads that share it share out groups
+    int64_t[::1] taken,            # INOUT (1,) number of groups taken; shared by all threads
     double factor,                 # IN
     real[::1] row,                 # TMP (K padded,) aligned, zero before and after
     real[::1] part,                # TMP the same
     double[:, ::1] totals,         # INOUT (groups, K) += sums of S_vk
 ):
-    """The sums of ``sum_rows`` added to the table that documents were visited with."""
+    """Add the sums of ``sum_rows`` to the table that the documents were visited with."""
     cdef int level = instruction_level()
     cdef Py_ssize_t g, n_groups = bounds.shape[0] - 1, n_components = table.shape[1]
     cdef const real* weight = NULL
@@ -377,15 +377,15 @@ def sum_sparse(
     uint64_t seed,                 # IN
     int64_t visit,                 # IN
     int64_t[::1] lengths,          # OUT (n,) topics of each word
-    int[::1] topics,               # OUT increasing in a word, one word after the other; room for all
+    int[::1] topics,               # OUT increasing in a word, word after word; large enough for all
     real[::1] values,              # OUT
     double factor=1.0,             # IN  with gains: of the sums
-    double smallest=0.0,           # IN  with gains: smaller counts on new topics are that or nothing, by chance
-    double[::1] gains=None,        # INOUT (K,) where the sums go to the packed counts: += what topics gained
+    double smallest=0.0,           # IN  with gains: smaller counts on new topics become this or zero at random
+    double[::1] gains=None,        # INOUT (K,) to add the sums to the packed counts: += gain of each topic
 ):
-    """S_vk as ``sum_rows``, sparse, with a fixed part that is drawn; returns the number of entries.
+    """Sparse S_vk: as ``sum_rows``, with a fixed part that is sampled; returns the number of entries.
 
-    With ``gains`` they are added to the packed counts; topics and values then need room for one word.
+    With ``gains`` the sums are added to the packed counts; topics and values then need space for one word only.
     """
     cdef int level = instruction_level()
     cdef sparsemix_split_settings s

@@ -1,5 +1,5 @@
-/* Counts by word and topic of which only those above zero have a place: V rows in one array of values. A row has a head
- * for every 32 topics: bits for those that have a count, and above them how many counts of the row are before. */
+/* Counts by word and topic, storing those above zero only: V rows in one array of values. A row has a head for every 32
+ * topics: one bit per stored count, and above them the number of counts before. */
 #ifndef SPARSEMIX_COUNTS_H
 #define SPARSEMIX_COUNTS_H
 
@@ -12,16 +12,16 @@
 #define SPARSEMIX_GROUP 32
 #define SPARSEMIX_GROUP_BITS(head) ((uint32_t)(head))
 #define SPARSEMIX_BEFORE(head) ((int64_t)((head) >> SPARSEMIX_GROUP))
-/* A row that moves gets room for so many more counts than it has. */
+/* Spare space that a moved row of n counts gets. */
 #define SPARSEMIX_SPARE(n) ((n) / 4 + 16)
 
-/* Counts of a row, from its last head. */
+/* Number of counts of a row, from its last head. */
 static inline int64_t sparsemix_counts_length(const uint64_t *heads, ptrdiff_t n_heads)
 {
     return SPARSEMIX_BEFORE(heads[n_heads - 1]) + sparsemix_count_bits(SPARSEMIX_GROUP_BITS(heads[n_heads - 1]));
 }
 
-/* How many counts of a row are before topic k. */
+/* Number of counts of a row before topic k. */
 static inline int64_t sparsemix_counts_before(uint64_t head, ptrdiff_t k)
 {
     const uint32_t below = ((uint32_t)1 << k % SPARSEMIX_GROUP) - 1;
@@ -33,9 +33,9 @@ static inline int64_t sparsemix_counts_before(uint64_t head, ptrdiff_t k)
         ptrdiff_t n_heads; /* of a row */                                                                              \
         uint64_t *heads;   /* (V, n_heads) */                                                                          \
         int64_t *starts;   /* (V,) of each row */                                                                      \
-        int *room;         /* (V,) counts that each row has room for */                                                \
+        int *room;         /* (V,) capacity of each row */                                                             \
         REAL *values;                                                                                                  \
-        int64_t *end;      /* behind the last row */                                                                   \
+        int64_t *end;      /* end of the last row */                                                                   \
     } sparsemix_counts_##REAL;                                                                                         \
                                                                                                                        \
     static inline REAL sparsemix_count_##REAL(const sparsemix_counts_##REAL *t, ptrdiff_t v, ptrdiff_t k)              \

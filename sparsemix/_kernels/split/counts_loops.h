@@ -1,7 +1,7 @@
-/* How packed counts change, for one REAL and one instruction set: no include guard, included several times. The
- * instruction set matters for the counting of bits. */
+/* Updates of packed counts, for one REAL and one instruction set: no include guard, included several times. The
+ * instruction set matters for bit counting. */
 
-/* How many counts are before each head from one on, from the bits of all. */
+/* Recompute the number of counts before each head, from ``first`` on, by counting bits. */
 TARGET static void SPARSEMIX_NAME(rank_counts)(uint64_t *heads, ptrdiff_t first, ptrdiff_t n_heads)
 {
     uint64_t before = (uint64_t)SPARSEMIX_BEFORE(heads[first]);
@@ -13,8 +13,8 @@ TARGET static void SPARSEMIX_NAME(rank_counts)(uint64_t *heads, ptrdiff_t first,
     }
 }
 
-/* Counts of a row below ``smallest`` become that or zero, such that their expectation stays; what the row's
- * topics gained is added to ``gains``. Returns the length. */
+/* Round counts of a row below ``smallest`` at random to zero or ``smallest``, preserving expectations; add the gain of
+ * each topic to ``gains``. Returns the new length. */
 TARGET static int64_t SPARSEMIX_NAME(prune_counts)(const PACKED_COUNTS *t, ptrdiff_t v, REAL smallest,
                                              uint64_t key, double *gains)
 {
@@ -45,16 +45,16 @@ TARGET static int64_t SPARSEMIX_NAME(prune_counts)(const PACKED_COUNTS *t, ptrdi
     return to;
 }
 
-/* Add n sums, times ``factor``, at increasing topics to a row. Sums on topics that had no count are rounded as
- * small counts are; topics and sums are changed. What topics gained is added to ``gains``. A row without room is
- * pruned, or goes to the end, where there must be room. */
+/* Add n sums, times ``factor``, at increasing topics to a row. Sums of topics without a count are rounded like small
+ * counts; changes ``topics`` and ``sums``. The gain of each topic is added to ``gains``. A full row is pruned or
+ * moved to the end, where the caller must have reserved space. */
 TARGET static void SPARSEMIX_NAME(add_counts)(const PACKED_COUNTS *t, ptrdiff_t v, int *topics, REAL *sums,
                                         int64_t n, REAL factor, REAL smallest, uint64_t key, double *gains)
 {
     uint64_t *heads = t->heads + v * t->n_heads;
     REAL *row = t->values + t->starts[v];
     int64_t i, n_new = 0, length, behind;
-    for (i = 0; i < n; i++) { /* whether a topic has a count cannot be foretold, so nothing but the rounding waits for it */
+    for (i = 0; i < n; i++) { /* whether a topic has a count is unpredictable, so only the rounding depends on it */
         const int k = topics[i];
         const uint64_t head = heads[k / SPARSEMIX_GROUP];
         const int known = head >> k % SPARSEMIX_GROUP & 1;
@@ -74,7 +74,7 @@ TARGET static void SPARSEMIX_NAME(add_counts)(const PACKED_COUNTS *t, ptrdiff_t 
     length = sparsemix_counts_length(heads, t->n_heads);
     if (length + n_new > t->room[v]) {
         length = SPARSEMIX_NAME(prune_counts)(t, v, smallest, key, gains);
-        if (length + n_new + SPARSEMIX_SPARE(length) / 2 > t->room[v]) { /* else it would be pruned again soon */
+        if (length + n_new + SPARSEMIX_SPARE(length) / 2 > t->room[v]) { /* too full: it would soon be pruned again */
             const int room = (int)(length + n_new + SPARSEMIX_SPARE(length + n_new));
             const int64_t start = sparsemix_fetch_add(t->end, room);
             memcpy(t->values + start, row, length * sizeof(REAL));
@@ -83,7 +83,7 @@ TARGET static void SPARSEMIX_NAME(add_counts)(const PACKED_COUNTS *t, ptrdiff_t 
             row = t->values + start;
         }
     }
-    for (behind = length, i = n_new - 1; i >= 0; i--) { /* from the end, so that nothing is overwritten */
+    for (behind = length, i = n_new - 1; i >= 0; i--) { /* backwards, so that nothing is overwritten */
         const int64_t before = sparsemix_counts_before(heads[topics[i] / SPARSEMIX_GROUP], topics[i]);
         memmove(row + before + i + 1, row + before, (behind - before) * sizeof(REAL));
         row[before + i] = sums[i];

@@ -1,4 +1,4 @@
-/* Sums added to packed counts: the loop lives in packed_rows_loops.h. */
+/* Addition of sums to packed counts; the loop is in packed_rows_loops.h. */
 #ifndef SPARSEMIX_PACKED_ROWS_H
 #define SPARSEMIX_PACKED_ROWS_H
 

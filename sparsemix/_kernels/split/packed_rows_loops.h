@@ -10,7 +10,7 @@
 
 #include "counts_loops.h"
 
-/* Sums of some words, one word after the other, added to their rows. */
+/* Add the sums of some words, stored word after word, to their rows. */
 TARGET static void SPARSEMIX_NAME(add_packed_rows)(const PACKED_COUNTS *packed, const int *words, ptrdiff_t n_words,
                                                    const int64_t *indptr, int *topics, REAL *sums, REAL factor,
                                                    REAL smallest, uint64_t key, double *gains)

@@ -1,12 +1,12 @@
-/* Gibbs sampling of documents under frozen topics at the cost of a document's own topics: the loops live in
- * split_loops.h.
+/* Gibbs sampling of documents under frozen topics, in time proportional to the topics of each document; the loops
+ * are in split_loops.h.
  *
- * The conditional of a token is phi_wk (N_jk + alpha_k), phi_wk = (N_wk + beta) / (N_k + V beta). Its first part has as
- * many terms as the document has topics, and the second is fixed while the topics are: alpha_k phi_wk, whose sums over
- * blocks of topics are made once for a word. Topics of a document have slots, in the order in which they came.
+ * The conditional of a token is phi_wk (N_jk + alpha_k), phi_wk = (N_wk + beta) / (N_k + V beta). The first part has
+ * one term per topic of the document. The second part, alpha_k phi_wk, is fixed while the topics are frozen; its
+ * sums over blocks of topics are computed once per word. Topics of a document have slots, in order of arrival.
  *
- * All tokens of a word type are drawn from one conditional. With one token that is the exact one; with more it leaves
- * out one token in equal parts, where Gibbs sampling would draw token by token. */
+ * All tokens of a word type are drawn from one conditional. For one token it is exact; for several it excludes one
+ * token, in equal parts, whereas Gibbs sampling would draw token by token. */
 #ifndef SPARSEMIX_SPLIT_H
 #define SPARSEMIX_SPLIT_H
 
@@ -21,9 +21,9 @@
 #include "split/counts.h"
 #include "vectors/simd.h"
 
-/* A type has a sample for each token, but not more than this. */
+/* A type has one sample per token, but at most this many. */
 #define SPARSEMIX_MOST_SAMPLES 32
-/* Topics whose fixed parts are summed together. */
+/* Topics per block of fixed parts. */
 #define SPARSEMIX_SPLIT_BLOCK 128
 
 static inline int sparsemix_split_samples(double count)
@@ -31,7 +31,7 @@ static inline int sparsemix_split_samples(double count)
     return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)ceil(count);
 }
 
-/* Topics of samples, in two bytes or in four; -1 in all of a document: not yet. */
+/* Topics of samples, in two or four bytes; -1 throughout a document without samples. */
 typedef struct {
     void *values;
     int wide;
@@ -50,7 +50,7 @@ static inline void sparsemix_set_state(sparsemix_states states, int64_t at, int 
         ((int16_t *)states.values)[at] = (int16_t)topic;
 }
 
-/* What a block of documents has in common. */
+/* Settings shared by a block of documents. */
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t n_blocks;     /* of topics */
@@ -61,19 +61,19 @@ typedef struct {
     double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
 } sparsemix_split_settings;
 
-/* What an entry leaves: count times gamma on the document's topics, and the share of all that the fixed part has. */
+/* The record of an entry: count times gamma on the document's topics; a separate array holds the fixed part's share. */
 typedef struct {
     int64_t values, topics, n; /* addresses, and how many there are */
 } sparsemix_split_record;
 
-/* An array that grows, on a cache line. */
+/* A growing array, aligned to a cache line. */
 typedef struct {
     void *raw;
     char *start;
     size_t size;
 } sparsemix_array;
 
-/* At least ``size`` bytes, of which the first ``used`` are kept; -1 without memory. */
+/* Ensure ``size`` bytes, keeping the first ``used``; -1 if out of memory. */
 static inline int sparsemix_grow(sparsemix_array *array, size_t used, size_t size)
 {
     if (size > array->size) {
@@ -102,18 +102,18 @@ enum {
     SPARSEMIX_SPLIT_TOPIC,
     SPARSEMIX_SPLIT_BORN,
     SPARSEMIX_SPLIT_FREE,
-    SPARSEMIX_SPLIT_DOCUMENTS, /* that were visited with this room */
+    SPARSEMIX_SPLIT_DOCUMENTS, /* visited with this scratch memory */
     SPARSEMIX_SPLIT_ARRAYS
 };
 
 enum { SPARSEMIX_SPLIT_OK, SPARSEMIX_SPLIT_NO_MEMORY, SPARSEMIX_SPLIT_NO_TOPIC };
 
-/* Room of a thread, which also holds what its documents leave. */
+/* Scratch memory of a thread, which also holds the records of its documents. */
 typedef struct {
     sparsemix_array arrays[SPARSEMIX_SPLIT_ARRAYS];
     size_t values, lists; /* bytes in use */
-    ptrdiff_t n_slots;    /* that there is room for */
-    int *slot;            /* (K,) slot of each topic of the document at hand; -1 where it has none */
+    ptrdiff_t n_slots;    /* allocated */
+    int *slot;            /* (K,) slot of each topic of the current document; or -1 */
 } sparsemix_split_room;
 
 static inline void sparsemix_split_free(sparsemix_split_room *room)
@@ -125,22 +125,22 @@ static inline void sparsemix_split_free(sparsemix_split_room *room)
     memset(room, 0, sizeof *room);
 }
 
-/* One document, and room for its sweeps. */
+/* One document, and scratch for its sweeps. */
 #define SPARSEMIX_SPLIT_STRUCT(REAL)                                                                                   \
     typedef struct {                                                                                                   \
         const sparsemix_split_settings *s;                                                                             \
         const REAL *table;    /* (V, K) counts by word and topic, */                                                   \
-        sparsemix_counts_##REAL packed; /* or the same packed, where there are heads */                                \
+        sparsemix_counts_##REAL packed; /* or the same packed, if heads is set */                                      \
         const REAL *inverse;  /* (K padded,) factor / (N_k + V topic_word_prior) */                                    \
         const REAL *fixed;    /* (K padded,) alpha_k times that */                                                     \
         const REAL *blocks;   /* (V, blocks) sums of the fixed part up to the end of each block */                     \
         sparsemix_split_room *room;                                                                                    \
-        REAL *rows;           /* (U, stride) phi of each type in each slot, and in the end what its entry leaves */    \
-        ptrdiff_t stride;     /* slots that a row has room for */                                                      \
+        REAL *rows;           /* (U, stride) phi of each type in each slot; at the end, the records of entries */      \
+        ptrdiff_t stride;     /* slots allocated per row */                                                            \
         ptrdiff_t n_slots;    /* in use */                                                                             \
-        ptrdiff_t n_weighed;  /* that the running sums are of */                                                       \
-        ptrdiff_t n_free;     /* of these, without a token when the sweep began */                                     \
-        REAL *now, *start;    /* (stride,) N_jk of samples; what was remembered */                                     \
+        ptrdiff_t n_weighed;  /* covered by the running sums */                                                        \
+        ptrdiff_t n_free;     /* of these, without a token at the start of the sweep */                                \
+        REAL *now, *start;    /* (stride,) N_jk of samples; recalled counts */                                         \
         REAL *sums;           /* (stride,) running sums of the weights of a type */                                    \
         int *topic, *born;    /* (stride,) of each slot: its topic; the type at which it came in this sweep, or -1 */  \
         int *unused;          /* (n_free,) */                                                                          \
@@ -148,7 +148,7 @@ static inline void sparsemix_split_free(sparsemix_split_room *room)
         ptrdiff_t n_types;    /* U */                                                                                  \
         const int *types;     /* (U,) rows of the table */                                                             \
         const REAL *counts;   /* (U,) c */                                                                             \
-        REAL *shares;         /* (U,) what an entry leaves to the fixed part, up to that */                            \
+        REAL *shares;         /* (U,) an entry's unnormalised factor of the fixed part */                              \
         sparsemix_split_record *records; /* (U,) */                                                                    \
         uint64_t key;         /* of the document's random numbers */                                                   \
         double length;        /* C_j */                                                                                \

@@ -1,7 +1,7 @@
 /* The loops of split.h for one REAL and one instruction set: no include guard, included several times.
  *
- * Slots of a document's topics stand in the lanes of the registers. Slots without a topic have no counts, so no weight
- * falls on them whatever stands in their columns. */
+ * The vector lanes hold slots of a document's topics. Slots without a topic have no counts, so their weight is zero
+ * whatever their columns contain. */
 
 #include "vectors/vector_math.h"
 
@@ -32,7 +32,7 @@ TARGET static inline REAL SPARSEMIX_NAME(count)(const SPLIT *d, ptrdiff_t word, 
 
 /* -- slots and their columns */
 
-/* Pointers into arrays that may have moved. */
+/* Update the pointers into arrays that may have moved. */
 TARGET static void SPARSEMIX_NAME(point)(SPLIT *d)
 {
     const sparsemix_array *a = d->room->arrays;
@@ -46,7 +46,7 @@ TARGET static void SPARSEMIX_NAME(point)(SPLIT *d)
     d->unused = (int *)a[SPARSEMIX_SPLIT_FREE].start;
 }
 
-/* Room for so many slots, in vectors that all slots have; 0, or -1 without memory. */
+/* Ensure space for n slots in the vectors by slot; 0, or -1 if out of memory. */
 TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
 {
     sparsemix_array *a = d->room->arrays;
@@ -65,7 +65,7 @@ TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
     return 0;
 }
 
-/* Rows with room for more slots; columns of the new ones are zero. */
+/* Widen the rows to n slots; columns of the new slots are zero. */
 TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
 {
     const ptrdiff_t old = d->stride, stride = PADDED(n > old + old / 2 ? n : old + old / 2);
@@ -86,7 +86,7 @@ TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
     return 0;
 }
 
-/* Ask for the count of a type on a topic: for its head, or for what that points to. */
+/* Prefetch the count of a type on a topic: its head, or the value that the head points to. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(fetch_count)(const SPLIT *d, ptrdiff_t type,
                                                                                      int topic, const int value)
 {
@@ -122,7 +122,7 @@ TARGET static void SPARSEMIX_NAME(fill_column)(SPLIT *d, ptrdiff_t slot, ptrdiff
     }
 }
 
-/* A new slot behind the others; -1 without memory. */
+/* Append a slot; -1 if out of memory. */
 TARGET static ptrdiff_t SPARSEMIX_NAME(append)(SPLIT *d, int topic)
 {
     const ptrdiff_t slot = d->n_slots;
@@ -136,7 +136,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(append)(SPLIT *d, int topic)
     return slot;
 }
 
-/* The slot of a topic that was drawn for type u; one that came just now is known to the types that follow. */
+/* The slot of a topic drawn for type u; a new slot gets its column for the following types only. */
 TARGET static ptrdiff_t SPARSEMIX_NAME(place)(SPLIT *d, int topic, ptrdiff_t u)
 {
     ptrdiff_t slot = d->room->slot[topic];
@@ -174,7 +174,7 @@ TARGET static void SPARSEMIX_NAME(fill_from_packed)(SPLIT *d)
     }
 }
 
-/* phi of all types in all slots: loads that do not wait for each other. */
+/* phi of all types in all slots, with independent loads. */
 TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
 {
     const ptrdiff_t n = d->n_slots;
@@ -215,8 +215,8 @@ TARGET static int SPARSEMIX_NAME(fill_rows)(SPLIT *d)
 
 /* -- sweeps */
 
-/* Change N_jk in one slot; round-off does not leave less than nothing. A whole vector is written where one number
- * changes, since a vector is read next, which would have to wait for a number that is stored on its own. */
+/* Change N_jk in one slot, not below zero despite round-off. Stores a whole vector: the next load reads a whole vector,
+ * and would have to wait for a store of one number. */
 TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(shift)(SPLIT *d, ptrdiff_t slot, REAL amount)
 {
     static const REAL one[2 * SPARSEMIX_PADDING] = {[SPARSEMIX_PADDING] = 1};
@@ -225,8 +225,8 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(shift)(SPLIT *d, ptrdiff_t slot, REA
     *now = LARGER(*now + here * amount, FILL(0));
 }
 
-/* Weights of the document's topics for a type and their running sums; returns the sum of all. With ``leave`` the
- * weights replace phi. */
+/* Weights of the document's topics for a type, and their running sums; returns the total. With ``leave`` the weights
+ * replace phi. */
 TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_slots)(
     SPLIT *d, REAL *row, REAL remembered, const int soft, const int leave)
 {
@@ -247,7 +247,7 @@ TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_slots)(
     return SPARSEMIX_NAME(first_lane)(sum);
 }
 
-/* Slot of a sample at ``y`` of all weights; -1 without memory. */
+/* Slot of the sample at ``y`` of all weights; -1 if out of memory. */
 TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, REAL y, REAL of_slots)
 {
     ptrdiff_t slot = 0, j;
@@ -258,7 +258,7 @@ TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, REAL 
     return slot < d->n_weighed ? slot : d->n_weighed - 1;
 }
 
-/* What an entry leaves for the sums by word: c gamma on the slots, and a factor of the word's fixed part. */
+/* Record an entry for the sums by word: c gamma on the slots, and a factor of the word's fixed part. */
 TARGET static void SPARSEMIX_NAME(leave)(SPLIT *d, ptrdiff_t u, REAL *row, REAL scale)
 {
     ptrdiff_t j;
@@ -268,9 +268,9 @@ TARGET static void SPARSEMIX_NAME(leave)(SPLIT *d, ptrdiff_t u, REAL *row, REAL 
     d->records[u].n = d->n_slots;
 }
 
-/* One sweep: N_j is the sum of samples, a topic for each token. In the first sweep of a document without samples there
- * are none but those of the types before, and ``soft`` counts that it came with make room for them as it is read. (To
- * count what was not read yet as spread evenly fits documents sooner, and ends in worse topics.) -1 without memory. */
+/* One sweep: N_j is the sum of samples, one topic per token. In the first sweep of a document without samples, N_j
+ * counts only earlier types; ``soft`` counts that it started with fade out as the document is read. (Counting unread
+ * tokens as spread evenly fits documents sooner, but ends in worse topics.) -1 if out of memory. */
 TARGET static int SPARSEMIX_NAME(split_sweep)(SPLIT *d, int sweep, const int fresh, const int soft)
 {
     const int last = sweep == d->s->n_sweeps - 1;
@@ -318,7 +318,7 @@ TARGET static void SPARSEMIX_NAME(add_samples)(SPLIT *d)
     const int *places = d->places;
     ptrdiff_t u;
     int s;
-    if (d->n_slots > 0) /* the first document may be empty: there is no room yet */
+    if (d->n_slots > 0) /* if the first document is empty, nothing is allocated yet */
         memset(d->now, 0, d->n_slots * sizeof(REAL));
     for (u = 0; u < d->n_types; u++) {
         const int n_samples = sparsemix_split_samples(d->counts[u]);
@@ -328,7 +328,7 @@ TARGET static void SPARSEMIX_NAME(add_samples)(SPLIT *d)
     }
 }
 
-/* Before another sweep: counts without the round-off of differences, all columns complete, slots without a token free. */
+/* Before another sweep: recompute counts without round-off, complete all columns, free slots without tokens. */
 TARGET static void SPARSEMIX_NAME(settle)(SPLIT *d)
 {
     ptrdiff_t j;
@@ -337,7 +337,7 @@ TARGET static void SPARSEMIX_NAME(settle)(SPLIT *d)
     for (j = d->n_slots - 1; j >= 0; j--) {
         d->start[j] = 0;
         if (d->now[j] == 0) {
-            if (d->room->slot[d->topic[j]] == j) /* it may have come back elsewhere */
+            if (d->room->slot[d->topic[j]] == j) /* the topic may have got another slot since */
                 d->room->slot[d->topic[j]] = -1;
             d->unused[d->n_free++] = (int)j;
         } else if (d->born[j] >= 0)
@@ -348,7 +348,7 @@ TARGET static void SPARSEMIX_NAME(settle)(SPLIT *d)
 
 /* -- documents */
 
-/* Slots of what is known of a document: its samples, or counts that were remembered. The number of samples, or -1. */
+/* Set up slots from the stored samples or counts of a document. Returns the number of samples, or -1. */
 TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states, int64_t begin, const int *topics,
                                                const REAL *values, int64_t n_remembered)
 {
@@ -381,7 +381,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states
     return i;
 }
 
-/* One document; its samples are changed in place, and its records tell places in the arrays of the room. */
+/* One document; changes its samples in place. Its records hold offsets into the arrays of the scratch memory. */
 TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states states, int64_t begin, int64_t end,
                                                  const int *topics, const REAL *values, int64_t n_remembered)
 {
@@ -409,7 +409,7 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states stat
         sparsemix_set_state(states, at, d->topic[d->places[at - begin]]);
     if (sparsemix_grow(lists, room->lists, room->lists + d->n_slots * sizeof(int)))
         return SPARSEMIX_SPLIT_NO_MEMORY;
-    if (d->n_slots > 0) /* there may be no room yet where a first document has no words */
+    if (d->n_slots > 0) /* if the first document has no words, nothing is allocated yet */
         memcpy(lists->start + room->lists, d->topic, d->n_slots * sizeof(int));
     for (j = 0; j < d->n_types; j++) {
         d->records[j].values = (int64_t)(room->values + j * d->stride * sizeof(REAL));
@@ -422,7 +422,7 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states stat
     return SPARSEMIX_SPLIT_OK;
 }
 
-/* Documents as they are taken in their order, one by one, by the threads that share ``next``. */
+/* Process documents in order; threads that share ``next`` take one at a time. */
 TARGET static void SPARSEMIX_NAME(split_documents)(
     SPLIT *d, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts, const int64_t *numbers,
     const int64_t *start_indptr, const int *start_topics, const REAL *start_values, const int64_t *state_indptr,
@@ -452,7 +452,7 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
             start_indptr ? start_indptr[document + 1] - known : 0);
         ((int *)visited->start)[n_visited++] = (int)document;
     }
-    for (j = 0; j < n_visited; j++) { /* now that the arrays stay where they are */
+    for (j = 0; j < n_visited; j++) { /* offsets to addresses, because the arrays no longer move */
         i = ((int *)visited->start)[j];
         for (e = indptr[i]; e < indptr[i + 1]; e++) {
             records[e].values += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_VALUES].start;

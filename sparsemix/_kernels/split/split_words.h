@@ -1,5 +1,5 @@
-/* What is done word by word for split_loops.h, which includes it: the fixed parts of words, and sums of what entries
- * leave. No include guard. */
+/* Per-word work of split_loops.h, which includes this file: the fixed parts of words, and the sums of the records of
+ * entries. No include guard. */
 
 /* -- the fixed part of a word */
 
@@ -22,7 +22,7 @@ TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_c
         for (b = 0; b < n_blocks; b++) {
             const ptrdiff_t begin = b * SPARSEMIX_SPLIT_BLOCK, left = n_components - begin;
             const ptrdiff_t end = left < SPARSEMIX_SPLIT_BLOCK ? n_components : begin + SPARSEMIX_SPLIT_BLOCK;
-            VECTOR sum = FILL(0), other = FILL(0); /* two sums: additions wait for each other */
+            VECTOR sum = FILL(0), other = FILL(0); /* two independent sums: additions have latency */
             for (k = begin; k + 2 * LANES <= end; k += 2 * LANES) {
                 sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, LANES);
                 other += SPARSEMIX_NAME(fixed_vector)(row + k + LANES, fixed + k + LANES, base, LANES);
@@ -35,7 +35,7 @@ TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_c
     }
 }
 
-/* Ask for a row of packed counts: for its heads, or for its values, of which there may be many. */
+/* Prefetch a row of packed counts: its heads, or its values, of which there may be many. */
 TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, ptrdiff_t word, const int values)
 {
 #if SPARSEMIX_VECTORS
@@ -52,8 +52,7 @@ TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, p
 }
 
 #if SPARSEMIX_X86 && LEVEL == 2 && !defined(REAL_IS_DOUBLE)
-/* As many numbers as there are bits, in their lanes. The load is no part of the expansion, which takes longer from
- * memory. */
+/* Place one number per set bit into the lane of that bit. A separate load: expanding directly from memory is slower. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(expand)(const REAL *values, uint32_t bits)
 {
     __m512 all = _mm512_loadu_ps(values);
@@ -62,8 +61,8 @@ TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(expand)(const REAL *values, uint32
 }
 #endif
 
-/* Sums of packed counts times fixed over a block of topics. No branch asks whether a group has counts, which nobody could
- * foretell: vectors are expanded from what stands at its place, be it another group's. */
+/* Sum of packed counts times fixed over a block of topics. There is no branch on whether a group has counts, which
+ * would be unpredictable: vectors are expanded from the group's position even if another group's values are there. */
 TARGET static inline REAL SPARSEMIX_NAME(packed_block)(const uint64_t *heads, const REAL *values, const REAL *fixed,
                                                        ptrdiff_t n_groups)
 {
@@ -90,7 +89,7 @@ TARGET static inline REAL SPARSEMIX_NAME(packed_block)(const uint64_t *heads, co
 #endif
 }
 
-/* The same as split_blocks from packed counts; ``background`` is room for the sums of fixed by block. */
+/* split_blocks from packed counts; ``background`` is scratch for the sums of fixed by block. */
 TARGET static void SPARSEMIX_NAME(split_packed_blocks)(
     const PACKED_COUNTS *packed, ptrdiff_t n_components, ptrdiff_t n_blocks, REAL base, const REAL *fixed,
     REAL *background, const int *words, ptrdiff_t first, ptrdiff_t last, REAL *blocks)
@@ -121,7 +120,7 @@ TARGET static void SPARSEMIX_NAME(split_packed_blocks)(
     }
 }
 
-/* (N_wk + base) fixed_k of a block of topics, in whole vectors; how many topics it has. */
+/* (N_wk + base) fixed_k of a block of topics, in whole vectors; returns the number of topics. */
 TARGET static ptrdiff_t SPARSEMIX_NAME(fixed_block)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block, REAL *weights)
 {
     const ptrdiff_t begin = block * SPARSEMIX_SPLIT_BLOCK, left = d->s->n_components - begin;
@@ -152,7 +151,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(fixed_block)(const SPLIT *d, ptrdiff_t wo
     return n;
 }
 
-/* A block of a word's fixed part, and where draws from it begin. */
+/* A block of a word's fixed part, and the cumulated sum at its start. */
 typedef struct {
     ptrdiff_t block, n;
     REAL before; /* the sum of the blocks before */
@@ -172,7 +171,7 @@ TARGET static void SPARSEMIX_NAME(enter_block)(const SPLIT *d, ptrdiff_t word, p
     memcpy(at->lanes, &sum, sizeof sum);
 }
 
-/* The topic at ``rest`` of the block: its lane, its place in the lane. */
+/* The topic at position ``rest`` within the block: first its lane, then its place in the lane. */
 TARGET static int SPARSEMIX_NAME(draw_in_block)(const SPARSEMIX_NAME(block_at) *at, REAL rest)
 {
     ptrdiff_t lane = 0, k;
@@ -183,12 +182,12 @@ TARGET static int SPARSEMIX_NAME(draw_in_block)(const SPARSEMIX_NAME(block_at) *
             return (int)(at->block * SPARSEMIX_SPLIT_BLOCK + k);
         rest -= at->weights[k];
     }
-    for (k = at->n - 1; k > 0 && !(at->weights[k] > 0); k--) /* by round-off behind the last one */
+    for (k = at->n - 1; k > 0 && !(at->weights[k] > 0); k--) /* round-off went past the last topic */
         ;
     return (int)(at->block * SPARSEMIX_SPLIT_BLOCK + k);
 }
 
-/* The block, from ``block`` on, that ``rest`` of a word's fixed part is in. */
+/* The block that contains position ``rest`` of a word's fixed part, searching from ``block`` on. */
 TARGET static inline ptrdiff_t SPARSEMIX_NAME(block_of)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block, REAL rest)
 {
     const REAL *blocks = d->blocks + word * d->s->n_blocks;
@@ -197,7 +196,7 @@ TARGET static inline ptrdiff_t SPARSEMIX_NAME(block_of)(const SPLIT *d, ptrdiff_
     return block;
 }
 
-/* The topic at ``rest`` of a word's fixed part. */
+/* The topic at position ``rest`` of a word's fixed part. */
 TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
 {
     SPARSEMIX_NAME(block_at) at;
@@ -207,7 +206,7 @@ TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REA
 
 /* -- sums by word */
 
-/* The factor of the fixed part that the entries of a word leave. */
+/* The total factor of the fixed part over the entries of a word. */
 TARGET static REAL SPARSEMIX_NAME(sum_shares)(const int *entries, int64_t begin, int64_t end, const REAL *shares,
                                               const REAL *weights)
 {
@@ -218,7 +217,7 @@ TARGET static REAL SPARSEMIX_NAME(sum_shares)(const int *entries, int64_t begin,
     return share;
 }
 
-/* What the entries of a word leave on their own topics, in their order, added to a row of all topics. */
+/* Add the records of a word's entries on their own topics, in order, to a dense row. */
 TARGET static void SPARSEMIX_NAME(add_records)(const int *entries, int64_t begin, int64_t end, int64_t behind,
                                                const sparsemix_split_record *records, const REAL *weights, REAL *row)
 {
@@ -250,8 +249,7 @@ TARGET static void SPARSEMIX_NAME(add_records)(const int *entries, int64_t begin
     }
 }
 
-/* out[i] = what the entries of word words[i] leave: the fixed part, which is one number for all of them, and their own
- * topics. */
+/* out[i] = sum of the records of word words[i]: the fixed part, one factor for all entries, and their own topics. */
 TARGET static void SPARSEMIX_NAME(split_rows)(
     const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
     const REAL *weights, const REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
@@ -276,9 +274,9 @@ TARGET static void SPARSEMIX_NAME(split_rows)(
     }
 }
 
-/* table[words[i]] += factor times that, and what was added, up to the factor, to the totals: a word's row is read and
- * written once. Totals of some words are summed in a vector of single precision before they reach the others. ``row`` and
- * ``part`` are zero and stay so. */
+/* table[words[i]] += factor times the sums of split_rows, and the sums to the totals; each row of the table is read and
+ * written once. Totals of some words are accumulated in a float vector before they are added to the double totals.
+ * ``row`` and ``part`` are zero on entry and exit. */
 TARGET static void SPARSEMIX_NAME(split_add_rows)(
     const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
     const REAL *weights, REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
@@ -309,13 +307,14 @@ TARGET static void SPARSEMIX_NAME(split_add_rows)(
     }
 }
 
-/* Draws of the fixed part for each topic, beyond which more say nothing new; counts may be as large as 1e25. */
+/* Most draws of the fixed part per topic: more would add no information, and counts may reach 1e25. */
 #define MOST_DRAWS 64.0
 
-/* The same for very many topics, sparse. The fixed part is drawn and not spread over all topics: at even distances of
- * one random number, ``n_even`` topics for each token that it holds. With ``gains`` the sums of a word, times ``factor``,
- * go to its packed counts, and what topics gained to the gains; without, lengths[i] topics and values of each word stay,
- * one word after the other, as many as are returned. ``row`` is zero and stays so; a bit of ``touched`` is 64 topics. */
+/* Sparse sums of the records, for very many topics. The fixed part is sampled instead of spread over all topics:
+ * systematically, with one random offset and ``n_even`` topics per token that it holds. With ``gains``, the sums of
+ * a word, times ``factor``, are added to its packed counts, and the gains of topics to ``gains``. Without, the
+ * outputs are lengths[i] topics and values per word, and the function returns their number. ``row`` is zero on entry
+ * and exit; a bit of ``touched`` represents 64 topics. */
 TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
     const SPLIT *d, const int64_t *starts, const int *entries, const sparsemix_split_record *records,
     const REAL *weights, const int *words, ptrdiff_t first, ptrdiff_t last, int n_even, REAL *row, uint64_t *touched,
@@ -344,7 +343,7 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
             for (j = 0; j < record->n; j++)
                 touched[list[j] >> 6] |= (uint64_t)1 << (list[j] & 63);
         }
-        for (j = 0; j < n_draws; j++) { /* increasing, so that most fall in the block of the last one */
+        for (j = 0; j < n_draws; j++) { /* increasing, so that most are in the same block as the previous one */
             const REAL rest = (REAL)((j + offset) / n_draws) * all;
             const ptrdiff_t block = SPARSEMIX_NAME(block_of)(d, words[i], j > 0 ? here.block : 0, rest);
             int k;

@@ -19,7 +19,7 @@ cdef class WakeSignal:
 
     @property
     def count(self):
-        """Notifications so far."""
+        """Number of notifications so far."""
         return sparsemix_load(&self.n_sent)
 
     def notify(self):
@@ -27,15 +27,15 @@ cdef class WakeSignal:
         sparsemix_fetch_add(&self.n_sent, 1)
 
     def wait(self, int64_t count, double seconds):
-        """Spin until there are ``count`` notifications or the time is up, without the GIL; whether there are."""
+        """Spin without the GIL until there are ``count`` notifications or the time is up; returns whether there are."""
         with nogil:
             count -= sparsemix_watch(&self.n_sent, count, seconds)
         return count <= 0
 
     def rearm(self, double seconds):
-        """Spin until the notification after those already awaited, or until the time is up; call it once for each.
+        """Spin for the next notification, or until the time is up; call it once per notification.
 
-        It allocates nothing, so that a thread without memory can call it.
+        Allocates nothing, so that a thread without memory can call it.
         """
         self.n_awaited += 1
         with nogil:

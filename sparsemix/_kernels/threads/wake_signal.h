@@ -1,4 +1,4 @@
-/* A thread that watches a number which another one changes. */
+/* Spinning on a number that another thread changes. */
 #ifndef SPARSEMIX_WAKE_SIGNAL_H
 #define SPARSEMIX_WAKE_SIGNAL_H
 
@@ -15,7 +15,7 @@
 #define sparsemix_give_way() sched_yield()
 #endif
 
-/* Looks between two that ask for the time, and let others have the core if there are any. */
+/* Loads between two reads of the clock, at which the thread also yields its core. */
 #define SPARSEMIX_LOOKS 32
 
 static inline double sparsemix_seconds(void)
@@ -25,7 +25,7 @@ static inline double sparsemix_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Watch until the number is as large, or for so many seconds, or until the clock is set back; the number. */
+/* Spin until the number reaches ``wanted``, the time is up, or the clock is set back; returns the number. */
 static inline int64_t sparsemix_watch(const int64_t *number, int64_t wanted, double seconds)
 {
     double begun = 0.0;

@@ -1,4 +1,4 @@
-"""Logarithms of sums of exponentials, row by row: log densities of mixtures."""
+"""Row-wise log-sum-exp: log densities of mixtures."""
 
 from libc.math cimport INFINITY
 
@@ -15,14 +15,14 @@ ctypedef fused real:
 
 def log_sum_exp(
     const real[:, ::1] weights,  # IN  (n, K), no NaN
-    double[::1] out,             # OUT (n,) log sum_k exp(weights); -inf where all weights are, or K = 0
+    double[::1] out,             # OUT (n,) log sum_k exp(weights); -inf if all weights are, or K = 0
 ):
-    """As scipy's logsumexp over the columns, in one pass for the largest weight and one for the sum."""
+    """scipy's logsumexp over the columns; one pass finds the largest weight, one adds up."""
     cdef Py_ssize_t row, n = weights.shape[0], n_components = weights.shape[1]
     cdef int isa = instruction_level()
     if out.shape[0] != n:
         raise ValueError("out must be (n,) for weights (n, K)")
-    if n_components == 0:  # no first weight to point at
+    if n_components == 0:  # there is no first element to take the address of
         out[:] = -INFINITY
         return
     with nogil:

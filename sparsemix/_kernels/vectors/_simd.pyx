@@ -1,4 +1,4 @@
-"""The instruction set that the vectorised loops run on, chosen once: the best that the processor at hand has, or what
+"""The instruction set of the vectorised loops, chosen once at run time: the best that the CPU supports, or the one that
 ``SPARSEMIX_SIMD`` in the environment names."""
 
 import os
@@ -12,7 +12,7 @@ cdef extern from "vectors/simd.h" nogil:
 
 
 INSTRUCTION_SETS = ("baseline", "x86-64-v3", "x86-64-v4")
-# Of the vectors of "baseline"; 0 where the compiler has none.
+# Vector size of "baseline"; 0 if the compiler has no vector extensions.
 BASELINE_BYTES = SPARSEMIX_BASELINE_BYTES
 cdef int best = sparsemix_best_instruction_set()
 cdef int chosen = best
@@ -46,7 +46,7 @@ except ValueError as error:
 
 
 def aligned_empty(size, dtype):
-    """Scratch for whole vectors: it starts on a cache line."""
+    """Uninitialised memory for whole vectors, aligned to a cache line."""
     dtype = np.dtype(dtype)
     raw = np.empty(size + 64 // dtype.itemsize, dtype=dtype)
     start = -raw.ctypes.data % 64 // dtype.itemsize

@@ -1,4 +1,4 @@
-"""Top-L selection in one row of weights, for kernels that make their weights on the spot."""
+"""Top-L selection in one row of weights, for kernels that compute their weights row by row."""
 
 cdef extern from "<math.h>" nogil:
     double exp(double x)
@@ -55,7 +55,7 @@ cdef inline bint any_at_least(const real* weights, real threshold) noexcept nogi
 
 
 cdef inline real lower_bound(const real* weights, int n_components, int n_nonzero) noexcept nogil:
-    """A weight that at least L weights reach, and on weights in random order hardly any more."""
+    """A bound that at least L weights reach; on weights in random order, few others do."""
     if n_nonzero > 16 or n_components < 32:
         return -INFINITY
     if real is float:
@@ -67,7 +67,7 @@ cdef inline real lower_bound(const real* weights, int n_components, int n_nonzer
 cdef inline void sort_indices(
     const real* weights, int n_components, int n_nonzero, real worst, int* indices
 ) noexcept nogil:
-    """Put the indices of a finished heap in increasing order; the worst entry stands first."""
+    """Sort the indices of a finished heap in increasing order; the worst entry is first."""
     cdef int k, i, at, last = indices[0]
     if n_nonzero <= 32:
         for i in range(1, n_nonzero):
@@ -77,7 +77,7 @@ cdef inline void sort_indices(
                 at -= 1
             indices[at] = k
         return
-    # Many: collect them anew, all above the worst weight and those equal to it up to its index.
+    # Many: collect them again, as all above the worst weight and those equal to it up to its index.
     at = 0
     for k in range(n_components):
         if weights[k] > worst or (weights[k] == worst and k <= last):
@@ -94,7 +94,7 @@ cdef inline int top_l(
 ) noexcept nogil:
     """Indices of the L largest weights, the lower index among equal ones; returns a row status.
 
-    The few weights above a quick lower bound pass through a heap of L entries with the worst on top.
+    The few weights above a cheap lower bound pass through a heap of L entries with the worst on top.
     """
     cdef int k = 0, stop, i, count = 0
     cdef real threshold = lower_bound(weights, n_components, n_nonzero)

@@ -10,9 +10,9 @@ def top_l_responsibilities(
     int[:, ::1] indices,         # OUT (n, L), increasing in each row
     double[:, ::1] values,       # OUT (n, L), each row sums to one
     double[::1] log_z,           # OUT (n,) log of the sum of exp(weights) over the support
-    const Py_ssize_t[::1] numbers=None,  # IN  (n,) what messages call the rows; None counts them from 0
+    const Py_ssize_t[::1] numbers=None,  # IN  (n,) row numbers in messages; None: from 0
 ):
-    """The best responsibilities with at most L non-zeros a row, for r that maximises sum_k r_k W_k + h(r_k).
+    """The best responsibilities with at most L non-zeros per row: r maximises sum_k r_k W_k + h(r_k).
 
     The support is the L largest weights (the lower index among equals), the values their softmax
     ([HS16] Algorithm 1). Raises ValueError with the row's number for NaN, +inf, or a row of -inf only.

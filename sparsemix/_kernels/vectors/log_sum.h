@@ -1,4 +1,4 @@
-/* The logarithm of a sum of exponentials: the loops live in log_sum_loops.h. */
+/* Log-sum-exp; the loops are in log_sum_loops.h. */
 #ifndef SPARSEMIX_LOG_SUM_H
 #define SPARSEMIX_LOG_SUM_H
 

@@ -4,10 +4,10 @@
 
 #include "vectors/vector_rows.h"
 
-/* Vectors that are added up in REAL before they join the sum, which is of doubles. */
+/* Vectors added up in REAL before they are added to the double sum. */
 #define TOGETHER 64
 
-/* The next numbers of a row of which n are left; behind its end, what adds nothing. */
+/* The next vector of a row with n numbers left; past the end, padding that adds nothing. */
 TARGET static inline VECTOR SPARSEMIX_NAME(next)(const REAL *x, ptrdiff_t n)
 {
     REAL end[VECTOR_BYTES / sizeof(REAL) + 1];

@@ -1,12 +1,12 @@
-/* What compilers spell differently, or lack: the one header that names extensions of gcc and clang. Everything else is
- * C11. SPARSEMIX_PLAIN_C takes the branch of other compilers with one that has the extensions, to test it. */
+/* Compiler-specific spellings: the only header that names extensions of gcc and clang. Everything else is C11.
+ * SPARSEMIX_PLAIN_C selects the fallback branch even with gcc or clang, to test it. */
 #ifndef SPARSEMIX_PORTABLE_H
 #define SPARSEMIX_PORTABLE_H
 
 #include <stdint.h>
 
-/* Calls the float or the double variant of a function, by what pointer points to. Macros named like the function without
- * its type use it, and Cython declares them with void* where the variants differ. */
+/* Calls the float or double variant of a function, by the type that pointer points to. Macros with the function's name
+ * without its type suffix use it; Cython declares them with void* where the variants differ. */
 #define SPARSEMIX_BY_REAL(name, pointer) _Generic(*(pointer), float: name##_float, double: name##_double)
 
 #if defined(__GNUC__) && !defined(SPARSEMIX_PLAIN_C)
@@ -15,12 +15,12 @@
 #define SPARSEMIX_INLINE static inline __attribute__((always_inline))
 #define SPARSEMIX_CACHE_LINE __attribute__((aligned(64)))
 #define SPARSEMIX_TARGET(sets) __attribute__((target(sets)))
-/* A vector of REAL numbers, which may lie where an array of them does; at whole vectors only, or anywhere. */
+/* A vector of REAL numbers that may alias an array; aligned to whole vectors, or unaligned. */
 #define SPARSEMIX_VECTOR(bytes) __attribute__((vector_size(bytes), may_alias))
 #define SPARSEMIX_VECTOR_ANYWHERE(bytes, type) __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
 #define sparsemix_convert_vector(x, type) __builtin_convertvector(x, type)
 #define sparsemix_prefetch(address) __builtin_prefetch(address)
-/* An empty statement that a vector passes through: what made it is not joined with what uses it. */
+/* An empty statement on a vector: keeps the compiler from fusing its computation with its use. */
 #define sparsemix_keep_apart(vector) __asm__("" : "+v"(vector))
 #define sparsemix_prefetch_to_write(address) __builtin_prefetch(address, 1)
 
@@ -29,7 +29,7 @@ SPARSEMIX_INLINE int sparsemix_count_bits(uint64_t x)
     return __builtin_popcountll(x);
 }
 
-/* Place of the lowest bit of a number that is not zero. */
+/* Position of the lowest set bit of a non-zero number. */
 SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
 {
     return __builtin_ctzll(x);
@@ -64,8 +64,8 @@ SPARSEMIX_INLINE int sparsemix_lowest_bit(uint64_t x)
 
 #endif
 
-/* What threads share out: the number that was there, an int64_t, before n was added; what it is now; a rest between two
- * looks at it. Who sees a number sees what was written before it was added to. */
+/* Atomics on an int64_t for sharing work between threads: fetch-and-add, load, and a pause between two loads. A thread
+ * that loads a value sees all writes made before it was added. */
 #if defined(_MSC_VER)
 #include <intrin.h>
 #define sparsemix_fetch_add(next, n) _InterlockedExchangeAdd64((volatile __int64 *)(next), n)

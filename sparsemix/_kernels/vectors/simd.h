@@ -1,7 +1,7 @@
-/* Instruction sets, chosen at run time; what the vectorised loops are compiled for stands in for_each_simd.h.
+/* Instruction sets, chosen at run time; for_each_simd.h lists the sets that the vectorised loops are compiled for.
  *
- * Vector extensions (gcc, clang) rather than intrinsics: one text serves AVX-512, AVX2, SSE and NEON, and a compiler
- * that lacks them runs the same text with one lane. */
+ * Vector extensions (gcc, clang) rather than intrinsics: one source serves AVX-512, AVX2, SSE and NEON, and other
+ * compilers build the same source with one lane. */
 #ifndef SPARSEMIX_SIMD_H
 #define SPARSEMIX_SIMD_H
 
@@ -30,7 +30,7 @@ enum { SPARSEMIX_BASELINE = 0, SPARSEMIX_V3 = 1, SPARSEMIX_V4 = 2 };
 #define SPARSEMIX_PASTE(name, type, isa) SPARSEMIX_PASTE_(name, type, isa)
 #define SPARSEMIX_NAME(name) SPARSEMIX_PASTE(name, REAL, ISA)
 
-/* Arrays are padded to this many numbers; the lanes of every vector divide it. */
+/* Arrays are padded to a multiple of this, which is a multiple of every vector's lanes. */
 #define SPARSEMIX_PADDING 16
 
 /* Calls the function compiled for an instruction set. */

@@ -1,4 +1,4 @@
-/* log Gamma and its derivatives at positive numbers: shifted up by a recurrence, then Stirling's series. */
+/* log Gamma and its derivatives at positive numbers: upward recurrence, then Stirling's series. */
 #ifndef SPARSEMIX_SPECIAL_H
 #define SPARSEMIX_SPECIAL_H
 
@@ -6,7 +6,7 @@
 
 #define SPARSEMIX_SHIFT_BELOW 12.0
 
-/* Tail of Stirling's series of log Gamma at y >= 12, without its first terms (y - 1/2) log y - y + log(2 pi) / 2. */
+/* Tail of Stirling's series of log Gamma at y >= 12, excluding (y - 1/2) log y - y + log(2 pi) / 2. */
 static inline double sparsemix_stirling_tail(double y)
 {
     const double r = 1.0 / y, r2 = r * r;
@@ -39,7 +39,7 @@ static inline double sparsemix_log_rising(double x, double c)
         }
         return sum + log(product);
     }
-    while (x < 16.0) { /* both Gammas one step up */
+    while (x < 16.0) { /* shift both Gammas up by one */
         product *= (x + c) / x;
         x += 1.0;
     }

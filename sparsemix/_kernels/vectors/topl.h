@@ -1,5 +1,5 @@
-/* The vectorised parts of top-L selection. Functions of their own, because the compilers vectorise such loops only
- * when nothing stands around them. */
+/* The vectorised parts of top-L selection. They are separate functions, because compilers vectorise such loops only if
+ * the function contains nothing else. */
 #ifndef SPARSEMIX_TOPL_H
 #define SPARSEMIX_TOPL_H
 

@@ -1,5 +1,5 @@
-/* Vectors of REAL, with the exponential and the digamma function, for one REAL and one instruction set: no include
- * guard, included by the loops that need it and undone by vector_math_end.h. */
+/* Vectors of REAL with exp, log and digamma, for one REAL and one instruction set: no include guard; included by loops
+ * that need it, and undefined by vector_math_end.h. */
 
 #if defined(REAL_IS_DOUBLE)
 #define INTEGER int64_t
@@ -68,7 +68,7 @@ static inline REAL SPARSEMIX_NAME(as_real)(SPARSEMIX_NAME(bits) b)
 /* x where the mask is set, else y */
 #define CHOOSE(mask, x, y) AS_REAL(((mask) & AS_BITS(x)) | (~(mask) & AS_BITS(y)))
 
-/* Compilers do not find these two instructions by themselves. */
+/* Compilers do not generate these two instructions on their own. */
 #if SPARSEMIX_X86 && LEVEL == 2
 #define LARGER(a, b) X86_(_mm512_max, a, b)
 #define SMALLER(a, b) X86_(_mm512_min, a, b)
@@ -85,7 +85,8 @@ static inline REAL SPARSEMIX_NAME(as_real)(SPARSEMIX_NAME(bits) b)
 #define X86_(name, a, b) name##_ps(a, b)
 #endif
 
-/* exp(x) for x <= 0; below the smallest normal number 0. Two parts of log 2 keep the reduced argument exact. */
+/* exp(x) for x <= 0; underflows to 0 below the smallest normal number. log 2 is split in two to keep the reduced
+ * argument exact. */
 TARGET static inline VECTOR SPARSEMIX_NAME(exp)(VECTOR x)
 {
     const BITS small = MASK(x < FILL(EXP_LOWEST));
@@ -112,7 +113,7 @@ TARGET static inline VECTOR SPARSEMIX_NAME(log)(VECTOR x)
     return TO_REAL(n) * (REAL)0.69314718055994530942 + s * (series + (REAL)2);
 }
 
-/* E[log p] = digamma(x) as y exp(e): y = x + SHIFT for small x, and then e is below that of any larger x. */
+/* E[log p] = digamma(x) as y exp(e): for small x, y = x + SHIFT, and e is below that of any larger x. */
 TARGET static inline void SPARSEMIX_NAME(digamma_parts)(VECTOR x, VECTOR *y, VECTOR *e)
 {
     const BITS small = MASK(x < FILL(DIGAMMA_SHIFT));
@@ -133,8 +134,8 @@ TARGET static inline void SPARSEMIX_NAME(digamma_parts)(VECTOR x, VECTOR *y, VEC
     *e = CHOOSE(small, r - slope / product, r);
 }
 
-/* out = exp(digamma(x)) for positive x, up to one factor that keeps the largest from vanishing however small all x
- * are; n numbers, padded to whole vectors with anything positive. */
+/* out = exp(digamma(x)) for positive x, scaled by a common factor so that the largest never underflows, even if all
+ * x are tiny; n numbers, padded to whole vectors with any positive number. */
 TARGET static inline void SPARSEMIX_NAME(exp_digamma)(const REAL *x, ptrdiff_t n, REAL *out)
 {
     ptrdiff_t i;

@@ -1,5 +1,5 @@
-/* Vectors at any address, and the end of a row that is no whole vector; for one REAL and one instruction set, behind
- * vector_math.h: no include guard. ``n`` numbers are left of the row, those behind its end read as zero. */
+/* Unaligned vectors, and partial vectors at the end of a row; for one REAL and one instruction set, included after
+ * vector_math.h: no include guard. ``n`` numbers of the row are left; numbers past the end read as zero. */
 
 #if SPARSEMIX_VECTORS
 typedef REAL SPARSEMIX_NAME(unaligned) SPARSEMIX_VECTOR_ANYWHERE(VECTOR_BYTES, REAL);
@@ -53,7 +53,7 @@ TARGET static inline void SPARSEMIX_NAME(store)(REAL *p, ptrdiff_t n, VECTOR x)
 #endif
 }
 
-/* The sum of all lanes, halves first. */
+/* The sum of all lanes, by halving. */
 TARGET static inline REAL SPARSEMIX_NAME(lane_sum)(VECTOR x)
 {
 #if SPARSEMIX_VECTORS
@@ -75,7 +75,7 @@ TARGET static inline REAL SPARSEMIX_NAME(lane_sum)(VECTOR x)
 #endif
 }
 
-/* Ask for a row of n numbers that will be read soon. */
+/* Prefetch a row of n numbers. */
 TARGET static inline void SPARSEMIX_NAME(fetch)(const REAL *row, ptrdiff_t n)
 {
 #if SPARSEMIX_VECTORS

@@ -1,5 +1,5 @@
-/* Sums of a vector's lanes from the first to each, and how many of such sums a number has passed; for one REAL and one
- * instruction set, behind vector_math.h: no include guard. */
+/* Prefix sums of a vector's lanes, and searches in them; for one REAL and one instruction set, included after
+ * vector_math.h: no include guard. */
 
 #if SPARSEMIX_X86 && LEVEL == 2 && defined(REAL_IS_DOUBLE)
 #define BEHIND(x, n) ((VECTOR)_mm512_alignr_epi64((__m512i)(x), _mm512_setzero_si512(), 8 - (n)))
@@ -20,7 +20,7 @@
 #endif
 
 #if SPARSEMIX_X86 && LEVEL == 1
-/* x moved up by n lanes, a power of two, with zeros below: whole halves by a permutation, parts of them by bytes. */
+/* x shifted up by n lanes, a power of two, with zeros below: whole halves by a permutation, smaller shifts by bytes. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(behind)(VECTOR x, const int n)
 {
     const __m256i bits = (__m256i)x, carried = _mm256_permute2x128_si256(bits, bits, 0x08);
@@ -61,7 +61,7 @@ TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(running_sum)(VECTOR x)
 #endif
 }
 
-/* The last lane in all lanes. */
+/* The last lane, broadcast to all lanes. */
 TARGET SPARSEMIX_INLINE VECTOR SPARSEMIX_NAME(last_lane)(VECTOR x)
 {
 #if defined(LAST_LANE)
@@ -83,7 +83,7 @@ TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(first_lane)(VECTOR x)
 #endif
 }
 
-/* How many lanes of p are not above y. */
+/* The number of lanes of p that are not above y. */
 TARGET SPARSEMIX_INLINE int SPARSEMIX_NAME(passed)(VECTOR p, VECTOR y)
 {
 #if defined(PASSED)
