@@ -18,8 +18,8 @@ def infer_doc_topic(
     ----------
     X : csr_array of shape (n, V)
         Counts, without duplicates.
+    word_topic : ndarray of shape (V, K), float32 or float64
         exp E[log phi], or the topics' word probabilities; each row may be scaled by any positive factor.
-        exp E[log phi], or the topics' word probabilities; a word's row may have any positive factor.
     doc_topic_prior : ndarray of shape (K,)
     max_iter : int
     tol : float

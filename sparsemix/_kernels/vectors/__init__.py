@@ -1,1 +1,1 @@
-"""Instruction sets, vectors of numbers and their functions, the L largest of a row: building blocks of other kernels."""
+"""Instruction sets, vectors of numbers and their functions, the L largest of a row: parts of other kernels."""
