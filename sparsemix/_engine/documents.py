@@ -167,7 +167,7 @@ class Documents:
 
     @cached_property
     def entries(self):
-        """Mean number of distinct words per document, at least one; zeros do not count, so dense rows get the chunks of CSR."""
+        """Mean number of distinct words per document, at least one. Skips zeros, so dense rows are cut as CSR."""
         counts = self.X.data[: self.X.indptr[-1]] if sparse.issparse(self.X) else self.X
         return max(1.0, np.count_nonzero(counts) / max(1, len(self)))
 

@@ -155,7 +155,7 @@ class Workers:
         if work.errors:
             raise work.errors[min(work.errors)]
         if not work.complete:
-            raise MemoryError("a thread has had no memory to say what failed")
+            raise MemoryError("a thread ran out of memory and could not report its error")
 
     def split(self, function, n):
         """Call ``function(first, last)`` for about equal shares of n pieces, one per thread."""
@@ -206,7 +206,7 @@ class Helper:
         start_new_thread(self._serve, ())
         if not self.begun.acquire(timeout=SECONDS_TO_START):
             self.dismiss()  # in case it starts later
-            raise RuntimeError("a thread could not begin")
+            raise RuntimeError("a thread could not start")
 
     def dismiss(self):
         """Ask the thread to end after its work."""
@@ -283,7 +283,7 @@ def slow_blas():
     for library in _controller().select(internal_api="openblas").info():
         if library["architecture"] in ("Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott"):
             return (
-                f"OpenBLAS {library['version']} takes this processor for a {library['architecture']} and leaves its "
-                "AVX-512 units idle; OPENBLAS_CORETYPE=SkylakeX in the environment makes its matrix products faster"
+                f"OpenBLAS {library['version']} treats this CPU as a {library['architecture']} and does not use "
+                "AVX-512; set OPENBLAS_CORETYPE=SkylakeX in the environment for faster matrix products"
             )
     return None

@@ -227,7 +227,7 @@ class SufficientStatistics:
             if ours[name] != theirs.get(name):
                 raise ValueError(
                     f"stats has {name!r} of shape {theirs.get(name)}, and the model {ours[name]}; give statistics that "
-                    "expected_stats of this model, or of a copy of it, has made"
+                    "expected_stats of this model, or of a copy of it, returned"
                 )
         self._check_shift(other)
 

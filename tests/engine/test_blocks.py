@@ -323,7 +323,7 @@ def test_blas_on_narrow_registers_is_named(architecture, instruction_set, slow, 
     monkeypatch.setattr(threads._simd, "instruction_set", lambda: instruction_set)
     sentence = threads.slow_blas()
     if slow:
-        assert f"OpenBLAS 0.3.21 takes this processor for a {architecture}" in sentence
+        assert f"OpenBLAS 0.3.21 treats this CPU as a {architecture}" in sentence
         assert "OPENBLAS_CORETYPE=SkylakeX" in sentence
     else:
         assert sentence is None
