@@ -1,4 +1,5 @@
-"""SparseGaussianMixture: validates, assembles a model, a start and a schedule, and publishes what they give."""
+"""SparseGaussianMixture: checks parameters, assembles model, initialisation and schedule, publishes fitted attributes.
+"""
 
 import numbers
 
@@ -26,14 +27,14 @@ from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
 class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixin, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
-    Use it for hundreds or thousands of components and many rows: every row touches the statistics of only
-    ``n_nonzero`` components, rows are read in blocks, and no array of shape (n_samples, n_components) is ever made
-    in training. With ``n_nonzero=None`` it is an ordinary mixture, with the batch, memoized and stochastic learning
-    and the sample weights that scikit-learn's mixtures lack. For clusters of embeddings of unit length take
-    :class:`SparseVonMisesFisherMixture`, whose labels are as good there, and whose components are of more even size.
+    Use it for hundreds or thousands of components and many rows. Each row updates the statistics of only ``n_nonzero``
+    components, rows are read in chunks, and training never makes an array of shape (n_samples, n_components). With
+    ``n_nonzero=None`` it is an ordinary mixture, with the batch, memoized and stochastic learning and the sample
+    weights that scikit-learn's mixtures lack. For clusters of embeddings of unit length use
+    :class:`SparseVonMisesFisherMixture`: its labels are as good there, and its clusters are more even in size.
 
-    The best responsibilities with L non-zeros are the softmax of the row's L largest weights ([1]_ Section 3); the
-    lower bound never falls in batch and memoized learning, for any L.
+    The best responsibilities with L non-zeros are the softmax of the row's L largest weights ([1]_ Section 3). The
+    lower bound never decreases in batch and memoized learning, for any L.
 
     Parameters
     ----------
@@ -43,98 +44,103 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
     covariance_type : {"full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "low_rank", "zero_mean"}, \
             default="full"
-        Covariance of each component: full, diagonal, or a multiple of the identity; the same with one for all
-        components ("tied" is full; "tied_spherical" is k-means with probabilities); ``rank`` directions and a diagonal
-        ("low_rank": a mixture of factor analysers [6]_ [7]_, for rows of hundreds of numbers); or full with the mean
-        fixed at zero (image patches, other centred signals).
+        Covariance of each component. "full", "diag" and "spherical" are as in scikit-learn. One for all components:
+        "tied" (full), "tied_diag", and "tied_spherical" (k-means with probabilities). "low_rank" is ``rank`` directions
+        plus a diagonal, a mixture of factor analysers [6]_ [7]_: use it for rows of hundreds of numbers. "zero_mean" is
+        a full covariance with the mean fixed at zero, for image patches and other centred signals.
     rank : int, default=None
-        Loadings Q of a component for "low_rank", at most n_features - 1, which is a full covariance. None means a fifth
-        of the rows a component (of the first block or ``total_samples`` in ``partial_fit``), from 1 to 16: with as many
-        loadings as rows a component describes its own rows and no others.
+        Number Q of loadings of each component for "low_rank". The largest value, n_features - 1, is a full covariance.
+        None means a fifth of the number of rows per component (rows of the first block, or ``total_samples``, in
+        ``partial_fit``), within 1 to 16. With as many loadings as rows, a component overfits its own rows.
     inference : {"vb", "em"}, default="vb"
-        Variational Bayes, or maximum likelihood by expectation maximisation.
+        Variational Bayes ("vb"), or maximum likelihood by expectation maximisation ("em").
     learning_method : {"memoized", "batch", "online"}, default="memoized"
-        How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each
-        batch contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
-        minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+        Algorithm of ``fit``. "memoized" [2]_ takes a step after each of about ten batches and stores the statistics of
+        each batch: its bound never decreases, as with "batch", and it is faster. "online" [3]_ takes steps of
+        decreasing size on random batches. It stores no statistics of batches and computes no bound. ``partial_fit``
+        does not use this parameter.
     candidates : {"auto", "all"} or int, default="auto"
-        Components whose weights are computed for a row in learning. "all" is exact. An int keeps a list of so many of
-        the row's best components (at least ``n_nonzero``), whose neighbours are looked at in the next pass, with some
-        at random [5]_: a pass then costs some 30 weights a row, whatever K, and the bound still never falls. In
-        ``partial_fit``, whose rows have no lists, it costs a quarter of all weights or more. A few rows look at all
-        components now and then; where lists miss much, all rows do in the next pass. "auto" is max(4, n_nonzero) in
-        ``fit`` with 100 components and more, else "all". Predictions and scores are exact always.
+        Components whose weights are computed for a row during learning. "all" is exact. An int is the length of a list
+        of the row's best components, at least ``n_nonzero``. The next epoch tries the neighbours of the list and some
+        random components [5]_: it computes about 30 weights for each row, for any K, and the bound still never
+        decreases. In ``partial_fit``, whose rows have no lists, an int saves at most three quarters of the weights. Now
+        and then a few rows try all components; if lists miss much, all rows do so in the next epoch. "auto" means
+        max(4, n_nonzero) in ``fit`` from 100 components on, else "all". Predictions and scores are always exact.
     candidates_init : {"random", "all"}, default=None
-        What rows without a list look at in ``fit``: all components, which costs a dense pass and loses nothing that
-        the start has found, or a few at random, which blurs the start. None means "all".
+        Components that ``fit`` tries for rows that have no list yet. "all" costs one dense epoch and keeps the quality
+        of the initialisation; "random" tries a few random components and blurs it. None means "all".
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
-        Prior of the weights (VB): symmetric Dirichlet, or a Dirichlet process truncated at K (stick-breaking).
+        Prior of the weights (VB): a symmetric Dirichlet distribution, or a Dirichlet process truncated at K
+        (stick-breaking).
     weight_concentration_prior : float, default=None
-        Dirichlet parameter of each component, or concentration of the process; None means 1 / K.
+        Dirichlet parameter of each component, or concentration of the process. None means 1 / K.
     mean_precision_prior : float, default=None
-        kappa_0, how many rows the prior of a mean counts as (VB); None means 1e-4.
+        kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (VB); None means the mean of the data.
+        Prior of the means (VB). None means the mean of the data.
     degrees_of_freedom_prior : float, default=None
-        nu_0 of the Wishart or Gamma prior (VB), greater than n_features - 1, or than 0 for diagonal and spherical
-        covariances. None means n_features + 2; for diagonal and spherical ones 3.
+        nu_0 of the Wishart or Gamma prior (VB). It must be greater than n_features - 1, or than 0 for diagonal and
+        spherical covariances. None means n_features + 2, or 3 for diagonal and spherical covariances.
     covariance_prior : array-like or float, default=None
-        B_0 (VB), in scikit-learn's meaning: (n_features, n_features), diagonal (n_features,), spherical a number; a
-        number elsewhere means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical:
-        nu_0 - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N); a tenth of it where
-        components learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations. A few
-        wild values, such as a typing error, do not decide the scale of a column.
+        B_0 (VB), as in scikit-learn: (n_features, n_features), diagonal (n_features,), spherical a number. A number for
+        any other type means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical: nu_0
+        - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N), and a tenth of that if components
+        learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations. A few outliers, such
+        as typing errors, do not change the scale of a column.
     optimize_priors : bool or None, default=None
-        Whether each component learns s_k >= 1 by which its B_0 is multiplied, so that its evidence is largest (VB;
-        "full", "diag", "low_rank", "zero_mean"). None means from 16 components on, where ``covariance_prior`` is None;
-        fewer describe the density better with it, but are less often what one would call clusters.
+        Whether each component learns a scale s_k >= 1 of its B_0 that maximises its evidence (VB; "full", "diag",
+        "low_rank", "zero_mean"). None means True from 16 components on if ``covariance_prior`` is None. With fewer
+        components it improves densities, but components are less often meaningful clusters.
     reg_covar : float, default=None
-        A variance that is added to those of the components, N_k times to B in VB as in scikit-learn. None means for
-        EM 1e-6, and for VB 1e-6 times the variance of each column; a column of one value gets the square of this
-        value, or the median of the other columns' variances if that is larger, divided by N + 1.
+        Variance added to those of the components; in VB N_k times, as in scikit-learn. None means 1e-6 for EM, and for
+        VB 1e-6 times the variance of each column. For a constant column, VB takes the larger of its squared value and
+        the median variance of all non-constant columns, divided by N + 1.
     init_params : str or matrix of shape (n_samples, n_components), default="auto"
-        Start of the fit. "kmeans": scikit-learn's k-means, "kmeans_scaled" with columns of equal standard deviation,
-        "kmeans_range" with columns of equal range; "k-means++": its seeds alone; "splitting": one component becomes K
-        by repeated cuts; "bregman" k-means++ [4]_; "random_from_data": rows drawn at random; "random": random labels.
-        "auto" tries some of them (user guide) and keeps the one under which held-out rows are most likely. With 3 to
-        15 components exchanges of components follow [8]_. Full covariances find places by EM where held-out rows are
-        then more likely. A matrix, dense or sparse, gives the responsibilities themselves.
+        Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
+        deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
+        of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
+        rows; "random": random labels. "auto" tries several of them (user guide) and keeps the one with the highest
+        likelihood of held-out rows. With 3 to 15 components it then exchanges components [8]_. For full covariances it
+        moves seeds by EM if that raises the likelihood of held-out rows. A matrix, dense or sparse, gives initial
+        responsibilities.
     init_size : int, default=None
-        Rows of the random subset that seeds are chosen from. None means 20,000 or, if that is more, 50 a component,
-        3 n_features a component where each has a covariance matrix; less where they would take more than 128 MB.
+        Rows of the random subset from which seeds are chosen. None means the larger of 20,000 and 50 K, or 3 n_features
+        K if each component has a covariance matrix; fewer if the subset would take more than 128 MB.
     n_init_iter : int, default=None
-        Hard assignments of the subset under the seeds' Gaussians before learning begins. None means none in ``fit``,
-        whose passes mend a start, and 3 for ``partial_fit``, whose first block does not come again.
+        Hard-assignment iterations on the subset, from the seeds' Gaussians, before learning. None means 0 in ``fit``,
+        whose epochs repair a bad initialisation, and 3 in ``partial_fit``, which sees the first block only once.
     n_init : int, default=1
-        Number of starts. Rows that are held out choose among them, after a few steps on a subset of the others; the
-        fit goes on from that one, in ``partial_fit`` too.
+        Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
+        the fit continues from it, in ``partial_fit`` too.
     weights_init, means_init, precisions_init : array-like, default=None
-        Start at these parameters, in the shapes that scikit-learn's GaussianMixture takes; precisions that all
-        components share without n_components.
+        Initial parameters, in the shapes of scikit-learn's GaussianMixture. Precisions that components share lack the
+        axis n_components.
     max_iter : int, default=100
-        Most passes over the data.
+        Maximum number of epochs.
     tol : float, default=1e-3
-        Convergence: a pass gains less than this per row, in nats. Zero asks for ``max_iter`` passes, without a warning.
+        Convergence threshold: the fit stops when an epoch gains less than this per row, in nats. Zero runs ``max_iter``
+        epochs without a warning.
     batch_size : int, default=None
-        Rows of a batch. None means for "memoized" a tenth of the data, for "online" n_features rows a component
-        where a component has a covariance matrix of its own, else 10; at least 1,000 and 10 a component.
+        Rows of a batch. None means a tenth of the data for "memoized". For "online" it means K times n_features if each
+        component has its own covariance matrix, else 10 K. In both cases it is at least 1,000 and 10 K.
     total_samples : float, default=None
-        Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+        Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
+        and counts the same.
     half_life : float, default=None
-        Rows after which a row counts half in ``partial_fit`` with ``total_samples=None``, for data that drift; None:
-        every row counts the same.
+        Number of further rows after which a row of ``partial_fit`` counts half, for drifting data with
+        ``total_samples=None``. None means that every row counts the same.
     learning_decay : float, default=0.6
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=10.0
         Offset of the online step size; larger makes early minibatches count less.
     warm_start : bool, default=False
-        Start ``fit`` from the last fitted mixture.
+        Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For seeds, batches and ``sample``.
+        Seed of the initialisation, the batches and ``sample``.
 
     Attributes
     ----------
@@ -143,22 +149,22 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     means_ : ndarray of shape (n_components, n_features)
         Means.
     covariances_ : ndarray
-        Covariances, in scikit-learn's shapes; shared ones without n_components. In VB B / nu, as scikit-learn's;
-        ``density_parameters`` returns the larger ones of ``score_samples``.
+        Covariances, in scikit-learn's shapes; shared ones lack the axis n_components. In VB they are B / nu, as in
+        scikit-learn. ``score_samples`` uses larger ones, which ``density_parameters`` returns.
     precisions_ : ndarray
         Inverses of the covariances.
     precisions_cholesky_ : ndarray
-        Their upper triangular factors, as scikit-learn's.
+        Upper triangular factors of the precisions, as in scikit-learn.
     loadings_ : ndarray of shape (n_components, rank, n_features)
-        Loadings W_k ("low_rank"): the covariance is ``W_k.T @ W_k`` and the noise. Point estimates in VB too.
+        Loadings W_k ("low_rank"): the covariance is ``W_k.T @ W_k`` plus the noise. Point estimates, in VB too.
     noise_variance_ : ndarray of shape (n_components, n_features)
-        Variances of the noise ("low_rank"); in VB B / nu.
+        Variances of the noise ("low_rank"). In VB they are B / nu.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
-        Priors of weights, means and covariances, as given or by default (VB).
+        Priors of weights, means and covariances: the given values or the defaults (VB).
     mean_prior_, covariance_prior_ : ndarray or float
-        Likewise.
+        Priors of means and covariances: the given values or the defaults (VB).
     covariance_prior_scales_ : ndarray of shape (n_components,)
-        s_k, by which B_0 of each component is multiplied (VB); ones where they are not learned.
+        Learned scales s_k of B_0 (VB). They are ones if ``optimize_priors`` is off.
     weight_concentration_ : ndarray of shape (n_components,)
         Posterior of the weights (VB).
     mean_precision_ : ndarray of shape (n_components,)
@@ -166,40 +172,43 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     degrees_of_freedom_ : ndarray of shape (n_components,)
         Posterior nu (VB).
     lower_bound_ : float
-        Evidence lower bound (VB) or expected log likelihood plus entropy (EM) of all rows, in nats. Not for "online".
+        Evidence lower bound (VB), or expected log likelihood plus entropy (EM), of all rows, in nats. Absent for
+        "online".
     lower_bounds_ : list of float
-        The bound after each pass, for "memoized" from the second one on.
+        Lower bound after each epoch; for "memoized" from the second epoch on.
     converged_ : bool
-        Whether the last pass gained less than ``tol`` per row.
+        Whether the last epoch gained less than ``tol`` per row.
     n_iter_ : int
-        Passes over the data.
+        Number of epochs.
     history_ : list of dict
-        For each pass its number, the seconds so far and the bound (for "online" an estimate); "undone" where births
-        were taken back, "repaired" where lists of candidates missed much.
+        One record for each epoch: its number, the seconds so far and the bound (for "online" an estimate). "undone"
+        marks births of components that were undone; "repaired" marks candidate lists that missed much and were
+        replaced.
     init_params_ : str
-        How the clusters were seeded; what "auto" chose.
+        The initialisation in use; with "auto" the chosen one.
     n_samples_seen_ : int
-        Rows of positive weight seen by ``fit`` and since by ``partial_fit`` or in ``update_from_stats``.
+        Number of rows of positive weight seen by ``fit``, plus those seen since by ``partial_fit`` and
+        ``update_from_stats``.
     n_steps_ : int
-        Calls of ``partial_fit`` since the start or the last ``fit``.
+        Number of ``partial_fit`` calls since the first call or the last ``fit``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features, when the rows came with names.
+        Names of features, if ``X`` had names.
 
     See Also
     --------
-    SparseVonMisesFisherMixture : Directions: embeddings and TF-IDF rows, where cosines matter.
-    sklearn.mixture.GaussianMixture : Dense EM, all rows in memory several times over.
+    SparseVonMisesFisherMixture : Clusters of directions, for embeddings and TF-IDF rows compared by cosine.
+    sklearn.mixture.GaussianMixture : Dense EM; holds several copies of all rows in memory.
     sklearn.mixture.BayesianGaussianMixture : Dense variational Bayes.
 
     Notes
     -----
-    With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D; low_rank: K (2 D + Q D + Q^2 + Q),
-    and K Q D more by which rows tell of their factors), the tables half of that for float32 rows. Memoized learning
-    keeps the statistics once more for each batch. Responsibilities exist for one chunk of rows at a time (16 MB). Lists
-    of C candidates take 4 N C bytes for N rows while ``fit`` lasts. float32 rows are read as they are, and their
-    weights are computed in float32; statistics are float64 always.
+    With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D; low_rank: K (2 D + Q D + Q^2 +
+    Q)). The tables of predictions take half of that for float32 rows; low_rank tables take K Q D more, to compute the
+    factors of a row. Memoized learning stores the statistics of each batch as well. Responsibilities exist for one
+    chunk of rows at a time (16 MB). Lists of C candidates take 4 N C bytes for N rows during ``fit``. float32 rows are
+    not converted, and their weights are computed in float32; statistics are always float64.
 
     References
     ----------
@@ -356,15 +365,15 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, float32 or float64; neither is copied or cast as a whole.
+            Rows, float32 or float64. ``fit`` makes no copy of either.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row: a row of weight 2 counts as two rows.
         checkpoint : path-like, default=None
-            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
-            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
-            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
+            Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
+            continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
+            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
 
         Returns
         -------
@@ -374,7 +383,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         ------
         ValueError
             For rows with NaN or infinity, negative weights, fewer rows than components, or priors that are not
-            positive definite. A model that was fitted before stays as it was.
+            positive definite. A previously fitted model stays unchanged.
         """
         return self._fit(X, sample_weight, checkpoint)
 
@@ -382,20 +391,20 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream.
 
-        With ``total_samples=None`` every row counts the same whenever it came: the statistics are the sum over
-        all blocks, or with ``half_life`` one in which a row counts half after so many more. With ``total_samples``
-        given the blocks are minibatches of a data set of that size, and step t moves the statistics by
-        ``(learning_offset + t) ** -learning_decay`` towards the block's; only this makes sense when rows come again.
+        With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
+        ``half_life`` the sum is discounted. With ``total_samples`` the blocks are batches of a data set of that size,
+        and step t moves the statistics towards those of the block by ``(learning_offset + t) ** -learning_decay``. Use
+        it if rows repeat.
 
-        Rows of a block that no component explains get components of their own, in the places of components without
-        rows or of two that had better be one, as far as that raises the evidence; not for "low_rank", whose sums do not
-        follow from rows alone.
+        If no component explains some rows of a block, they get new components, as far as that raises the evidence. A
+        new component replaces one without rows, or one of two that merge. This is not done for "low_rank", whose
+        statistics also depend on the posterior of the factors.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The block. The first one starts the mixture and fixes the priors that depend on data: at least
-            ``n_components`` rows.
+            Rows of the block. The first block initialises the mixture and fixes the priors that depend on data; it
+            needs at least ``n_components`` rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -408,7 +417,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         Raises
         ------
         ValueError
-            As ``fit``; a failed call leaves the model as it was.
+            As ``fit``. A failed call leaves the model unchanged.
         """
         if self._params.half_life is not None and self._params.total_samples is not None:
             raise ValueError(
@@ -417,10 +426,10 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
-        """Expected sufficient statistics of rows under the fitted model; nothing is changed.
+        """Expected sufficient statistics of rows under the fitted model, which stays unchanged.
 
-        Statistics of several blocks may be added, in any order and on any machine, and given to
-        ``update_from_stats``: ``partial_fit`` is one of each.
+        Add the statistics of several blocks, in any order and on any machine, and give the sum to
+        ``update_from_stats``. One ``partial_fit`` is one ``expected_stats`` followed by one ``update_from_stats``.
 
         Parameters
         ----------
@@ -429,23 +438,23 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         first_row : int, default=None
-            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
-            means 0.
+            Index of the first row of X in the whole data. It seeds random numbers and appears in errors. None means 0.
         memory : object, default=None
-            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
+            Result of ``row_memory`` for these rows. The call starts from the state of the previous visit and updates
+            it.
 
         Returns
         -------
         stats : SufficientStatistics
-            Sums by component: ``stats["count"]`` (K,), and ``"first"``, ``"second"`` or ``"scatter"`` as the
-            covariance type needs them, of the rows less a shift that the model keeps; for "low_rank" also of factors.
+            Sums by component: ``stats["count"]`` (K,), and, depending on the covariance type, ``"first"``, ``"second"``
+            or ``"scatter"`` of the rows minus a shift that the model stores; for "low_rank" also sums of factors.
         """
         return self._expected_stats(X, sample_weight, first_row, memory)
 
     # -- inside a fit or a stream
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):
-        first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are read after their survey
+        first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are surveyed before they are read
         X = check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
         return X, weighted_rows(X, sample_weight, part=may_be_empty)
 
@@ -458,7 +467,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         return begin_stream(self._params, rows, rng, workers)
 
     def _births(self, begin):
-        few = self._params.n_components < SPLITTING_FROM  # they are to be clusters, and as few as there are
+        few = self._params.n_components < SPLITTING_FROM  # few components should match the clusters of the data
         family = begin.model.family
         return None if few or family.tied or family.has_loadings else Births()
 
@@ -471,7 +480,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
             wider = widened(model, seen, workers)
             if wider is not model:
                 model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
-        late = self.n_samples_seen_ and not model.family.has_loadings  # whose sums do not follow from rows alone
+        late = self.n_samples_seen_ and not model.family.has_loadings  # their sums depend on the factors
         found = late_births(model, self._fitted.stats, seen, workers) if late else None
         if found is not None:
             self._fitted = FittedMixture(*found)

@@ -1,4 +1,4 @@
-"""What the estimators of linear likelihoods share: fits, streams, what they tell of rows."""
+"""Base class of the mixtures with linear likelihoods: fits, streams and predictions."""
 
 import numbers
 from copy import copy
@@ -40,16 +40,16 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 
-# Components from which on sparse rows have lists of candidates by default.
+# Number of components from which on "auto" keeps lists of candidates for sparse rows.
 SPARSE_FROM = 500
 
 
 class LinearEstimator(RowPredictMixin, MixtureEstimator):
-    """Mixtures over a ``LinearFamily``. An estimator defines
+    """Mixtures over a ``LinearFamily``. A subclass defines
 
-    - ``_make_family(rows)``: the likelihood, with whatever of its prior depends on the data;
-    - ``_make_rows(X, sample_weight)``: checked rows as the model reads them;
-    - ``_check(X, reset)``: X, checked; ``_refuse(X, kept)`` for what a weight of zero excuses.
+    - ``_make_family(rows)``: the likelihood, with its data-dependent prior;
+    - ``_make_rows(X, sample_weight)``: checked rows in the form that the model reads;
+    - ``_check(X, reset)``: checked X; ``_refuse(X, kept)``: checks that skip rows of weight zero.
     """
 
     _fitted_class = FittedLinear
@@ -63,15 +63,15 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; CSR is read as it is, and nothing is copied or cast as a whole.
+            Rows. CSR needs no conversion, and ``fit`` makes no copy.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row: a row of weight 2 counts as two rows.
         checkpoint : path-like, default=None
-            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
-            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
-            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
+            Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
+            continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
+            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
 
         Returns
         -------
@@ -81,7 +81,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         ------
         ValueError
             For values that are not numbers or make no sense here, with the row; negative weights; fewer rows than
-            components. A model that was fitted before stays as it was.
+            components. A previously fitted model stays unchanged.
         """
         return self._fit(X, sample_weight, checkpoint)
 
@@ -89,15 +89,15 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream.
 
-        With ``total_samples=None`` every row counts the same whenever it came: the statistics are the sum over
-        all blocks. With ``total_samples`` given the blocks are minibatches of a data set of that size, and step t
-        moves the statistics by ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets,
-        and only this makes sense when rows come again.
+        With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
+        ``total_samples`` the blocks are batches of a data set of that size, and step t moves the statistics towards
+        those of the block by ``(learning_offset + t) ** -learning_decay``. Use it if rows repeat; it is the only
+        setting that forgets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The block. The first one starts the mixture: at least ``n_components`` rows.
+            Rows of the block. The first block initialises the mixture and needs at least ``n_components`` rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -110,15 +110,15 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         Raises
         ------
         ValueError
-            As ``fit``; a failed call leaves the model as it was.
+            As ``fit``. A failed call leaves the model unchanged.
         """
         return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
-        """Expected sufficient statistics of rows under the fitted model; nothing is changed.
+        """Expected sufficient statistics of rows under the fitted model, which stays unchanged.
 
-        Statistics of several blocks may be added, in any order and on any machine, and given to
-        ``update_from_stats``: ``partial_fit`` is one of each.
+        Add the statistics of several blocks, in any order and on any machine, and give the sum to
+        ``update_from_stats``. One ``partial_fit`` is one ``expected_stats`` followed by one ``update_from_stats``.
 
         Parameters
         ----------
@@ -127,10 +127,10 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         first_row : int, default=None
-            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
-            means 0.
+            Index of the first row of X in the whole data. It seeds random numbers and appears in errors. None means 0.
         memory : object, default=None
-            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
+            Result of ``row_memory`` for these rows. The call starts from the state of the previous visit and updates
+            it.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
 
     @property
     def weight_concentration_prior_(self):
-        """Concentration of the Dirichlet prior of the weights (VB), as given or by default."""
+        """Concentration of the Dirichlet prior of the weights (VB): the given value or the default."""
         fitted = self._attribute("weight_concentration_prior_")
         if not fitted.model.variational:
             raise AttributeError(

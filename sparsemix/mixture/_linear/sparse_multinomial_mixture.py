@@ -1,4 +1,4 @@
-"""SparseMultinomialMixture: clusters of documents, one cluster a document."""
+"""SparseMultinomialMixture: clusters of documents, with one cluster for each document."""
 
 import numbers
 
@@ -17,9 +17,9 @@ from sparsemix.mixture._linear._rows import SparseDocuments
 class SparseMultinomialMixture(LinearEstimator):
     """Mixture of multinomial distributions: one cluster for each document, from its word counts.
 
-    Use it for short texts (titles, messages, queries), which are about one thing; longer ones are about several, and
-    a topic model tells which. Clusters are at most ``n_components``; those that are not needed stay empty. The
-    responsibilities of a document have at most ``n_nonzero`` entries, and sparse counts stay sparse.
+    Use it for short texts with one subject (titles, messages, queries); longer texts have several, which a topic model
+    separates. ``n_components`` is an upper limit: unneeded clusters stay empty. The responsibilities of a document have
+    at most ``n_nonzero`` entries, and sparse counts stay sparse.
 
     Parameters
     ----------
@@ -28,51 +28,53 @@ class SparseMultinomialMixture(LinearEstimator):
     n_nonzero : int or None, default=4
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
     inference : {"em", "vb"}, default="em"
-        Expectation maximisation, where word proportions are relative counts with ``word_prior`` added to each, and
-        weights have no prior. Or variational Bayes over weights and word proportions ([1]_ Appendix B.2), whose labels
-        were worse on tweets and hardly different on titles and abstracts.
+        "em" is expectation maximisation: it adds ``word_prior`` to each count before it normalises word proportions,
+        and weights have no prior. "vb" is variational Bayes over weights and word proportions ([1]_ Appendix B.2). Its
+        labels were worse on tweets and nearly the same on titles and abstracts.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
-        How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
-        remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
-        size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+        Algorithm of ``fit``, as in SparseGaussianMixture. "memoized" takes a step after each of about ten batches and
+        stores the statistics of each batch: its bound never decreases, as with "batch", and it is faster. "online"
+        takes steps of decreasing size on random batches. It stores no statistics of batches and computes no bound.
+        ``partial_fit`` does not use this parameter.
     candidates : {"auto", "all"} or int, default="auto"
-        Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
-        max(4, n_nonzero) in ``fit`` with 500 components and more (dense rows of directions: 100), else all. Predictions
-        and scores are exact always.
+        Components whose weights are computed for a row during learning, as in SparseGaussianMixture. "auto" keeps lists
+        of max(4, n_nonzero) components in ``fit`` from 500 components on (dense rows of directions: from 100 on), else
+        it computes all weights. Predictions and scores are always exact.
     word_prior : float, default=0.1
         Dirichlet parameter of each word in each component.
     weight_concentration_prior : float, default=None
-        Dirichlet parameter of each component's weight (VB); None means 1 / K.
+        Dirichlet parameter of each component's weight (VB). None means 1 / K.
     init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
-        Start of the fit: "k-means++", documents that are far apart in likelihood; "random_from_data", documents drawn
-        at random; "random" labels. A matrix, dense or sparse, gives the responsibilities themselves.
+        Initialisation: "k-means++" seeds with documents that are far apart in likelihood, "random_from_data" with
+        random documents; "random" draws random labels. A matrix, dense or sparse, gives initial responsibilities.
     init_size : int, default=None
-        Rows of the random subset that seeds are chosen from. None means 2,000 or, if that is more, 4 a component.
+        Rows of the random subset from which seeds are chosen. None means the larger of 2,000 and 4 K.
     n_init_iter : int, default=None
-        Online passes of EM before learning begins, on 20,000 rows or, if that is more, 50 a component. They let
-        clusters form before they compete for short documents, which variational Bayes from seeds alone does not. None
-        means 2, and 5 for "vb".
+        Online epochs of EM before learning, on the larger of 20,000 and 50 K rows. They let clusters form before
+        clusters compete for short documents; variational Bayes needs them, since it does not recover from seeds alone.
+        None means 2, and 5 for "vb".
     max_iter : int, default=100
-        Most passes over the data.
+        Maximum number of epochs.
     tol : float, default=1e-2
-        Convergence: a pass gains less than this per row, in nats.
+        Convergence threshold: the fit stops when an epoch gains less than this per row, in nats.
     batch_size : int, default=None
-        Rows of a batch. None means for "memoized" a tenth of the data, for "online" 10 a component; at least 1,000
-        and 10 a component.
+        Rows of a batch. None means a tenth of the data for "memoized" and 10 K for "online"; in both cases at least
+        1,000 and 10 K.
     total_samples : float, default=None
-        Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+        Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
+        and counts the same.
     learning_decay : float, default=0.6
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=10.0
         Offset of the online step size; larger makes early minibatches count less.
     warm_start : bool, default=False
-        Start ``fit`` from the last fitted mixture.
+        Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For seeds and batches.
+        Seed of the initialisation, the batches and draws.
 
     Attributes
     ----------
@@ -81,37 +83,39 @@ class SparseMultinomialMixture(LinearEstimator):
     word_proportions_ : ndarray of shape (n_components, n_features)
         Expected proportions of words in each component; rows sum to one.
     weight_concentration_prior_ : float
-        Prior of the weights, as given or by default (VB).
+        Prior of the weights: the given value or the default (VB).
     lower_bound_ : float
-        Evidence lower bound (VB) or expected log likelihood plus entropy (EM) of all rows, in nats. Not for "online".
+        Evidence lower bound (VB), or expected log likelihood plus entropy (EM), of all rows, in nats. Absent for
+        "online".
     lower_bounds_ : list of float
-        The bound after each pass, for "memoized" from the second one on.
+        Lower bound after each epoch; for "memoized" from the second epoch on.
     converged_ : bool
-        Whether the last pass gained less than ``tol`` per row.
+        Whether the last epoch gained less than ``tol`` per row.
     n_iter_ : int
-        Passes over the data.
+        Number of epochs.
     history_ : list of dict
-        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+        One record for each epoch: its number, the seconds so far and the bound (for "online" an estimate).
     n_samples_seen_ : int
-        Rows of positive weight seen by ``fit`` and since by ``partial_fit``; ``update_from_stats`` adds the mass.
+        Number of rows of positive weight seen by ``fit``, plus those seen since by ``partial_fit``;
+        ``update_from_stats`` adds the mass of its statistics.
     n_steps_ : int
-        Calls of ``partial_fit`` since the start or the last ``fit``.
+        Number of ``partial_fit`` calls since the first call or the last ``fit``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features, when the rows came with names.
+        Names of features, if ``X`` had names.
 
     See Also
     --------
-    StreamingNGGPMixture : The same likelihood, with as many clusters as the documents ask for.
-    SparseLDA : Several topics a document.
+    StreamingNGGPMixture : The same likelihood with a learned number of clusters.
+    SparseLDA : Several topics for each document.
     SparseVonMisesFisherMixture : Clusters of TF-IDF rows by cosine.
 
     Notes
     -----
-    The likelihood of a row is that of its words in their order: the multinomial coefficient is left out of bounds and
-    scores. Statistics take 8 K V bytes, the table 4 K V, for predictions 8 K V. What a batch has summed is sparse, and
-    so is what memoized learning remembers of it. Rows without words say nothing of their component: their
+    Bounds and scores leave out the multinomial coefficient: the likelihood of a row is that of its words in order.
+    Statistics take 8 K V bytes; the table takes 4 K V, and 8 K V for predictions. Statistics of a batch are sparse,
+    also when memoized learning stores them. A row without words gives no information on its component: its
     responsibilities are the weights.
 
     References
@@ -139,7 +143,7 @@ class SparseMultinomialMixture(LinearEstimator):
         "word_prior": [PRIOR],
     }
 
-    # Of the table that documents are weighed by; the oracles of the tests set float64.
+    # Type of the table of log word proportions. Tests set float64 for exact comparison.
     _table_dtype = np.float32
 
     def __init__(
@@ -213,4 +217,4 @@ class SparseMultinomialMixture(LinearEstimator):
         return check_counts(self, X, reset)
 
     def _refuse(self, X, kept):
-        """A document without words is a document."""
+        """Accept documents without words."""

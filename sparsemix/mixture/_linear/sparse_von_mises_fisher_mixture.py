@@ -12,7 +12,7 @@ from sparsemix._stats.linear import VonMisesFisher, draws
 from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
 
-# Own concentrations have a prior that counts as one row whose mean resultant length is that of all rows.
+# Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
 # Rows whose mean direction has a length within this of one, for each column, have a concentration of about 1e6: the
 # largest that a component can have, so no component is narrower than all rows together.
@@ -23,9 +23,9 @@ NARROW = 5e-7
 class SparseVonMisesFisherMixture(LinearEstimator):
     """Mixture of von Mises-Fisher distributions on the unit sphere: clusters of directions, dense or sparse.
 
-    Use it for embeddings and for TF-IDF, wherever cosines say how alike rows are: it is spherical k-means with
-    probabilities, densities and outliers. Rows are scaled to unit length as they are read; sparse rows stay sparse.
-    Every row touches the statistics of only ``n_nonzero`` components.
+    Use it for embeddings and TF-IDF rows, if cosine measures similarity: it is spherical k-means with probabilities,
+    densities and outliers. Rows are scaled to unit length as they are read, and sparse rows stay sparse. Each row
+    updates the statistics of only ``n_nonzero`` components.
 
     Component k has the density C(kappa_k) exp(kappa_k mu_k . x) with respect to the surface of the sphere.
 
@@ -36,50 +36,52 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     n_nonzero : int or None, default=4
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
     concentration_type : {"shared", "own"}, default="shared"
-        One concentration for all components, or one each. Widths of their own let broad components grow at the
-        others' expense, which describes densities better and labels worse. They have a prior that counts as one row
-        with the mean resultant length of all rows.
+        "shared" is one concentration for all components, "own" one for each. "own" describes densities better and
+        labels worse: broad components grow and narrow ones shrink. Its prior counts as one row with the mean resultant
+        length of all rows.
     inference : {"em", "vb"}, default="em"
-        Maximum likelihood by expectation maximisation [1]_, whose clusters are about as even in size as those of
-        spherical k-means. Or variational Bayes: mean directions are uncertain, with a uniform prior, and concentrations
-        are point estimates that maximise the bound. That describes densities better where components have ten rows
-        and fewer, and makes the largest clusters larger there, since each row of a small one bears more of the doubt.
+        "em" is maximum likelihood by expectation maximisation [1]_, whose clusters are about as even in size as those
+        of spherical k-means. "vb" is variational Bayes over mean directions, with a uniform prior; concentrations are
+        point estimates that maximise the bound. "vb" describes densities better if components have ten rows or fewer.
+        There it also makes the largest clusters larger, since the means of small clusters are uncertain.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
-        How ``fit`` learns, as in SparseGaussianMixture. "memoized" makes a step after each of about ten batches and
-        remembers what each batch contributed: monotone like "batch", and faster. "online" takes steps of decreasing
-        size on random minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+        Algorithm of ``fit``, as in SparseGaussianMixture. "memoized" takes a step after each of about ten batches and
+        stores the statistics of each batch: its bound never decreases, as with "batch", and it is faster. "online"
+        takes steps of decreasing size on random batches. It stores no statistics of batches and computes no bound.
+        ``partial_fit`` does not use this parameter.
     candidates : {"auto", "all"} or int, default="auto"
-        Components whose weights are computed for a row in learning, as in SparseGaussianMixture: "auto" keeps lists of
-        max(4, n_nonzero) in ``fit`` with 500 components and more (dense rows of directions: 100), else all. Predictions
-        and scores are exact always.
+        Components whose weights are computed for a row during learning, as in SparseGaussianMixture. "auto" keeps lists
+        of max(4, n_nonzero) components in ``fit`` from 500 components on (dense rows of directions: from 100 on), else
+        it computes all weights. Predictions and scores are always exact.
     weight_concentration_prior : float, default=None
-        Dirichlet parameter of each component's weight (VB); None means 1 / K.
+        Dirichlet parameter of each component's weight (VB). None means 1 / K.
     init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
-        Start of the fit: "k-means++", rows that are far apart in cosine; "random_from_data", rows drawn at random;
-        "random" labels. A matrix, dense or sparse, gives the responsibilities themselves.
+        Initialisation: "k-means++" seeds with rows that are far apart in cosine, "random_from_data" with random rows;
+        "random" draws random labels. A matrix, dense or sparse, gives initial responsibilities.
     init_size : int, default=None
-        Rows of the random subset that seeds are chosen from. None means 2,000 or, if that is more, 4 a component.
+        Rows of the random subset from which seeds are chosen. None means the larger of 2,000 and 4 K.
     max_iter : int, default=100
-        Most passes over the data.
+        Maximum number of epochs.
     tol : float, default=1e-2
-        Convergence: a pass gains less than this per row, in nats.
+        Convergence threshold: the fit stops when an epoch gains less than this per row, in nats.
     batch_size : int, default=None
-        Rows of a batch. None means for "memoized" a tenth of the data, for "online" 10 a component; at least 1,000
-        and 10 a component.
+        Rows of a batch. None means a tenth of the data for "memoized" and 10 K for "online"; in both cases at least
+        1,000 and 10 K.
     total_samples : float, default=None
-        Size of the data set that ``partial_fit`` sees minibatches of; None: every row is new and counts the same.
+        Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
+        and counts the same.
     learning_decay : float, default=0.6
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=10.0
         Offset of the online step size; larger makes early minibatches count less.
     warm_start : bool, default=False
-        Start ``fit`` from the last fitted mixture.
+        Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For seeds and batches.
+        Seed of the initialisation, the batches and draws.
 
     Attributes
     ----------
@@ -90,37 +92,39 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     concentrations_ : ndarray of shape (n_components,)
         Concentrations kappa, at most 1e6.
     weight_concentration_prior_ : float
-        Prior of the weights, as given or by default (VB).
+        Prior of the weights: the given value or the default (VB).
     lower_bound_ : float
-        Evidence lower bound (VB) or expected log likelihood plus entropy (EM) of all rows, in nats. Not for "online".
+        Evidence lower bound (VB), or expected log likelihood plus entropy (EM), of all rows, in nats. Absent for
+        "online".
     lower_bounds_ : list of float
-        The bound after each pass, for "memoized" from the second one on.
+        Lower bound after each epoch; for "memoized" from the second epoch on.
     converged_ : bool
-        Whether the last pass gained less than ``tol`` per row.
+        Whether the last epoch gained less than ``tol`` per row.
     n_iter_ : int
-        Passes over the data.
+        Number of epochs.
     history_ : list of dict
-        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+        One record for each epoch: its number, the seconds so far and the bound (for "online" an estimate).
     n_samples_seen_ : int
-        Rows of positive weight seen by ``fit`` and since by ``partial_fit``; ``update_from_stats`` adds the mass.
+        Number of rows of positive weight seen by ``fit``, plus those seen since by ``partial_fit``;
+        ``update_from_stats`` adds the mass of its statistics.
     n_steps_ : int
-        Calls of ``partial_fit`` since the start or the last ``fit``.
+        Number of ``partial_fit`` calls since the first call or the last ``fit``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features, when the rows came with names.
+        Names of features, if ``X`` had names.
 
     See Also
     --------
-    SparseGaussianMixture : Clusters with a size; its "tied_spherical" covariance is the nearest relative.
+    SparseGaussianMixture : Clusters with covariances; "tied_spherical" is the most similar model.
     SparseMultinomialMixture : Clusters of short documents from their word counts.
 
     Notes
     -----
-    Statistics and mean directions take K D float64 numbers each, tables as many in the dtype of the rows: K D has to
-    fit into memory, N D has not. Memoized learning keeps the statistics once more for each batch, of sparse rows only
-    what is not zero. Bessel functions of
-    any order and size come from uniform asymptotic expansions (DLMF 10.41), exact to about 13 digits.
+    Statistics and mean directions take K D float64 numbers each, and tables as many in the dtype of the rows: K D must
+    fit into memory, N D need not. Memoized learning also stores the statistics of each batch, for sparse rows only the
+    non-zeros. Bessel functions of any order and argument use uniform asymptotic expansions (DLMF 10.41), exact to about
+    13 digits.
 
     References
     ----------
@@ -188,7 +192,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.random_state = random_state
 
     def __sklearn_tags__(self):
-        """Sparse rows are welcome."""
+        """Accept sparse rows."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
