@@ -1,4 +1,4 @@
-"""GibbsNGGPMixture: the exact posterior of clusters by sampling, the measure of faster methods."""
+"""GibbsNGGPMixture: the exact posterior of clusters by Gibbs sampling, a reference for faster methods."""
 
 import numbers
 import time
@@ -30,108 +30,108 @@ from sparsemix.clusters._parameters import (
 from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
 from sparsemix.clusters._split_merge import SplitMerge
 
-# Chains whose R-hat is larger disagree.
+# A larger R-hat means that the chains disagree.
 DISAGREE = 1.1
-# Less mass than 1e-9 is what round-off leaves of a cluster, and cleared away.
+# Smallest weight of a row: clusters of less than 1e-9 are removed as round-off.
 SMALLEST_WEIGHT = 1e-8
 
 
 class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
-    """Mixture whose number of clusters is learned, by collapsed Gibbs sampling.
+    """Mixture with a learned number of clusters, by collapsed Gibbs sampling.
 
-    The model of StreamingNGGPMixture, sampled: each row's cluster is drawn given those of all others, and the
-    auxiliary variable U given the partition [1]_, [2]_; clusters are split and joined as wholes [3]_. A chain starts
-    from the clusters of one pass. In the limit of many sweeps the samples are exact, so that one-pass methods may be
-    judged by them, if several chains (``n_chains``) agree; it needs all rows and some hundred sweeps.
+    The model is that of StreamingNGGPMixture. An epoch draws each row's cluster given those of all other rows and the
+    auxiliary variable U given the partition [1]_, [2]_; it also splits and merges whole clusters [3]_. A chain starts
+    from the clusters of one streaming epoch. The samples are exact in the limit of many epochs. Use them to judge
+    one-epoch methods, if several chains (``n_chains``) agree. ``fit`` needs all rows and hundreds of epochs.
 
     Parameters
     ----------
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
-        What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
-        covariance, or with a full one and mean zero. "auto" takes sparse rows for counts, and
-        dense whole numbers that are many columns, mostly zero and otherwise mostly 1. It warns in doubt. For all other
-        rows the evidence of the first ones chooses "full" or "diag", above 100 features "diag". See ``likelihood_``.
+        Distribution of a cluster: "multinomial" for word counts; or a Gaussian with full, diagonal or spherical
+        covariance, or with full covariance and mean zero. "auto" treats sparse rows as counts, and dense whole numbers
+        if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows the
+        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``.
     concentration : float, default=None
-        a of the prior, where the chain begins if it is learned; None means 1000 for "multinomial", 1 for Gaussians.
+        a of the prior, or its initial value if it is learned. None means 1000 for "multinomial", 1 for Gaussians.
     discount : float in [0, 1), default=0.0
-        sigma of the prior: 0 is the Dirichlet process, 0.5 the normalized inverse Gaussian; larger makes more small
-        clusters.
+        sigma of the prior: 0 is the Dirichlet process, 0.5 the normalized inverse Gaussian process. Larger values make
+        more small clusters.
     tilt : float, default=1.0
-        tau of the prior. It matters through ``concentration * tilt ** discount`` alone; 0 is the normalized stable
-        process, for which the concentration does not matter.
+        tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
+        which the concentration does not matter.
     concentration_prior : tuple of two floats, default=None
-        Shape and rate of a Gamma prior of the concentration, which is then sampled; None keeps it fixed.
+        Shape and rate of a Gamma prior of the concentration, which is then sampled. None keeps the concentration fixed.
     max_components : int, default=None
-        No cluster is opened beyond so many; None is no limit.
+        Maximum number of clusters. None is no limit.
     dirichlet_prior : float, default=0.03
-        Dirichlet parameter of every word in every cluster ("multinomial"). Smaller makes more clusters, and more
-        specific ones: on long texts it decides their number far more than the concentration.
+        Dirichlet parameter of every word in every cluster ("multinomial"). Smaller values make more, and more specific,
+        clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, how many rows the prior of a mean counts as (Gaussians); None: chosen with ``covariance_prior``.
+        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (Gaussians); None means the mean of the data of the first call.
+        Prior of the means (Gaussians). None means the mean of the data of the first call.
     degrees_of_freedom_prior : float, default=None
-        nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
+        nu_0 of the Wishart or Gamma prior (Gaussians). None chooses it with ``covariance_prior``.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None chooses by the evidence of up to 1000 rows of the first call: the
-        share of each column's variance that is within clusters, how many rows that counts as, and ``column_scales_``.
-        With a matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical").
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
+        call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
+        given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
     init_params : {"streaming", "single", "sequential"}, default="streaming"
-        Start of a chain: the clusters of one pass of StreamingNGGPMixture, all rows in one cluster, or rows that are
-        drawn into clusters one after the other.
+        Initialisation of a chain: the clusters of one epoch of StreamingNGGPMixture ("streaming"), one cluster of all
+        rows ("single"), or clusters drawn for one row after another ("sequential").
     split_merge : bool, default=True
-        Whether each sweep also proposes to split clusters and to join them [3]_, which moves many rows at once. Rows
-        with weights have no such proposals: a weighted row is one arrival of that mass, and draws of such rows have no
-        joint distribution that a proposal of many could be accepted by.
+        Whether each epoch also proposes to split and to merge clusters [3]_, which moves many rows at once. Weighted
+        rows have no such proposals: a weighted row is one arrival of that mass, and the joint distribution of such
+        draws that an acceptance probability needs does not exist.
     n_chains : int, default=1
-        Chains, each with its own order of rows and draws, one after the other. Several show whether they agree:
-        ``r_hat_``, and a warning where they do not.
+        Number of chains, run one after the other, each with its own order of rows and random numbers. Several chains
+        give a meaningful ``r_hat_`` and a warning if they disagree.
     max_iter : int, default=200
-        Sweeps of a chain.
+        Epochs of each chain.
     burn_in : int, default=None
-        Sweeps before the first sample is kept; None means half of them.
+        Epochs before the first sample. None means half of ``max_iter``.
     thin : int, default=10
-        Sweeps from sample to sample.
+        Epochs between two samples.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For the draws, and the order in which rows are visited.
+        Seed of the draws and of the order of rows.
 
     Attributes
     ----------
     n_clusters_, likelihood_, weights_, new_weight_, counts_, cluster_ids_, means_, covariances_, column_scales_, u_ :
-        As in StreamingNGGPMixture, of the last sweep's partition.
+        As in StreamingNGGPMixture, for the partition of the last epoch.
     labels_ : ndarray of shape (n_samples,), int64
-        Cluster of each row in the last sweep; -1 for documents without words, and rows of weight zero.
+        Cluster of each row in the last epoch; -1 for documents without words and rows of weight zero.
     concentration_ : float
-        Given, or the last draw.
+        The given concentration, or its last draw.
     n_samples_ : int
-        Samples that ``score_samples`` averages over; 0: it is the last sweep's.
+        Number of samples that ``score_samples`` averages. With 0 it uses the last epoch.
     history_ : list of dict
-        For each sweep its number, the seconds so far, "log_joint" (log p(partition, u, rows) up to a constant), the
-        same per row.
+        One record for each epoch: its number, the seconds so far, "log_joint" (log p(partition, u, rows) up to a
+        constant), and the same per row.
     chain_log_joints_ : list of ndarray
-        "log_joint" of every sweep of each chain; all other attributes are of the chain where it is highest.
+        "log_joint" of every epoch of each chain. All other attributes describe the chain with the highest values.
     r_hat_ : float
-        Potential scale reduction of "log_joint" after ``burn_in`` over the halves of all chains [4]_: near 1 where
-        they agree. NaN with fewer than four sweeps.
+        Potential scale reduction of "log_joint" after ``burn_in`` over the halves of all chains [4]_: near 1 if they
+        agree. NaN with fewer than four epochs.
     n_iter_ : int
-        Sweeps.
+        Number of epochs.
     n_samples_seen_ : int
-        Rows of positive weight.
+        Number of rows of positive weight.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features, when the rows came with names.
+        Names of features, if ``X`` had names.
 
     See Also
     --------
-    StreamingNGGPMixture : The same model in one pass, or a few.
+    StreamingNGGPMixture : The same model in one epoch or a few.
 
     Notes
     -----
-    A sweep costs about as much as an epoch of StreamingNGGPMixture. Every sample that is kept holds a copy of the
-    clusters, 8 n_features bytes a cluster for counts. A row of weight w is one row of mass w.
+    An epoch costs about as much as one of StreamingNGGPMixture. Every sample stores a copy of the clusters, for counts
+    8 n_features bytes each. A row of weight w is one row of mass w.
 
     References
     ----------
@@ -217,11 +217,11 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; sparse ones for counts only.
+            Rows. Sparse rows must be counts.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; those that are not zero larger than ``discount``.
+            Weight of each row: zero, or larger than ``discount``.
 
         Returns
         -------
@@ -230,8 +230,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            For rows with NaN or infinity, negative counts, bad weights, and when no document has a word. A model that
-            was fitted before stays as it was.
+            For rows with NaN or infinity, negative counts, invalid weights, or if no document has a word. A previously
+            fitted model stays unchanged.
         """
         params = self._params
         fits, started = [], time.perf_counter()
@@ -257,7 +257,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         return self
 
     def _run_chain(self, fits, rows, kept, n_rows, first, prior, threshold, seed, observer, started):
-        """One chain from its start on; ``fits`` gets its monitor."""
+        """Run one chain; append its monitor to ``fits``."""
         params = self._params
         rng, state = np.random.default_rng(seed), first.copy()
         model = GibbsModel(prior, params.max_components, seed, rng, concentration_prior(params))
@@ -281,7 +281,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         run(model, rows, chain, monitor, state, monitor.samples)
 
     def _check_smallest_weight(self, rows, kept):
-        """A row that is alone in its cluster gives it n_k - discount, and less than round-off leaves is nothing."""
+        """Refuse small weights: a cluster of one row has prior weight n_k - discount, and round-off must not hide it.
+        """
         weight, discount = rows.sample_weight, self._params.discount
         if weight is not None and weight.min() <= max(discount, SMALLEST_WEIGHT):
             row = int(weight.argmin())
@@ -299,18 +300,18 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
 
     @property
     def n_samples_(self):
-        """Samples that ``score_samples`` averages over."""
+        """Number of samples that ``score_samples`` averages."""
         self._attribute("n_samples_")
         return len(self._samples)
 
     @property
     def concentration_(self):
-        """Given, or the last draw."""
+        """The given concentration, or its last draw."""
         return self._attribute("concentration_").prior.concentration
 
     @property
     def u_(self):
-        """The last draw of U; infinity where it is beyond numbers, as for a concentration near zero."""
+        """The last draw of U; infinity on overflow, as for a concentration near zero."""
         with np.errstate(over="ignore"):
             return float(np.exp(self._attribute("u_").state.log_u))
 
@@ -322,7 +323,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         average : {"density", "log"}, default="density"
-            What is averaged: the densities, as the posterior predictive has it, or their logarithms, which is lower.
+            Quantity to average: densities, which gives the posterior predictive density, or their logarithms, which is
+            lower.
 
         Returns
         -------
@@ -341,11 +343,11 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         return logsumexp(log_densities, axis=0) - np.log(len(samples))
 
     def _attributes(self, monitors, n_rows):
-        """Fitted attributes as of the last sweep of the chain of highest log joint."""
+        """Fitted attributes after the last epoch of the chain with the highest mean log joint."""
         monitor = max(monitors, key=lambda one: np.mean(log_joints(one)[len(one.history) // 2 :]))
         fitted = sample_of(monitor.model, monitor.stats)
         labels = np.full(n_rows, -1, dtype=np.int64)
-        place = np.full(monitor.stats.capacity + 1, -1)  # the last one is that of rows without a cluster
+        place = np.full(monitor.stats.capacity + 1, -1)  # the last entry is for rows without a cluster
         place[fitted.origin] = np.arange(len(fitted.slots))
         labels[monitor.model.numbers] = place[np.concatenate(monitor.chain.parts)]
         return {
@@ -359,7 +361,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         }
 
     def _publish(self, fits):
-        """Publish the chains as they stand, if one has completed a sweep; whether it has."""
+        """Publish the current chains if one has completed an epoch; return whether one has."""
         fits = [monitor for monitor in fits if monitor.stats is not None]
         if not fits:
             return False
@@ -367,7 +369,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         return True
 
     def _warn(self, fits):
-        """Chains that disagree are no sample of one posterior."""
+        """Warn if the chains disagree: then they are not samples of one posterior."""
         if len(fits) > 1 and self.r_hat_ > DISAGREE:
             means = [float(np.mean(values[len(values) // 2 :])) for values in self.chain_log_joints_]
             warnings.warn(
@@ -390,12 +392,12 @@ def concentration_prior(params):
 
 
 def log_joints(monitor):
-    """Of the sweeps of a chain."""
+    """Log joint of each epoch of a chain."""
     return np.array([record["log_joint"] for record in monitor.history])
 
 
 def r_hat(chains):
-    """Potential scale reduction of split chains ([4]_, Eq. 3); NaN of fewer than four draws."""
+    """Potential scale reduction of split chains ([4]_, Eq. 3); NaN with fewer than four draws."""
     n = min(len(chain) for chain in chains) // 2
     if n < 2:
         return np.nan
@@ -407,7 +409,7 @@ def r_hat(chains):
 
 
 class Samples:
-    """Keeps the clusters of every so many sweeps after the first ones."""
+    """Stores the clusters of every ``thin``-th epoch after ``burn_in``."""
 
     def __init__(self, burn_in, thin, model):
         self.burn_in = burn_in
@@ -416,14 +418,14 @@ class Samples:
         self.kept = []
 
     def __call__(self, epoch, state):
-        """What is published after an epoch: its own clusters; some of them are kept."""
+        """The state to publish after an epoch, unchanged; a copy is stored as a sample if its turn has come."""
         if epoch > self.burn_in and (epoch - self.burn_in) % self.thin == 0:
             self.kept.append(sample_of(self.model, state))
         return state
 
 
 def sample_of(model, state):
-    """The clusters of one sweep, copied, as they predict; ``origin`` says which slots they were in."""
+    """A copy of the clusters of one epoch for predictions; ``origin`` holds their former slots."""
     order = np.flatnonzero(state.members > 0)
     order = order[np.argsort(state.ids[order], kind="stable")]
     state = state.copy()

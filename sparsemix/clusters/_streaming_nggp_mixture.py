@@ -1,4 +1,4 @@
-"""StreamingNGGPMixture: clusters that grow with a stream, in one pass or several."""
+"""StreamingNGGPMixture: a number of clusters that grows with a stream, in one epoch or several."""
 
 import numbers
 import time
@@ -36,166 +36,165 @@ from sparsemix.clusters._parameters import (
 from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
 from sparsemix.clusters._settle import settling
 
-# Attributes that tell of the last ``fit``.
+# Attributes of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
 
 
 class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
-    """Clusters whose number grows with the data, from one pass over a stream or several over rows in memory.
+    """Clusters whose number grows with the data, from one epoch over a stream or several over rows in memory.
 
-    Give it rows and read ``labels_`` and ``n_clusters_``; or show it blocks of a stream with ``partial_fit``, for which
-    each row is read once, joins the clusters that explain it, and may open one. The number of clusters is never given.
-    Rows are documents (counts of words, sparse as a rule) or measurements (a dense array of real numbers): by default
-    ``likelihood="auto"`` tells which. Two parameters matter: for documents ``dirichlet_prior`` (smaller makes more, and
-    more specific, clusters), for measurements ``likelihood``, the shape of a cluster. All others may stay.
+    Call ``fit`` and read ``labels_`` and ``n_clusters_``; or give blocks of a stream to ``partial_fit``, which reads
+    each row once, adds it to clusters, and may open a new one. The number of clusters is learned. Rows are documents
+    (word counts, usually sparse) or measurements (a dense array of real numbers);
+    ``likelihood="auto"`` detects which. Two parameters matter: for documents ``dirichlet_prior`` (smaller makes more,
+    and more specific, clusters), for measurements ``likelihood``, the shape of a cluster. The remaining defaults suit
+    most data.
 
-    The prior of the clusters is a normalized generalized gamma process: the Dirichlet process (``discount=0``, clusters
-    grow like log n), the normalized inverse Gaussian (``discount=0.5``, like the square root of n), and everything
-    between and beyond. Clusters are conjugate and integrated out, so nothing is initialised. ``partial_fit`` is assumed
-    density filtering [1]_, with the same result however rows are cut into blocks. ``fit`` shuffles the rows, makes the
-    same pass, and goes on for ``n_epochs`` by expectation propagation: each row is taken out of the clusters and
-    assigned anew under all others.
+    The prior of the clusters is a normalized generalized gamma process. Special cases are the Dirichlet process
+    (``discount=0``; the number of clusters grows like log n) and the normalized inverse Gaussian process
+    (``discount=0.5``; like the square root of n). Cluster parameters are conjugate and integrated out, so there is no
+    initialisation. ``partial_fit`` is assumed density filtering [1]_; its result does not depend on the blocks. ``fit``
+    shuffles the rows and does the same in its first epoch. Further epochs are expectation propagation: they remove each
+    row from its clusters and assign it again given all other rows.
 
     Parameters
     ----------
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
-        What a cluster is: a distribution of words for rows of counts, or a Gaussian with full, diagonal or spherical
-        covariance, or with a full one and mean zero. "auto" takes sparse rows for counts, and
-        dense whole numbers that are many columns, mostly zero and otherwise mostly 1. It warns in doubt. For all other
-        rows the evidence of the first ones chooses "full" or "diag", above 100 features "diag". See ``likelihood_``.
+        Distribution of a cluster: "multinomial" for word counts; or a Gaussian with full, diagonal or spherical
+        covariance, or with full covariance and mean zero. "auto" treats sparse rows as counts, and dense whole numbers
+        if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows the
+        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``.
     concentration : float, default=None
-        a of the prior: larger opens more clusters. None means 1000 for "multinomial", where one word in a short text
-        speaks for an old cluster louder than the prior for a new one and long texts hardly notice, and 1 for
-        Gaussians.
+        a of the prior: larger values open more clusters. None means 1 for Gaussians and 1000 for "multinomial": one
+        shared word of a short text outweighs a smaller prior of a new cluster, and long texts hardly depend on it.
     discount : float in [0, 1), default=0.0
-        sigma of the prior: 0 is the Dirichlet process, 0.5 the normalized inverse Gaussian; larger makes more small
-        clusters.
+        sigma of the prior: 0 is the Dirichlet process, 0.5 the normalized inverse Gaussian process. Larger values make
+        more small clusters.
     tilt : float, default=1.0
-        tau of the prior. It matters through ``concentration * tilt ** discount`` alone; 0 is the normalized stable
-        process, for which the concentration does not matter.
+        tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
+        which the concentration does not matter.
     new_cluster_threshold : float, default=None
-        epsilon: a row opens a cluster when its responsibility for a new one is larger. At least ``discount``, else the
-        cluster could never win another row. None means max(0.5, discount + 0.001): smaller ones open many clusters
-        that no row chooses again.
+        epsilon: a row opens a cluster if its responsibility for a new one is larger. At least ``discount``. None means
+        max(0.5, discount + 0.001); smaller values open many clusters that win no further row.
     n_nonzero : int, default=None
-        Most clusters L that a row touches; None is all with a responsibility above 1e-6.
+        Maximum number L of clusters with non-zero responsibility for a row. None keeps all responsibilities above 1e-6.
     max_components : int, default=None
-        No cluster is opened beyond so many; None is no limit.
+        Maximum number of clusters. None is no limit.
     dirichlet_prior : float, default=0.03
-        Dirichlet parameter of every word in every cluster ("multinomial"). Smaller makes more clusters, and more
-        specific ones: on long texts it decides their number far more than the concentration.
+        Dirichlet parameter of every word in every cluster ("multinomial"). Smaller values make more, and more specific,
+        clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, how many rows the prior of a mean counts as (Gaussians); None: chosen with ``covariance_prior``.
+        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (Gaussians); None means the mean of the data of the first call.
+        Prior of the means (Gaussians). None means the mean of the data of the first call.
     degrees_of_freedom_prior : float, default=None
-        nu_0 of the Wishart or Gamma prior (Gaussians); None: chosen with ``covariance_prior``.
+        nu_0 of the Wishart or Gamma prior (Gaussians). None chooses it with ``covariance_prior``.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None chooses by the evidence of up to 1000 rows of the first call: the
-        share of each column's variance that is within clusters, how many rows that counts as, and ``column_scales_``.
-        With a matrix given, what else is None is kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical").
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
+        call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
+        given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
     u_rule : {"mode", "quadrature"}, default="mode"
-        How the auxiliary variable U enters the prior weights: at the mode of log U, or integrated out.
+        Treatment of the auxiliary variable U in the prior weights: U fixed at the mode of log U, or U integrated out.
     expected_clusters : {"recursion", "count"}, default="recursion"
-        The number of clusters that U goes by in a stream: expected under the responsibilities, or that there are.
+        Number of clusters in the posterior of U during a stream: its expectation under the responsibilities
+        ("recursion"), or the number of existing clusters ("count").
     merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"}, default="auto"
-        Merge pairs of clusters: by the log Bayes factor of one cluster against two, by the overlap of their
-        responsibilities (one less the normalized L1 distance [3]_), or by the similarity of their means or densities.
-        "auto" is "bayes_factor" for Gaussians and None, which merges none, for counts, where hardly a pair qualifies.
+        Criterion for merging two clusters: the log Bayes factor of one cluster against two, the overlap of their
+        responsibilities (one minus the normalized L1 distance [3]_), or the similarity of their means or densities.
+        None merges nothing. "auto" is "bayes_factor" for Gaussians and None for counts (few pairs qualify).
     merge_threshold : float, default=None
-        What a pair must exceed; None means 0 for "bayes_factor", which joins what is likelier to be one, 0.9 for
-        "responsibility", 0.98 for "similarity".
+        Value that the criterion of a pair must exceed. None means 0 for "bayes_factor" (one cluster is more likely than
+        two), 0.9 for "responsibility", 0.98 for "similarity".
     merge_every : int, default=1000
-        Rows between two looks for clusters to merge or to prune, in a stream or a single epoch; for Bayes factors of
-        documents at least 2 n_features words as well. Of several epochs each ends with a look for clusters to merge.
+        Rows between two searches for clusters to merge or prune, in a stream or a single epoch; for Bayes factors of
+        documents also at least 2 n_features words. With several epochs, one search for merges follows each epoch.
     prune_threshold : float, default=None
-        Clusters of smaller expected mass are forgotten, with their rows, at the second look after they were opened.
-        None forgets only clusters that can win no row any more. Several epochs do not use it: they give up clusters
-        whose mass falls to ``new_cluster_threshold``, and assign their rows anew.
+        Clusters with less expected mass are forgotten, with their rows, at the second search after they were opened.
+        None forgets only clusters that can win no further row. Several epochs ignore it: they remove clusters whose
+        mass falls to ``new_cluster_threshold`` and assign their rows again.
     half_life : float, default=None
-        Rows after which a row counts half, where clusters drift or end: every ``merge_every`` rows all sums shrink, and
-        clusters of which a twentieth of a row is left go. None forgets nothing; several epochs do not use it.
+        Number of further rows after which a row counts half; use it if clusters drift or end. Every ``merge_every``
+        rows all sums shrink, and clusters with less than a twentieth of a row are removed. Several epochs ignore it.
     n_epochs : int or "auto", default="auto"
-        Passes of ``fit``: one of assumed density filtering, the others of expectation propagation; with "full" ones
-        and without weights sampling settles the first 4,096 rows and their prior before more are read.
-        "auto" is 2 for Gaussians, whose first rows are assigned before there are clusters and whose merges are surer
-        where responsibilities are kept, and 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
+        Epochs of ``fit``: one of assumed density filtering, then expectation propagation. With "full", several epochs
+        and no weights, a sampler first settles 4,096 rows and their prior. "auto" is 2 for Gaussians, whose first rows
+        arrive before clusters exist; 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
         ``n_shards``.
     n_shards : int, default=1
-        Parts of the rows that ``fit`` streams apart, by ``n_jobs`` threads, and whose clusters it joins (of documents
-        again and again, after a tenth in one stream). Another result, as good. ``partial_fit`` has one stream.
+        Number of shards: ``fit`` streams them separately, in ``n_jobs`` threads, and joins their clusters (for
+        documents repeatedly, after one stream over a tenth). The result differs but is as good.
     tol : float, default=1e-3
-        ``fit`` ends when an epoch moves less than this share of all responsibilities.
+        ``fit`` stops when an epoch changes less than this share of all responsibilities.
     shuffle : bool, default=True
         Whether ``fit`` visits rows in random order; ``partial_fit`` never does.
     compute_labels : bool, default=True
-        Whether ``fit`` ends with a pass that makes ``labels_``.
+        Whether ``fit`` ends with a prediction of ``labels_``.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For the order of the rows.
+        Seed of the order of rows.
 
     Attributes
     ----------
     n_clusters_ : int
-        Clusters that a row may join.
+        Number of clusters that a row may join.
     likelihood_ : str
-        What a cluster is: ``likelihood``, or what "auto" has chosen.
+        Likelihood in use: ``likelihood``, or the choice of "auto".
     weights_ : ndarray of shape (n_clusters,)
-        Prior probabilities that the next row is of each.
+        Prior probability of each cluster for the next row.
     new_weight_ : float
         Prior probability that the next row opens a cluster.
     counts_ : ndarray of shape (n_clusters,)
         Expected mass of rows in each cluster.
     cluster_ids_ : ndarray of shape (n_clusters,), int64
-        Number of each cluster in the order they were opened; it stays when others are merged or forgotten.
+        Permanent number of each cluster, in order of creation. Merging or forgetting other clusters does not change it.
     means_ : ndarray of shape (n_clusters, n_features)
         Posterior mean word distributions, or means of Gaussians.
     covariances_ : ndarray
         Posterior mean covariances of Gaussians, in scikit-learn's shapes, of columns divided by ``column_scales_``.
     column_scales_ : ndarray of shape (n_features,)
-        How wide columns are within "spherical" clusters, relative to each other; one where balls serve, and for others.
+        Widths of columns within "spherical" clusters, relative to each other. Ones if equal widths explain the rows,
+        and for all other likelihoods.
     expected_n_clusters_ : float
-        E[K], expected number of clusters of the rows so far under their responsibilities.
+        E[K], the expected number of clusters of all rows so far under their responsibilities.
     u_ : float
         Mode of U given the rows so far.
     labels_ : ndarray of shape (n_samples,), int64
-        Cluster of each row of ``fit``, as ``predict`` has it.
+        Cluster of each row of ``fit``, as ``predict`` returns it.
     n_iter_ : int
-        Epochs of the last ``fit``.
+        Number of epochs of the last ``fit``.
     converged_ : bool
         Whether the last epoch met ``tol``.
     history_ : list of dict
-        For each epoch its number, the seconds so far, "log_predictive" (the sum over rows of their log predictive
-        densities: in the first epoch given the rows before, later given all others), the same per row, and "change".
+        One record for each epoch: its number, the seconds so far, "change", and "log_predictive", the sum over rows of
+        log predictive densities (in the first epoch given the rows before, later given all other rows), and per row.
     n_samples_seen_ : int
-        Rows of positive weight that were learned from.
+        Number of learned rows of positive weight.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features, when the rows came with names.
+        Names of features, if ``X`` had names.
 
     See Also
     --------
-    GibbsNGGPMixture : The same model by sampling: slower, exact in the limit.
+    GibbsNGGPMixture : The same model by Gibbs sampling: slower, exact in the limit.
     SparseGaussianMixture : A given number of Gaussians, in batch or stochastic learning, with threads.
     sklearn.mixture.BayesianGaussianMixture : Truncated variational inference for a Dirichlet process of Gaussians.
 
     Notes
     -----
-    A row costs (clusters) x (distinct words), or x n_features ** 2 for full covariances; of many clusters of counts
-    most are ruled out by a bound, whose sums take an eighth of the memory traffic. Memory is that of the clusters:
-    9 n_features bytes a cluster for counts, 8 n_features (n_features + 3) / 2 for full Gaussians, with up to a
-    quarter of spare room; expectation propagation keeps 12 bytes a responsibility, some three a row. Everything is
-    computed in double precision, in the order of rows, by one thread.
+    A row costs (clusters) x (distinct words), or x n_features ** 2 for full covariances. A bound excludes most of many
+    clusters of counts, at an eighth of the memory traffic. Memory is proportional to the clusters: 9 n_features bytes
+    each for counts, 8 n_features (n_features + 3) / 2 for full Gaussians, plus up to a quarter of spare capacity.
+    Expectation propagation stores 12 bytes for each responsibility, about three for each row. One thread computes
+    everything in double precision, in the order of rows.
 
-    Documents without words say nothing about their cluster: they change nothing, and predictions give them the prior.
-    A row of weight w is one arrival of mass w. A Gaussian prior that is not given is taken from the first call, whose
-    block should then be large; given in full, blocks may have one row.
-    The width of the rows is fixed by the first call. For words that nobody has listed hash them
-    (``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``).
+    Documents without words change nothing, and their predictions are the prior. A row of weight w is one arrival of
+    mass w. The first call fixes a Gaussian prior that is not given, so its block should be large; with a given prior it
+    may have one row. The first call also fixes the number of columns. For an open vocabulary use
+    ``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``.
 
     References
     ----------
@@ -298,16 +297,16 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn clusters from all rows, in random order and ``n_epochs`` passes; what was learned before is dropped.
+        """Learn clusters from all rows, in random order and ``n_epochs`` epochs; the previous model is replaced.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; sparse ones for counts only. Counts may be any numbers that are not negative.
+            Rows. Sparse rows must be counts; counts may be any non-negative numbers.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row: it arrives once, with that mass.
+            Weight of each row: the row arrives once, with this mass.
 
         Returns
         -------
@@ -316,7 +315,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Raises
         ------
         ValueError
-            For rows with NaN or infinity, negative counts or weights, and when no document has a word.
+            For rows with NaN or infinity, negative counts or weights, or if no document has a word.
         """
         params = self._params
         fits, started = [], time.perf_counter()
@@ -354,10 +353,10 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn from the next rows of a stream, one after the other in the order they have.
+        """Learn from the next rows of a stream, one by one in their order.
 
-        The result is the same bits however the stream is cut into calls. After an exception, of a signal handler
-        too, the clusters are those of the rows before it: ``n_samples_seen_`` has grown by their number.
+        The result has the same bits for any division of the stream into calls. After an exception, also from a signal
+        handler, the model includes all rows before it, and ``n_samples_seen_`` counts them.
 
         Parameters
         ----------
@@ -375,7 +374,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Raises
         ------
         ValueError
-            As ``fit``. A row without a finite density under any cluster ends the call; rows before it are learned.
+            As ``fit``. If a row has no finite density under any cluster, the call raises after it has learned the rows
+            before.
         """
         begun = []
         with self._all_or_nothing(lambda: self._publish_stream(begun)):
@@ -405,12 +405,12 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     @property
     def expected_n_clusters_(self):
-        """E[K], expected number of clusters of the rows so far under their responsibilities."""
+        """E[K], the expected number of clusters of all rows so far under their responsibilities."""
         return self._attribute("expected_n_clusters_").state.expected_clusters
 
     @property
     def u_(self):
-        """Mode of U given the rows so far, in E[K] clusters; infinite where no number is large enough."""
+        """Mode of U given the rows so far in E[K] clusters; infinity on overflow."""
         fitted = self._attribute("u_")
         with np.errstate(over="ignore"):
             return float(np.exp(fitted.prior.log_mode(fitted.state.mass, fitted.expected)))
@@ -418,7 +418,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     # -- inside
 
     def _labels_of_fit(self, X, fits):
-        """Labels of all rows; one of no weight that cannot be read ends the fit, of which nothing is kept."""
+        """Labels of all rows. An invalid row of weight zero raises here, and the whole fit is discarded."""
         try:
             return self._labels(self._read(X))
         except ValueError:
@@ -440,7 +440,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         monitor.epoch(1, model, state)
 
     def _first_state(self, rows, counts):
-        """No clusters, and rows as they will be read."""
+        """A state without clusters, and rows in the form that the model reads."""
         params = self._params
         threshold = opening_threshold(params.discount, params.new_cluster_threshold)
         state, rows = make_state(params, rows, counts, make_prior(params, counts), threshold)
@@ -449,7 +449,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         return state, rows
 
     def _model(self, state, record=False):
-        """The model of the parameters, for a state that begins or goes on."""
+        """The model that the parameters define, for a new or continued state."""
         params = self._params
         return StreamingModel(
             make_prior(params, state.sums.likelihood == "multinomial"),
@@ -459,7 +459,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         )  # fmt: skip
 
     def _check_likelihood(self):
-        """A stream goes on as it began."""
+        """Refuse a likelihood other than that of the first call."""
         given, began = self._params.likelihood, self._fitted.state.sums.likelihood
         if given not in ("auto", began):
             raise ValueError(f"likelihood is {given!r}, but the stream began with {began!r}; set it back, or call fit")
@@ -481,7 +481,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         }
 
     def _publish_stream(self, begun):
-        """Publish the clusters of the rows so far; whether rows have come."""
+        """Publish the clusters of the rows so far; return whether there were rows."""
         if not begun or begun[0][1].n_rows == begun[0][2]:
             return False
         model, state, _ = begun[0]
@@ -491,7 +491,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         return True
 
     def _publish(self, fits):
-        """Publish the clusters of the last completed epoch, or of the rows since; whether there are any."""
+        """Publish the clusters of the last completed epoch, or of the rows since; return whether clusters exist."""
         if not fits or fits[0].stats is None or not len(fits[0].stats.live(self._params.discount)):
             return False
         for name in OF_FIT:

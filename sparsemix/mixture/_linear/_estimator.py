@@ -80,8 +80,8 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         Raises
         ------
         ValueError
-            For values that are not numbers or make no sense here, with the row; negative weights; fewer rows than
-            components. A previously fitted model stays unchanged.
+            For invalid values, with their row; negative weights; fewer rows than components. A previously fitted model
+            stays unchanged.
         """
         return self._fit(X, sample_weight, checkpoint)
 

@@ -14,8 +14,8 @@ from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_direc
 
 # Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
-# Rows whose mean direction has a length within this of one, for each column, have a concentration of about 1e6: the
-# largest that a component can have, so no component is narrower than all rows together.
+# If one minus the length of the mean direction is less than this times n_features, all rows together have a
+# concentration of about 1e6. That is the largest concentration of a component, so no component could be narrower.
 NARROW = 5e-7
 
 
