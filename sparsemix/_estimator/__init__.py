@@ -1,1 +1,1 @@
-"""What all estimators share: checks of input, calls that change all or nothing, fits by prior + statistics."""
+"""Code that all estimators share: input checks, atomic calls, fits by prior + statistics."""

@@ -1,18 +1,18 @@
-"""Attributes that an estimator does not have, or does not have yet: reading one says why and what to do."""
+"""Attributes that an estimator lacks, or lacks before a fit: the error gives the reason and the remedy."""
 
 UNFITTED = "it is not fitted yet; call fit first"
 NO_BOUND = "its inference computes no bound; compare models by score(X) of held-out documents"
 
 
 class Absent:
-    """Class attribute whose reading from an instance raises AttributeError with a sentence.
+    """Descriptor that raises AttributeError with a reason and a remedy.
 
     There is no ``__set__``: a value that ``fit`` stores in the instance takes precedence, in subclasses too.
 
     Parameters
     ----------
     why : str or callable
-        Reason and remedy. A callable makes them from the estimator.
+        Reason and remedy; a callable receives the estimator.
     """
 
     def __init__(self, why):
@@ -29,14 +29,14 @@ class Absent:
 
 
 def by_fit(estimator):
-    """Why an attribute is absent that only ``fit`` sets."""
+    """Reason for a missing attribute that only ``fit`` sets."""
     if not hasattr(estimator, "_fitted"):
         return UNFITTED
     return "only fit sets it, and what was learned last did not come from fit; call fit"
 
 
 def check_continues(params, **fitted):
-    """Refuse ``warm_start`` where parameters have other values than those that were ``fitted``."""
+    """Refuse ``warm_start`` if parameters differ from their ``fitted`` values."""
     changed = {name: value for name, value in fitted.items() if getattr(params, name) != value}
     if changed:
         now = " and ".join(f"{name} is now {getattr(params, name)!r}" for name in changed)

@@ -1,4 +1,4 @@
-"""Estimators whose whole knowledge is prior + statistics: fits, streams, and steps from statistics summed elsewhere."""
+"""Base class of estimators whose state is prior + statistics: fits, streams, and steps from external statistics."""
 
 import warnings
 from contextlib import contextmanager
@@ -24,26 +24,27 @@ from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix._estimator.progress import Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
 
-# Attributes that tell of the last ``fit``; a later step of the stream makes them untrue.
+# Attributes of the last ``fit``; a later step of a stream removes them.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
-# Attributes that tell of a stream alone; a fit and a step from elsewhere make them untrue.
+# Attributes of a stream; ``fit`` and ``update_from_stats`` remove them.
 OF_STREAM = ("_first_documents",)
 
 
 @dataclass
 class FitSetup:
-    """What a fit or a stream begins with: rows as the model reads them, the model, and statistics as of all rows."""
+    """Initial state of a fit or a stream: rows in the form that the model reads, the model, and statistics of all rows.
+    """
 
     rows: object
     model: object
     stats: object
-    schedule: object = None  # of a stream: for the passes over its first block, which are batch steps without
-    moves: tuple = ()  # what may change the statistics between steps
-    about: dict = field(default_factory=dict)  # attributes of the estimator that tell of the start
+    schedule: object = None  # of a stream: for the epochs over its first block; None takes batch steps
+    moves: tuple = ()  # functions that change the statistics between steps
+    about: dict = field(default_factory=dict)  # attributes of the estimator that describe the initialisation
 
 
 def no_bound(estimator):
-    """Why there is no bound of the last fit."""
+    """Reason for a missing bound of the last fit, with a remedy."""
     if not hasattr(estimator, "_fitted"):
         return UNFITTED
     other = "call lower_bound(expected_stats(X))"
@@ -52,40 +53,40 @@ def no_bound(estimator):
     if "history_" not in vars(estimator):
         return f"only fit sets it, and what was learned last did not come from fit; {other}"
     if estimator._params.learning_method == "memoized":
-        return f'learning_method="memoized" computes it from the second pass on; set max_iter to at least 2, or {other}'
-    return f"the fit made no pass over the rows; set max_iter to at least 1, or {other}"
+        return f'learning_method="memoized" computes it from epoch 2 on; set max_iter to at least 2, or {other}'
+    return f"the fit ran no epoch; set max_iter to at least 1, or {other}"
 
 
 class AdditiveEstimator(SparsemixEstimator):
-    """Learns by steps from statistics; ``_fitted`` holds a model and its statistics.
+    """Learns by steps from statistics. ``_fitted`` holds a model and its statistics.
 
     An estimator has the parameters ``max_iter``, ``total_samples``, ``learning_decay``, ``learning_offset``,
     ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol`` and ``half_life``, and
     defines
 
-    - ``_fitted_class``: of model and statistics, what is published;
-    - ``_read(X, sample_weight, reset, may_be_empty)``: X as it was checked, and its rows of positive weight;
+    - ``_fitted_class``: class of the published state, made of model and statistics;
+    - ``_read(X, sample_weight, reset, may_be_empty)``: checked X, and its rows of positive weight;
     - ``_begin_fit(rows, rng, workers, warm)`` and ``_begin_stream(rows, rng, workers)``: a ``FitSetup``;
-    - ``_view(model, rows, n_seen)``, where a model does not visit rows as they are, or follows how many it has seen:
-      the model and rows to visit with;
-    - ``_row_memory(model, n_rows, first_row)``, where something is kept of rows from visit to visit.
+    - ``_view(model, rows, n_seen)``: model and rows of a visit, if the model converts rows or depends on their number;
+    - ``_row_memory(model, n_rows, first_row)``, if the model stores something for each row between visits.
 
-    Its public methods are its own, with their documentation, and call those of this class.
+    It also defines the documented public methods, which call those of this class.
     """
 
     _fixed_params = {"tol": 0.0, "half_life": None}  # noqa: RUF012
     lower_bound_, lower_bounds_ = Absent(no_bound), Absent(no_bound)
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     n_samples_seen_, n_steps_ = Absent(UNFITTED), Absent(UNFITTED)
-    # The statistic that counts rows, where the mass that statistics are scaled by is of something else.
+    # Name of the statistic that counts rows, if "mass", which scales statistics, counts something else.
     _rows_statistic = "mass"
-    # Passes over the first block of a stream before it is counted: it does not come again.
+    # Epochs over the first block of a stream before it is counted; no later call sees this block.
     _stream_first_passes = 0
-    # Whether the rows of a stream are numbered from block to block, for random numbers; else rows are those of a call.
+    # Whether row numbers, which seed random numbers, continue from block to block of a stream; else each call starts at
+    # 0.
     _numbers_go_on = False
-    # Rows of a stream that its start may be made anew from, until a fit or a step from elsewhere.
+    # First rows of a stream, to repeat its initialisation; ``fit`` and ``update_from_stats`` remove them.
     _first_documents = None
-    # Seconds after which the pass at hand is the last one; for the command line.
+    # Seconds after which the current epoch is the last; for the command line.
     _stop_after = None
 
     # -- learning
@@ -109,22 +110,22 @@ class AdditiveEstimator(SparsemixEstimator):
         """Warn of a fit that is of no use; X as it was checked."""
 
     def _fingerprints(self, rows):
-        """Of all data that a fit follows from."""
+        """Fingerprints of all data that determine a fit."""
         return [fingerprint(rows.X, rows.sample_weight), *self._fingerprints_beside()]
 
     def _fingerprints_beside(self):
-        """Of data beside the rows."""
+        """Fingerprints of data other than the rows."""
         return []
 
     @contextmanager
     def _watched_by(self, validation_data):
-        """For the time of a fit, rows that it is watched by; most estimators have no use for any."""
+        """Context of a fit that monitors validation rows; most estimators accept none."""
         if validation_data is not None:
             raise TypeError(f"{type(self).__name__} has no use for validation_data; leave it out")
         yield
 
     def _learn(self, monitor, rows, workers, warm, X, seeds, folder=None):
-        """From a start, or from where a checkpoint stood; callbacks look on."""
+        """Fit from an initialisation or a checkpoint, with callbacks."""
         progress = Progress(folder, seeds.randint(2**31 - 1))
         observer = FitObserver(self, self._params.max_iter, self._attributes, X)
         self._run(monitor, rows, np.random.default_rng(progress.seed), workers, warm, observer, progress)
@@ -132,7 +133,7 @@ class AdditiveEstimator(SparsemixEstimator):
         observer.finish()
 
     def _run(self, monitor, rows, rng, workers, warm, observer, progress):
-        """All passes; the monitor keeps what an interrupt would leave."""
+        """Run all epochs; the monitor holds the state that an interrupt publishes."""
         resumed = progress.resumed()
         begin = self._begin_fit(rows, rng, workers, warm) if resumed is None else self._resume(rows, resumed)
         source = begin.rows.source
@@ -154,13 +155,13 @@ class AdditiveEstimator(SparsemixEstimator):
         )  # fmt: skip
 
     def _births(self, begin):
-        """What may change statistics between epochs; none for most."""
+        """Object that changes statistics between epochs; None by default."""
 
     def _repair(self, begin):
-        """What may mend the memory of rows after an epoch; none for most."""
+        """Function that repairs the row memory after an epoch; None by default."""
 
     def _resume(self, rows, resumed):
-        """What a fit goes on with that has left a checkpoint."""
+        """The setup of a fit that continues from a checkpoint."""
         model = resumed["model"]
         source, rows = rows.source, self._view(model, rows, 0)[1]
         if source is None:
@@ -178,7 +179,7 @@ class AdditiveEstimator(SparsemixEstimator):
             _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first)
             if first:
                 self._start_stream(rows, workers)
-            if rows.informative:  # rows that teach nothing should not make others forgotten
+            if rows.informative:  # rows without information should not discount earlier rows
                 rows = self._before_block(rows, workers)
                 self._absorb(self._collect(rows, workers), len(rows), workers)
         return self
@@ -194,13 +195,13 @@ class AdditiveEstimator(SparsemixEstimator):
             row_memory.check(memory, self._fitted.model, rows, X.shape[0], self._first_row(first_row))
         with Workers(self._params.n_jobs) as workers:
             stats = self._collect(rows, workers, first_row, memory)
-            stats.settle()  # the model may go on learning
+            stats.settle()  # the model may learn later
         return stats
 
     def _before_block(self, rows, workers):  # noqa: ARG002
-        """What else may change when one more block of a stream comes; ``_fitted`` is replaced, not changed.
+        """Hook before a block of a stream is absorbed; it may replace ``_fitted`` but not change it in place.
 
-        Returns the rows that are to be absorbed.
+        Returns the rows to absorb.
         """
         return rows
 
@@ -219,7 +220,7 @@ class AdditiveEstimator(SparsemixEstimator):
         vars(self).update(_fitted=fitted, n_samples_seen_=0, n_steps_=0, **begin.about)
 
     def _learn_first(self, begin, workers):
-        """A pass over the first block of a stream, before it is counted."""
+        """One epoch over the first block of a stream, before it is counted."""
         model, stats, rows = begin.model, begin.stats, begin.rows
         if begin.schedule is None:
             new = collect(model, rows, slice(0, len(rows)), workers)
@@ -231,7 +232,7 @@ class AdditiveEstimator(SparsemixEstimator):
             begin.stats = advance(model, begin.schedule, begin.stats, new, (), workers.split)
 
     def _collect(self, rows, workers, first_row=None, memory=None):
-        """Statistics of rows under the fitted model; those of a stream are numbered on where that is asked for."""
+        """Statistics of rows under the fitted model; row numbers follow ``_numbers_go_on``."""
         model, rows = self._view(self._fitted.model, rows, self.n_samples_seen_)
         rows.first_row, rows.memory = self._first_row(first_row), memory
         return collect(model, rows, slice(0, len(rows)), workers)
@@ -245,25 +246,25 @@ class AdditiveEstimator(SparsemixEstimator):
 
     @plain_arguments
     def row_memory(self, n_rows, first_row=0):
-        """What ``expected_stats`` may keep of rows from one visit to the next, still empty.
+        """An empty memory, in which ``expected_stats`` stores information on rows between visits.
 
         Parameters
         ----------
         n_rows : int
-            Rows that it is for.
+            Number of rows.
         first_row : int, default=0
-            Number of the first of them in all the data.
+            Index of the first row in the whole data.
 
         Returns
         -------
         memory : object or None
-            For the ``memory`` of ``expected_stats``, always with the same rows and, after ``fit``, no more; None where
-            nothing is kept.
+            Argument ``memory`` of ``expected_stats``. Use it for the same rows only, and not after another ``fit``.
+            None if the estimator stores nothing for rows.
 
         Raises
         ------
         ValueError
-            For what are no numbers of rows.
+            If ``n_rows`` or ``first_row`` is not a non-negative integer.
         """
         check_is_fitted(self)
         row_memory.check_place(n_rows, first_row)
@@ -274,18 +275,18 @@ class AdditiveEstimator(SparsemixEstimator):
         return None
 
     def lower_bound(self, stats=None):
-        """Lower bound of all rows whose statistics these are, at the posterior that follows from them.
+        """Lower bound of the rows that the statistics summarise, at the posterior that these statistics give.
 
         Parameters
         ----------
         stats : SufficientStatistics, default=None
-            Of all rows: the sum of what ``expected_stats`` gave for each block. None means those of the last step,
-            which are of all rows after ``update_from_stats`` with ``learning_rate=1``.
+            Statistics of all rows: the sum over blocks of the results of ``expected_stats``. None means those of the
+            last step; after ``update_from_stats`` with ``learning_rate=1`` these include all rows.
 
         Returns
         -------
         bound : float
-            In nats, as ``lower_bound_``; NaN for inference that has no bound.
+            In nats, as ``lower_bound_``. NaN if the inference has no bound.
 
         Raises
         ------
@@ -302,13 +303,13 @@ class AdditiveEstimator(SparsemixEstimator):
             raise TypeError(f"stats is a {type(stats).__name__}; give what expected_stats returns, or a sum of such")
         self._fitted.stats.check_alike(stats)
 
-    # -- what a fit leaves
+    # -- fitted attributes
 
     def _attributes(self, monitor):
-        """Fitted attributes as of a monitor's last step."""
+        """Fitted attributes after the last step of a monitor."""
         attributes = {
             "_fitted": monitor.view(self._fitted_class(monitor.model, monitor.stats)),
-            "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,  # a start has not seen rows
+            "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,  # an initialisation alone counts no rows
             "n_iter_": monitor.n_epochs_done,
             "n_steps_": 0,
             "converged_": monitor.converged,
@@ -320,7 +321,7 @@ class AdditiveEstimator(SparsemixEstimator):
         return attributes
 
     def _publish(self, monitor):
-        """Publish a fit that has completed a step; whether it has."""
+        """Publish the fit if it has completed a step; return whether it has."""
         if monitor.stats is None:
             return False
         for name in (*OF_FIT, *OF_STREAM):
@@ -330,10 +331,10 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _warn_unless_converged(self, monitor):
         params = self._params
-        could_have = monitor.schedule.has_bound and bool(params.tol)  # 0 asks for max_iter passes
+        could_have = monitor.schedule.has_bound and bool(params.tol)  # tol=0 means max_iter epochs
         if could_have and not self.converged_ and 0 < params.max_iter == self.n_iter_:
             warnings.warn(
-                f"the fit did not converge in max_iter={params.max_iter} passes; raise max_iter or tol",
+                f"the fit did not converge in max_iter={params.max_iter} epochs; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -342,15 +343,16 @@ class AdditiveEstimator(SparsemixEstimator):
 
     @plain_arguments
     def update_from_stats(self, stats, learning_rate=None):
-        """One global step from statistics that ``expected_stats`` gave.
+        """Take one global step from the statistics of ``expected_stats``.
 
         Parameters
         ----------
         stats : SufficientStatistics
-            Of one block, or the sum over several.
+            Statistics of one block, or the sum over several.
         learning_rate : float in (0, 1], default=None
-            How far the model's statistics move towards these, scaled to the whole data. 1 replaces them: with the
-            statistics of all rows that is one step of batch learning. None follows the rule of ``partial_fit``.
+            Step size rho: the model's statistics become (1 - rho) times themselves plus rho times these, scaled to the
+            whole data. 1 replaces them; with the statistics of all rows that is one step of batch learning. None is the
+            rule of ``partial_fit``.
 
         Returns
         -------
@@ -363,8 +365,8 @@ class AdditiveEstimator(SparsemixEstimator):
 
         Notes
         -----
-        ``n_samples_seen_`` grows by the rows that the statistics were made of; with ``learning_rate=1`` it becomes
-        their number, since what was learned from others is gone.
+        ``n_samples_seen_`` grows by the number of rows in the statistics. With ``learning_rate=1`` it becomes this
+        number, since earlier rows no longer count.
         """
         check_is_fitted(self)
         if learning_rate is not None and not 0.0 < learning_rate <= 1.0:
@@ -377,14 +379,15 @@ class AdditiveEstimator(SparsemixEstimator):
         return self
 
     def _step_was_made(self):
-        """Says later on whether a step has been completed since: Ctrl-C waits for that, and then it is to stay."""
+        """A function that returns whether a step was completed since this call. Ctrl-C waits for the step, which then
+        stays."""
         before = getattr(self, "n_steps_", 0)
         return lambda: getattr(self, "n_steps_", 0) > before
 
     def _absorb(self, new, n_rows, workers, rho=None):
         """S <- (1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place, and a global step."""
         params = self._params
-        if not new.informative:  # nothing was seen, which should not make anything forgotten
+        if not new.informative:  # rows without information should not discount earlier rows
             return
         model, stats = copy(self._fitted.model), self._fitted.stats
         n_seen = n_rows + (0 if rho == 1.0 else self.n_samples_seen_)
@@ -399,7 +402,7 @@ class AdditiveEstimator(SparsemixEstimator):
             n_b = float(new["mass"])
             total = 0.5 ** (n_b / params.half_life) * float(stats["mass"]) + n_b
             rho = n_b / total
-        if rho == 1.0 or (first and total is None):  # nothing stays
+        if rho == 1.0 or (first and total is None):  # earlier statistics have weight zero
             stats = stats.zeros_like()
         elif self._fitted.shared or not stats.writeable:
             before, stats = stats, stats.copy()
@@ -417,7 +420,7 @@ class AdditiveEstimator(SparsemixEstimator):
                 raise
 
     def _times(self, mass):
-        """How often a block of this weight is in a stream of ``total_samples``."""
+        """Ratio of ``total_samples`` to the weight of a block."""
         total = self._params.total_samples
         if total > LARGEST_TIMES * mass:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Pickles with a stamp of the version, and calls that leave a fitted model alone when they fail."""
+"""Pickles with a version stamp, and calls that leave a fitted model unchanged if they fail."""
 
 import warnings
 from contextlib import contextmanager
@@ -13,20 +13,20 @@ from sparsemix._estimator.parameters import PlainParameters
 from sparsemix._estimator.plain import KIND, from_plain, to_plain
 from sparsemix._version import __version__
 
-# What a saved state says of itself: by whom it was saved, and what it holds.
+# Keys of a saved state: the version that saved it, and the names of its attributes.
 VERSION, NAMES = "_sparsemix_version", "_sparsemix_names"
 
 
 class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
-    """Version-stamped pickles, calls that change all or nothing, scikit-learn's callbacks where it has them."""
+    """Version-stamped pickles, atomic calls, and scikit-learn's callbacks if its version has them."""
 
-    # Classes of what a fit leaves behind that files hold as plain arrays; objects of others are pickled.
+    # Classes of fitted state that files store as plain arrays; objects of other classes are pickled.
     _state_classes = ()
-    # What X has to be, for errors about texts.
+    # Description of valid X for errors about texts.
     _takes = NUMBERS
 
     def _share(self):
-        """A copy may hold the same fitted state: the next call that changes it copies it first."""
+        """Mark the fitted state as shared with a copy; the next call that changes it copies it first."""
         if hasattr(self, "_fitted"):
             self._fitted.shared = True
 
@@ -52,7 +52,7 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
         if version != __version__:
             warnings.warn(
                 f"{type(self).__name__} was pickled by sparsemix {version} and is loaded by {__version__}; fit it "
-                "anew if results differ",
+                "again if results differ",
                 UserWarning,
                 stacklevel=2,
             )
@@ -66,17 +66,17 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
                 }
             )
             if sorted(state) != names:
-                raise LookupError("not all that was saved is there")
+                raise LookupError("saved attributes are missing")
             self._check_loaded()
-        except (AttributeError, LookupError, TypeError) as error:  # what is missing, or is something else
+        except (AttributeError, LookupError, TypeError) as error:  # an attribute is missing or has a wrong type
             raise ValueError(
-                f"the saved {type(self).__name__} is damaged, or of another version ({error}); save the model anew"
+                f"the saved {type(self).__name__} is damaged or from another version ({error}); save the model again"
             ) from error
 
     def _check_loaded(self):
-        """Refuse a state whose parts are not what readings take them for."""
+        """Refuse a state whose parts have types that predictions cannot use."""
         if "_fitted" in vars(self) and not hasattr(type(self._fitted), "shared"):
-            raise TypeError(f"what was fitted is a {type(self._fitted).__name__}")
+            raise TypeError(f"the fitted state is a {type(self._fitted).__name__}")
 
     @contextmanager
     def _all_or_nothing(self, salvage=lambda: False):
@@ -87,7 +87,7 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
         except BaseException:
             if salvage():
                 raise
-            # scikit-learn tears its callbacks down after this and needs what it has noted about them
+            # scikit-learn tears its callbacks down later and needs its attributes for that
             callbacks = {name: value for name, value in vars(self).items() if "_callback" in name}
             vars(self).clear()
             vars(self).update(before | callbacks)
@@ -95,5 +95,5 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
 
 
 def seeded(random_state):
-    """A generator of random numbers, from what ``random_state`` may be."""
+    """A NumPy generator from any value of ``random_state``."""
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

@@ -1,7 +1,7 @@
 """One fit over blocks of rows: the work on one block, on any machine, and the executor that the fit loop calls.
 
-A ``Job`` is all that a machine needs to read, check and visit blocks. ``LocalExecutor`` does so in this process, block
-by block. An executor on other machines adds in the same order, so the bits are the same.
+A ``Job`` contains everything that a machine needs to read, check and visit blocks. ``LocalExecutor`` visits them in
+this process, block by block. An executor on other machines adds in the same order, so the bits are the same.
 """
 
 import numpy as np
@@ -20,13 +20,13 @@ from sparsemix._estimator.progress import fingerprint, identity, make_monitor
 
 
 class Survey:
-    """What a first look at all rows gives: sums, and size and checksum of every block."""
+    """Result of the survey of all rows before learning: sums, and size and checksum of every block."""
 
     def __init__(self, blocks, sums):
         self.blocks, self.sums = blocks, sums
 
     def add(self, other):
-        """Both together, in place."""
+        """Add another survey in place."""
         self.blocks |= other.blocks
         self.sums = {name: self.sums.get(name, 0) + value for name, value in other.sums.items()} or self.sums
         return self
@@ -38,7 +38,7 @@ class Survey:
 
     @property
     def n_rows(self):
-        """Of positive weight."""
+        """Number of rows of positive weight."""
         return int(self.sums.get("rows", 0))
 
 
@@ -49,17 +49,17 @@ class Sample:
         self.parts = parts
 
     def add(self, other):
-        """Those of later blocks come behind."""
+        """Append the rows of later blocks."""
         self.parts += other.parts
         return self
 
     @property
     def n_rows(self):
-        """How many there are."""
+        """Number of rows."""
         return sum(rows.shape[0] for rows, _ in self.parts)
 
     def joined(self):
-        """Rows and weights; weights are None when all are."""
+        """All rows and weights as two arrays; weights are None if no block has any."""
         rows, weights = zip(*self.parts, strict=True)
         stack = sparse.vstack if sparse.issparse(rows[0]) else np.concatenate
         kind = {"format": "csr"} if sparse.issparse(rows[0]) else {}
@@ -67,12 +67,12 @@ class Sample:
 
 
 class Job:
-    """Blocks and the estimator that reads them; knows nothing of a fit's state.
+    """Blocks and the estimator that reads them, without the state of a fit.
 
     Parameters
     ----------
     estimator : estimator
-        Its parameters and ``n_features_in_`` count.
+        Only its parameters and ``n_features_in_`` matter.
     data : sequence of blocks
     sample_weight : list of ndarray, one a block, or None
     """
@@ -83,14 +83,14 @@ class Job:
         self._last = None, None
 
     def __getstate__(self):
-        shell = clone(self.estimator)  # parameters alone; what was fitted stays here
+        shell = clone(self.estimator)  # parameters only; the fitted state is not pickled
         shell.n_features_in_ = self.estimator.n_features_in_
         return vars(self) | {"estimator": shell, "_last": (None, None), "data": None, "sample_weight": None}
 
     def block(self, number):
-        """Rows of a block, which stays at hand until another one is asked for."""
+        """Rows of a block, which is cached until the next block is read."""
         if self._last[0] != number:
-            self._last = None, None  # room for the next
+            self._last = None, None  # free the memory before the next block is read
             self._last = number, self.data[number]
         return self._last[1]
 
@@ -99,7 +99,7 @@ class Job:
         return None if self.sample_weight is None else self.sample_weight[number]
 
     def read(self, number, X, weight):
-        """Rows of positive weight as the estimator reads them; None without any. Errors name the block."""
+        """Rows of positive weight in the estimator's form, or None if there are none. Errors name the block."""
         if weight is not None and weight.shape != (X.shape[0],):
             raise ValueError(
                 f"block {number}: sample_weight has shape {weight.shape}, expected ({X.shape[0]},): give one weight "
@@ -115,13 +115,13 @@ class Job:
     # -- before learning
 
     def survey(self, number, X, weight, workers):  # noqa: ARG002
-        """A first look at a block."""
+        """The survey of a block before learning."""
         rows = self.read(number, X, weight)
         sums = {} if rows is None else {"rows": len(rows), "mass": rows.mass, **self.estimator._survey(rows)}
         return Survey({number: [*fingerprint(X, weight)] if X.shape[0] else [0, 0]}, sums)
 
     def sample(self, number, X, weight, workers, chosen):  # noqa: ARG002
-        """The chosen rows of a block that have a weight; all numbers count rows of all blocks."""
+        """The chosen rows of a block with positive weight; ``chosen`` holds row numbers over all blocks."""
         first = self.first_rows[number]
         a, b = np.searchsorted(chosen, [first, first + X.shape[0]])
         inside = chosen[a:b] - first
@@ -138,9 +138,10 @@ class Job:
     # -- learning
 
     def visit(self, unit, X, weight, model, n_visited, memory, workers, alone=False):
-        """Statistics of a part of a block; what is remembered of its rows changes in place.
+        """Statistics of a unit, which is a range of rows of a block; ``memory`` changes in place.
 
-        They are packed for the sum with others, unless the part is a step ``alone``: packing a minibatch costs time.
+        They are packed for sums over units. A unit that is a step ``alone`` skips packing, which costs time for small
+        batches.
         """
         number, start, stop = unit
         first = self.first_rows[number] + start
@@ -157,13 +158,13 @@ class Job:
             raise ValueError(f"block {number}: {error}") from error
 
     def new_memory(self, unit, model):
-        """What is to be remembered of a part of a block."""
+        """An empty row memory for a unit."""
         number, start, stop = unit
         return self.estimator._row_memory(model, stop - start, int(self.first_rows[number] + start))
 
 
 class LocalExecutor:
-    """Visits blocks in this process, one after the other.
+    """Visits blocks in this process, one by one.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ class LocalExecutor:
     # -- before learning
 
     def over_blocks(self, name, *arguments):
-        """The sum over all blocks of what a method of the job gives."""
+        """Sum over all blocks of the results of the named method of the job."""
         tree, job = Tree(), self.job
         for number in range(len(job.data)):
             X = job.block(number)
@@ -187,7 +188,7 @@ class LocalExecutor:
         return tree.total()
 
     def moments(self, one, rows, workers):  # noqa: ARG002
-        """Statistics of all rows under a model of one component; asked for once for every start."""
+        """Statistics of all rows under a model of one component, computed once for all initialisations."""
         if not self._moments:
             self._moments[0] = self.over_blocks("moments", one)
         return self._moments[0]
@@ -195,7 +196,7 @@ class LocalExecutor:
     # -- learning
 
     def begin(self, begin, monitor, resumed=None):
-        """A trial begins, or goes on with what ``memory`` gave; returns the number of rows."""
+        """Begin a trial, or resume it from a result of ``memory``; return the number of rows."""
         self._begin, self._monitor = begin, monitor
         self.n_visited, self.n_forgotten = 0, 0
         self.forget()
@@ -204,14 +205,14 @@ class LocalExecutor:
         return self.job.n_kept
 
     def forget(self):
-        """Rows are visited as if for the first time."""
+        """Reset the row memories."""
         self.memories = [self.job.new_memory(unit, self._begin.model) for unit in self.plan.units]
 
     def changed(self, stats):
-        """Between epochs the model has become that of other statistics."""
+        """Notification that other statistics replaced those of the model between epochs."""
 
     def saved(self):
-        """A function that brings back what is remembered of rows now."""
+        """A function that restores the current row memories."""
         before = list(self.memories)
         undo = [memory.saved() for memory in before if memory is not None]
 
@@ -223,11 +224,11 @@ class LocalExecutor:
         return restore
 
     def memory(self):
-        """What a trial that goes on elsewhere needs beside model and statistics."""
+        """State that a resumed trial needs in addition to model and statistics."""
         return {name: getattr(self, name) for name in ("n_visited", "n_forgotten", "memories")}
 
     def collect(self, model, rows, selection, workers, following=None):  # noqa: ARG002
-        """Statistics of a step: the loop's local step and summary, unit by unit."""
+        """Statistics of a step: local step and sums of the fit loop, unit by unit."""
         if self._begin.schedule.n_forgotten > self.n_forgotten:
             self.n_forgotten = self._begin.schedule.n_forgotten
             self.forget()
@@ -237,7 +238,7 @@ class LocalExecutor:
         return new
 
     def visits(self, model, units, workers):
-        """The sum over some units."""
+        """Sum of the statistics of some units."""
         tree = Tree()
         for u in units:
             unit = self.plan.units[u]
@@ -282,7 +283,8 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
 
 
 def sampled(executor, survey, size, seed):
-    """Rows chosen by the hashes of their numbers, and their weights; as many as wanted where so many have a weight."""
+    """Rows chosen by hashes of their numbers, and their weights: at least ``size`` rows if so many have positive
+    weight."""
     n_rows = sum(survey.sizes)
     while True:
         sample = executor.over_blocks("sample", chosen_rows(n_rows, size, seed))
@@ -292,10 +294,10 @@ def sampled(executor, survey, size, seed):
 
 
 def read_first(job, reset):
-    """Let the estimator see the width of the data, in the first block that has rows."""
+    """Let the estimator check the first row of the first non-empty block, which sets the number of features."""
     for number in range(len(job.data)):
         X = job.block(number)
         if X.shape[0]:
             job.estimator._read(X[:1], None, reset=reset, may_be_empty=True)
             return
-    raise ValueError("data has no rows; give at least one block that has some")
+    raise ValueError("data has no rows; give at least one non-empty block")

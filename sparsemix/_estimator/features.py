@@ -1,4 +1,4 @@
-"""What estimators give to the next step of a pipeline: the form and the dtype of their features."""
+"""Output for the next step of a pipeline: form and dtype of the features."""
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin

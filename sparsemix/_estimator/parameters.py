@@ -62,7 +62,7 @@ class Parameters:
         self._estimator = estimator
 
     def __getattr__(self, name):
-        if name.startswith("_"):  # of copies and pickles, before there is an estimator
+        if name.startswith("_"):  # copy and pickle look these up before __init__
             raise AttributeError(name)
         cls = type(self._estimator)
         if name in cls._parameter_constraints:

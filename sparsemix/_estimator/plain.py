@@ -1,16 +1,16 @@
-"""Fitted state as dicts, lists, numbers and arrays: whoever loads it has to trust the estimator's class alone."""
+"""Fitted state as dicts, lists, numbers and arrays: loading it requires trust in the estimator's class only."""
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.forms import check_structure
 
-# Of a dict that stands for something else: what it stands for.
+# Key of a dict that represents an object; its value names the type.
 KIND = "__sparsemix__"
 
 
 def to_plain(value, classes, numbers=None):
-    """A value whose objects of these classes are plain dicts; one that occurs again is named by its number."""
+    """A copy of a value in which objects of these classes are dicts; repeated objects are references by number."""
     numbers = {} if numbers is None else numbers
     if isinstance(value, dict):
         return {name: to_plain(part, classes, numbers) for name, part in value.items()}
@@ -31,7 +31,7 @@ def to_plain(value, classes, numbers=None):
 
 
 def from_plain(value, classes, made=None):
-    """What ``to_plain`` was given; objects of other classes than these are never made."""
+    """Inverse of ``to_plain``; it never makes objects of other classes."""
     made = [] if made is None else made
     if isinstance(value, list):
         return [from_plain(part, classes, made) for part in value]
@@ -50,10 +50,10 @@ def from_plain(value, classes, made=None):
         return made[value["number"]]
     known = {cls.__name__: cls for cls in classes}
     if kind not in known:
-        raise ValueError(f"the saved state holds a {kind!r}, which it cannot; it is damaged, or of another version")
-    made.append(known[kind].__new__(known[kind]))  # before its parts, which may name it
+        raise ValueError(f"the saved state holds a {kind!r}, an unknown type; it is damaged or from another version")
+    made.append(known[kind].__new__(known[kind]))  # before its parts, which may refer to it
     self, state = made[-1], from_plain(value["state"], classes, made)
-    if sorted(state) != value.get("names", sorted(state)):  # files of before have no names
+    if sorted(state) != value.get("names", sorted(state)):  # older files have no names
         raise LookupError(f"{kind} has lost an attribute")
     self.__setstate__(state) if hasattr(self, "__setstate__") else vars(self).update(state)
     return self

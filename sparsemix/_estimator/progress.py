@@ -1,4 +1,4 @@
-"""How far a fit has come, and the checkpoints that tell it."""
+"""Progress of a fit, and its checkpoints."""
 
 import numbers
 
@@ -9,18 +9,18 @@ from sparsemix._engine.checkpoints.folder import checksum
 from sparsemix._engine.monitor import Monitor
 from sparsemix._kernels.vectors import _simd
 
-# Parameters that a fit may be gone on with under other values.
+# Parameters that may change when a fit continues from a checkpoint.
 FREE = ("max_iter", "tol", "n_jobs", "verbose")
 
 
 class Progress:
-    """Where a fit stood.
+    """State of a fit at its last checkpoint.
 
     Parameters
     ----------
     folder : CheckpointFolder or None
     seed : int
-        Of the fit; that of one that is gone on with holds.
+        Seed of a new fit; a resumed fit keeps its own seed.
     """
 
     def __init__(self, folder, seed):
@@ -30,12 +30,13 @@ class Progress:
         self.seed = self.state["seed"]
 
     def resumed(self):
-        """What the fit left at its last checkpoint, once; None where it begins."""
+        """State at the last checkpoint, returned once; None for a new fit."""
         now, self.state["now"] = self.state["now"], None
         return now
 
     def keeper(self, monitor, begin, memory, observer):
-        """What a loop calls after every epoch; ``memory()`` gives what is remembered of rows."""
+        """A function that the fit loop calls after every epoch to save a checkpoint; ``memory()`` returns the row
+        memory."""
         if self.folder is None:
             return None
 
@@ -54,7 +55,7 @@ class Progress:
 
 
 def make_monitor(estimator):
-    """The monitor of a fit that begins now; its schedule and observer come later."""
+    """The monitor of a new fit; ``_run`` adds schedule and observer."""
     params = estimator._params
     return Monitor(
         params.max_iter, params.tol, None, params.verbose, type(estimator).__name__,
@@ -63,7 +64,7 @@ def make_monitor(estimator):
 
 
 def identity(estimator, data):
-    """What two fits have to share for one to go on from the other's checkpoint; ``data`` are fingerprints."""
+    """Properties that a fit must share with a checkpoint to continue from it; ``data`` are fingerprints."""
     names, params = set(estimator.get_params(deep=False)) - set(FREE), estimator._params
     return {
         "estimator": type(estimator).__name__,
@@ -74,7 +75,7 @@ def identity(estimator, data):
 
 
 def described(value):
-    """A parameter as text."""
+    """Text that identifies the value of a parameter."""
     if isinstance(value, np.random.RandomState):
         return "RandomState"
     if isinstance(value, numbers.Number) or value is None or isinstance(value, str):
@@ -84,7 +85,7 @@ def described(value):
 
 
 def fingerprint(X, sample_weight=None):
-    """Rows and a checksum of all numbers, weights included."""
+    """Number of rows, and a checksum of all numbers including weights."""
     crc = 0
     for array in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
         crc = checksum_of(array, crc)
@@ -94,7 +95,7 @@ def fingerprint(X, sample_weight=None):
 
 
 def checksum_of(array, crc):
-    """Checksum of an array, some of its rows after the other, so that a mapped file is never in memory as a whole."""
+    """Checksum of an array, computed in slices of rows, so that a memory-mapped file is never read as a whole."""
     rows = np.atleast_1d(array)
     step = max(1, (1 << 22) // max(1, rows[:1].nbytes))
     for start in range(0, len(rows), step):

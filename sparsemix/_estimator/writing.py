@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Atomic writing of files."""
 
 import os
 from contextlib import contextmanager
@@ -8,10 +8,11 @@ from secrets import token_hex
 
 @contextmanager
 def replacing(path, mode="wb", **options):
-    """A file to write that takes the place of ``path`` when the block ends; an error or a kill leaves the old one."""
+    """A temporary file that replaces ``path`` when the context ends; an error or a kill leaves the old file unchanged.
+    """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{token_hex(4)}.part")
-    file = open(temporary, mode.replace("w", "x"), **options)  # noqa: SIM115 - what is there is somebody else's
+    file = open(temporary, mode.replace("w", "x"), **options)  # noqa: SIM115 - mode "x" never overwrites another file
     try:
         with file:
             yield file

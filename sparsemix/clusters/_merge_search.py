@@ -1,32 +1,32 @@
-"""What a look at clusters for merges sees of them, whatever their likelihood."""
+"""Interface of a search for clusters to merge, for any likelihood."""
 
 from abc import ABC, abstractmethod
 
 import numpy as np
 
-# By which a bound may be below what it bounds.
+# Round-off by which a bound may be below the bounded value.
 ROUND_OFF = 1e-6
 
 
 class MergeSearch(ABC):
-    """Some clusters as they are now, beside others that each of them may be one with."""
+    """Some clusters, each of which is compared with its nearest other clusters."""
 
     @abstractmethod
     def probes(self):
-        """Rows that stand for the clusters."""
+        """Representative rows of the clusters."""
 
     @abstractmethod
     def bounds(self, others):
-        """The most that the similarity of each with each of its others (n, m) can be, (n, m)."""
+        """Upper bounds of the similarity of each cluster with each of its ``others`` (n, m), (n, m)."""
 
     @abstractmethod
     def similarity(self, i, others):
-        """That of the i-th with some others."""
+        """Similarity of the i-th cluster with some others."""
 
     def alike(self, others, least):
-        """Whether the similarity of each with each of its others (n, m) is ``least`` or more, (n, m).
+        """Whether the similarity of each cluster with each of its ``others`` (n, m) is at least ``least``, (n, m).
 
-        Bounds tell of most pairs.
+        Bounds decide most pairs.
         """
         alike = self.bounds(others) >= least - ROUND_OFF
         for i in np.flatnonzero(alike.any(axis=1)):

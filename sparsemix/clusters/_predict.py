@@ -1,4 +1,4 @@
-"""What a mixture without a fixed number of clusters tells: predictions, densities, its clusters."""
+"""Predictions, densities and attributes of mixtures without a fixed number of clusters."""
 
 from functools import cached_property
 
@@ -16,23 +16,23 @@ from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
-# Scores that are made at once.
+# Scores of one tile.
 TILE_SCORES = 1 << 17
-# Rows whose words are read at once.
+# Rows of one block of words.
 BLOCK = 4096
 
 
 class FittedClusters:
-    """The clusters of a state as they predict; everything is made on first use and not pickled.
+    """Predictive distributions of the clusters of a state, computed on first use and not pickled.
 
     Parameters
     ----------
     prior : NGGP
     state : ClusterState
     rule : {"mode", "quadrature"}
-        Of the weight of a new cluster.
+        Treatment of U in the weight of a new cluster.
     expected : float
-        Number of clusters that this weight goes by.
+        Number of clusters in the posterior of U.
     """
 
     shared = False  # whether others may hold the same state
@@ -48,13 +48,13 @@ class FittedClusters:
 
     @cached_property
     def slots(self):
-        """Slots of the clusters that are published, in the order they were opened."""
+        """Slots of the published clusters, in order of creation."""
         live = self.state.live(self.prior.discount)
         return live[np.argsort(self.state.ids[live])]
 
     @cached_property
     def log_weights(self):
-        """Log prior probabilities that the next row is of each cluster, and last of a new one, (K + 1,)."""
+        """Log prior probability of each cluster for the next row, and last of a new cluster, (K + 1,)."""
         if not len(self.slots):
             return np.zeros(1)
         new = self.prior.log_new_weight(self.state.mass, self.expected, self.rule)
@@ -64,7 +64,7 @@ class FittedClusters:
     def each_tile(self, rows, function, every=False):
         """``function(start, stop, weights, new)``: log prior + log predictive density of rows, (n, K) and (n,).
 
-        Minus infinity for clusters without a share of a row beyond round-off, unless it is to be of ``every`` one.
+        Clusters with a negligible share of a row get minus infinity; with ``every`` all weights are computed.
         """
         if not len(self.slots):
             raise ValueError(
@@ -96,23 +96,23 @@ class FittedClusters:
 
 
 def no_labels(estimator):
-    """Why there are no labels of the rows of the last fit."""
+    """Reason for missing labels of the last fit, with a remedy."""
     return f"{by_fit(estimator)} with compute_labels=True, or predict(X)" if hasattr(estimator, "_fitted") else UNFITTED
 
 
 class ClusterPredictMixin(ResponsibilityFeatures):
-    """Methods and attributes that follow from ``_fitted``, a FittedClusters."""
+    """Methods and attributes computed from ``_fitted``, a FittedClusters."""
 
     _fixed_params = {"n_nonzero": None}  # noqa: RUF012
-    _counts = None  # whether rows are word counts, where a caller has decided for likelihood="auto"
+    _counts = None  # whether rows are word counts, if a caller decided it for likelihood="auto"
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     labels_ = Absent(no_labels)
-    # Of scikit-learn's clusterers.
+    # Attributes of scikit-learn's clusterers.
     cluster_centers_ = Absent("read means_, the means of the clusters")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
 
     def predict(self, X):
-        """The cluster that explains each row best: of largest responsibility, the older one of two equals.
+        """Cluster with the largest responsibility for each row; the older one in a tie.
 
         Parameters
         ----------
@@ -122,13 +122,13 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         Returns
         -------
         labels : ndarray of shape (n_samples,), int64
-            Places in ``weights_`` and the other attributes by cluster. ``cluster_ids_[labels]`` are numbers that stay
-            with their clusters while a stream goes on.
+            Indices into ``weights_`` and the other attributes by cluster. ``cluster_ids_[labels]`` are the permanent
+            numbers of the clusters, which do not change as a stream continues.
         """
         return self._labels(self._rows(X))
 
     def predict_proba(self, X):
-        """Responsibilities of the clusters, a dense array; see ``predict_sparse_proba`` for many clusters.
+        """Responsibilities of the clusters as a dense array; for many clusters use ``predict_sparse_proba``.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         Returns
         -------
         resp : ndarray of shape (n_samples, n_clusters), float64
-            Each row sums to one: that a row might open a cluster plays no part.
+            Each row sums to one. The probability of a new cluster is left out.
         """
         rows = self._rows(X)
         resp = np.empty((len(rows), self.n_clusters_))
@@ -168,7 +168,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         return sparse.csr_array(sparse.vstack(tiles))
 
     def score_samples(self, X):
-        """Log predictive density of each row, given all that was learned; a new cluster is one of the possibilities.
+        """Log predictive density of each row given all learned rows; it includes the probability of a new cluster.
 
         Parameters
         ----------
@@ -178,12 +178,12 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         Returns
         -------
         log_density : ndarray of shape (n_samples,), float64
-            Natural logarithms. For word counts those of a sequence of words, without the multinomial coefficient.
+            Natural logarithms. For word counts, densities of the words in order, without the multinomial coefficient.
         """
         return self._log_density(self._rows(X))
 
     def score(self, X, y=None, sample_weight=None, per="row"):  # noqa: ARG002
-        """Mean log predictive density of rows, best those that were held out.
+        """Mean log predictive density of rows; use held-out rows.
 
         Parameters
         ----------
@@ -194,12 +194,12 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row in the mean.
         per : {"row", "token"}, default="row"
-            What the mean is over; "token" is for word counts.
+            Unit of the mean; "token" is for word counts.
 
         Returns
         -------
         score : float
-            Comparable between any number of clusters, priors and settings of the same likelihood.
+            Comparable between all numbers of clusters, priors and settings of the same likelihood.
         """
         rows = self._rows(X)
         if per not in ("row", "token") or (per == "token" and self.likelihood_ != "multinomial"):
@@ -218,17 +218,17 @@ class ClusterPredictMixin(ResponsibilityFeatures):
 
     @property
     def n_clusters_(self):
-        """Clusters that a row may join."""
+        """Number of clusters that a row may join."""
         return len(self._attribute("n_clusters_").slots)
 
     @property
     def likelihood_(self):
-        """What a cluster is: ``likelihood``, or what "auto" has chosen."""
+        """Likelihood in use: ``likelihood``, or the choice of "auto"."""
         return self._attribute("likelihood_").state.sums.likelihood
 
     @property
     def cluster_ids_(self):
-        """Number of each cluster in the order they were opened, (n_clusters,); it stays when others go."""
+        """Permanent number of each cluster, in order of creation, (n_clusters,)."""
         fitted = self._attribute("cluster_ids_")
         return fitted.state.ids[fitted.slots]
 
@@ -240,7 +240,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
 
     @property
     def weights_(self):
-        """Prior probabilities that the next row is of each cluster, (n_clusters,); less one by ``new_weight_``."""
+        """Prior probability of each cluster for the next row, (n_clusters,); they sum to 1 - ``new_weight_``."""
         return np.exp(self._attribute("weights_").log_weights[:-1])
 
     @property
@@ -261,16 +261,16 @@ class ClusterPredictMixin(ResponsibilityFeatures):
 
     @property
     def column_scales_(self):
-        """By which columns are divided before rows are read, (n_features,); all one but for "spherical" clusters.
+        """Scales by which columns are divided, (n_features,); ones except for "spherical" clusters.
 
-        Standard deviations within clusters over their geometric mean, so that densities are those of the rows as they
-        are; ``covariances_`` are of divided columns, ``means_`` of the columns as they are.
+        They are standard deviations within clusters, divided by their geometric mean. Densities therefore equal those
+        of the original rows. ``covariances_`` describes divided columns, ``means_`` original columns.
         """
         sums = self._gaussian_sums("column_scales_")
         return np.ones(sums.n_features) if sums.scales is None else sums.scales.copy()
 
     def _gaussian_sums(self, name):
-        """Slots of Gaussian clusters, which an attribute is of."""
+        """Slots of Gaussian clusters, for an attribute that counts lack."""
         sums = self._attribute(name).state.sums
         if not sums.has_covariances:
             raise AttributeError(f"likelihood 'multinomial' has no covariances and no attribute {name!r}")
@@ -278,7 +278,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
 
     @property
     def n_samples_seen_(self):
-        """Rows of positive weight that were learned from."""
+        """Number of learned rows of positive weight."""
         return self._attribute("n_samples_seen_").state.n_rows
 
     @property
@@ -290,7 +290,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         return self.n_clusters_
 
     def __sklearn_is_fitted__(self):
-        """Whether there are clusters."""
+        """Whether the estimator is fitted."""
         return hasattr(self, "_fitted")
 
     def __sklearn_tags__(self):
@@ -305,12 +305,12 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         return self._fitted
 
     def _rows(self, X):
-        """Rows as the fitted clusters read them."""
+        """Checked rows in the form that the fitted clusters read."""
         check_is_fitted(self)
         return self._read(check_data(self, X, reset=False)[0])
 
     def _read(self, X):
-        """The same for rows that were checked."""
+        """The same for rows that are already checked."""
         sums = self._fitted.state.sums
         if not sums.has_covariances:
             return weighted_rows(X, True, None)[0]

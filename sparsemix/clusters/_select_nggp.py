@@ -1,4 +1,4 @@
-"""Hyperparameters of a streaming mixture from the first rows of its stream."""
+"""Selection of the hyperparameters of a streaming mixture on the first rows of its stream."""
 
 import numpy as np
 from sklearn.base import clone
@@ -12,28 +12,28 @@ from sparsemix.clusters._parameters import check_data, weighted_rows
 def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sample_weight=None):
     """Choose parameters of a StreamingNGGPMixture on a prefix of its stream.
 
-    One pass of assumed density filtering over the first part of ``X`` for each point of the grid, scored on the rest
-    ([1]_, supplement 4.1); then the stream goes on with the parameters that scored best. Rows stay in their order,
-    and nothing is fitted twice: this costs a pass over ``X`` a point.
+    Each point of the grid learns the first part of ``X`` by one epoch of assumed density filtering and is scored on the
+    rest ([1]_, supplement 4.1). Use the best parameters for the stream. Rows stay in order. The cost is one epoch over
+    ``X`` for each point.
 
     Parameters
     ----------
     estimator : StreamingNGGPMixture
-        Holds the parameters that are not in the grid; it is not changed.
+        Estimator with the parameters that are not in the grid. It stays unchanged.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The first rows of the stream: some hundred at least, since differences of scores are small.
+        The first rows of the stream. Give at least some hundreds, since scores differ little.
     param_grid : dict or list of dict
         Values to try for each parameter, as for ``GridSearchCV``: ``{"concentration": [1, 10, 100],
-        "dirichlet_prior": [0.05, 0.1, 0.2]}``. The tilt matters through concentration * tilt ** discount alone.
+        "dirichlet_prior": [0.05, 0.1, 0.2]}``. Only concentration * tilt ** discount matters, so do not vary both.
     train_size : float in (0, 1), default=0.8
-        Share of the rows that is learned from.
+        Share of the rows for learning.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each row in learning and in the score.
 
     Returns
     -------
     best : StreamingNGGPMixture
-        Unfitted, with the parameters that scored best; of equals the first of the grid.
+        An unfitted copy with the best parameters; the first of the grid in a tie.
     results : list of dict
         For each point of the grid "params", "score" (mean log predictive density of the held-out rows) and
         "n_clusters".
@@ -41,7 +41,7 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     Raises
     ------
     ValueError
-        When one of the two parts has no rows, for bad rows, and for parameters that the estimator does not have.
+        If one of the two parts has no rows, for invalid rows, and for unknown parameters.
 
     References
     ----------
@@ -71,7 +71,7 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     results = []
     for params in ParameterGrid(param_grid):
         trial = clone(estimator).set_params(**params)
-        trial._counts = counts  # all trials read the rows alike, however many each sees
+        trial._counts = counts  # all trials must treat the rows as the same kind of data
         trial.partial_fit(X[:n_train], sample_weight=None if weight is None else weight[:n_train])
         score = trial.score(X[n_train:], sample_weight=None if weight is None else weight[n_train:])
         results.append({"params": params, "score": score, "n_clusters": trial.n_clusters_})

@@ -1,4 +1,4 @@
-"""A fitted mixture: statistics, and everything that follows from them when it is asked for."""
+"""A fitted mixture: its statistics, and attributes computed from them on first use."""
 
 from copy import copy
 from functools import cached_property
@@ -9,18 +9,18 @@ from sparsemix._engine import blocks
 
 
 class FittedMixture:
-    """Model and statistics of a completed step, with tables and attributes made on first use and not pickled."""
+    """Model and statistics of a completed step. Tables and attributes are computed on first use and not pickled."""
 
-    shared = False  # whether others may hold the same statistics
+    shared = False  # whether another object may hold the same statistics
 
     def __init__(self, model, stats):
-        self.model = copy(model)  # the original may go on learning
+        self.model = copy(model)  # the original may learn later
         self.stats = stats
-        stats.fold()  # now, and not by several threads that read
+        stats.fold()  # now, not later in several reading threads
         self._tables = {}
 
     def keep(self, stats):
-        """Hold a copy of the statistics from now on: the ones of before are about to change."""
+        """Replace the statistics by this copy, since the old ones are about to change."""
         self.stats = stats
 
     def __getstate__(self):
@@ -33,7 +33,7 @@ class FittedMixture:
 
     @cached_property
     def gaussians(self):
-        """Gaussians whose parameters are published: those of the expected log likelihood, or in EM the estimates."""
+        """Published Gaussians: those of the expected log likelihood in VB, the estimates in EM."""
         return self.model.published(self.stats)
 
     @cached_property
@@ -42,12 +42,12 @@ class FittedMixture:
         return self.in_data_coordinates(self.gaussians.means)
 
     def in_data_coordinates(self, means):
-        """Means (K, D) that were relative to the shift."""
+        """Means (K, D) plus the shift."""
         return means.copy() if self.model.shift is None else means + self.model.shift
 
     @cached_property
     def definite(self):
-        """The same Gaussians with matrices that are positive definite, as densities and responsibilities use them."""
+        """The same Gaussians with positive definite matrices, which densities and responsibilities use."""
         return self.gaussians.definite()
 
     @cached_property
@@ -62,14 +62,14 @@ class FittedMixture:
 
     @cached_property
     def in_single_precision(self):
-        """Whether a table in float32 could hold the inverses of the variances: rows of float64 may have any scale."""
+        """Whether float32 can represent the inverses of the variances; float64 rows may have any scale."""
         family, variances = self.model.family, self.gaussians.covariances
         if family.shape == "full":
             variances = np.diagonal(family.unpack_covariances(variances), axis1=-2, axis2=-1)
         return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
 
     def table(self, kind, dtype):
-        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows to come."""
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows."""
         key = kind, np.dtype(dtype)
         if key not in self._tables:
             if kind == "responsibility":

@@ -1,4 +1,4 @@
-"""What a fitted mixture of Gaussians tells: predictions, densities, parameters."""
+"""Predictions, densities and parameters of fitted mixtures."""
 
 from copy import copy
 
@@ -21,14 +21,14 @@ from sparsemix.mixture._model import VariationalMixture
 
 
 class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
-    """What any fitted mixture tells of rows; ``_fitted`` is its FittedMixture.
+    """Predictions of any fitted mixture; ``_fitted`` is its FittedMixture.
 
-    A class that inherits these makes ``_fitted``, and may read rows in its own way: ``_checked(X)`` checks them, and
-    ``_exact_rows(X)`` has them as predictions read them, ``_rows(X)`` as training does.
+    A subclass sets ``_fitted`` and may override ``_checked(X)``, which checks rows, ``_exact_rows(X)``, which returns
+    rows for predictions, and ``_rows(X)``, which returns rows as training reads them.
     """
 
     def predict(self, X):
-        """Component of largest responsibility for each row, over all K; the lower one of two equals.
+        """Component with the largest responsibility for each row, over all K; the lower index in a tie.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         return labels
 
     def predict_proba(self, X):
-        """Responsibilities of all components, a dense array; see ``predict_sparse_proba`` for many components.
+        """Responsibilities of all components as a dense array; for many components use ``predict_sparse_proba``.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         return resp.to_csr(model.n_components).astype(feature_dtype(X), copy=False)
 
     def score_samples(self, X):
-        """Log density of each row under the mixture of the point estimates, over all K.
+        """Log density of each row under the mixture of all K components at their point estimates.
 
         Parameters
         ----------
@@ -102,8 +102,8 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
 
         Notes
         -----
-        Hughes and Sudderth 2016, Section 4: weights and means are posterior means, covariances the posterior means
-        B / (nu - n_features - 1); in EM they are the estimates.
+        The point estimates of VB are posterior means (Hughes and Sudderth 2016, Section 4). For covariances these are B
+        / (nu - n_features - 1). In EM they are the maximum likelihood estimates.
         """
         rows, workers = self._ready(X, density=True)
         with workers:
@@ -119,12 +119,12 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         return out
 
     def score(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Mean of ``score_samples``: comparable between any K, L and classes of mixtures.
+        """Mean of ``score_samples``. It is comparable between all K, L and classes of mixtures.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, best those that were held out.
+            Rows; use held-out rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -137,7 +137,7 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         log_density = self.score_samples(X)
         return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
 
-    # Of scikit-learn's clusterers.
+    # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
 
@@ -151,11 +151,11 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         return self._fitted.model.n_components
 
     def __sklearn_is_fitted__(self):
-        """Whether there is a fitted mixture."""
+        """Whether the estimator is fitted."""
         return hasattr(self, "_fitted")
 
     def _attribute(self, name):
-        """The fitted mixture, or what Python says of an attribute that is not there."""
+        """The fitted mixture; before a fit the AttributeError of a missing attribute."""
         if not hasattr(self, "_fitted"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
         return self._fitted
@@ -165,7 +165,7 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         return self._exact_rows(self._checked(X, density)), Workers(self._params.n_jobs)
 
     def _drawn_components(self, n_samples):
-        """Components of rows to draw, in increasing order, and the generator that goes on."""
+        """Components of the rows to draw, in increasing order, and the generator for the rows."""
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
@@ -177,22 +177,22 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         return check_rows(self, X, reset=False)
 
     def _exact_rows(self, X):
-        """Rows in their own dtype, where tables in it can hold the model."""
+        """Rows in their own dtype if tables of this dtype can represent the model, else in the model's dtype."""
         dtype = X.dtype if self._fitted.in_single_precision else self._fitted.model.dtype
         return Rows(X, shift=self._fitted.model.shift, dtype=dtype)
 
     def _rows(self, X, sample_weight=None, model=None):
-        """Rows as a model reads them, by default the fitted one."""
+        """Rows in the form that a model reads, by default the fitted model."""
         model = self._fitted.model if model is None else model
         return Rows(X, sample_weight, model.shift, model.dtype)
 
 
 def parameter(read):
-    """A property that tells where parameters are given, when one is set."""
+    """A read-only property whose setter refers to ``from_parameters``."""
 
     def refuse(self, value):  # noqa: ARG001
         raise AttributeError(
-            f"{read.__name__} follows from what was learned and cannot be set; {type(self).__name__}.from_parameters("
+            f"{read.__name__} is computed by fits and cannot be set; {type(self).__name__}.from_parameters("
             "weights, means, covariances, covariance_type=...) makes a mixture with given parameters"
         )
 
@@ -200,12 +200,12 @@ def parameter(read):
 
 
 class MixturePredictMixin(RowPredictMixin):
-    """What a fitted mixture of Gaussians tells besides."""
+    """Predictions and attributes that only mixtures of Gaussians have."""
 
     weights_ = parameter(RowPredictMixin.weights_.fget)
 
     def _log_density(self, rows, workers):
-        """In double precision where single does not tell."""
+        """Log densities; rows that underflow in float32 are computed again in float64."""
         out = super()._log_density(rows, workers)
         lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
         if len(lost):
@@ -220,14 +220,14 @@ class MixturePredictMixin(RowPredictMixin):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of rows.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
             Rows, grouped by component.
         y : ndarray of shape (n_samples,), int64
-            Their components.
+            Component of each row.
         """
         labels, rng = self._drawn_components(n_samples)
         X = rng.standard_normal((n_samples, self.n_features_in_))
@@ -237,9 +237,9 @@ class MixturePredictMixin(RowPredictMixin):
         return X + self.means_[labels], labels
 
     def density_parameters(self):
-        """The parameters of the mixture whose log densities ``score_samples`` gives.
+        """Parameters of the mixture whose log densities ``score_samples`` returns.
 
-        Use them to rebuild that mixture elsewhere. ``SparseGaussianMixture.from_parameters`` takes them as they are.
+        Use them to rebuild that mixture: they are the arguments of ``SparseGaussianMixture.from_parameters``.
 
         Returns
         -------
@@ -321,13 +321,12 @@ class MixturePredictMixin(RowPredictMixin):
         (n_components, n_features, n_features) for "full" and "zero_mean", (n_components, n_features) for "diag",
         (n_components,) for "spherical"; (n_features, n_features) for "tied", (n_features,) for "tied_diag", a number
         for "tied_spherical". In VB they are B / nu, as in
-        BayesianGaussianMixture; ``score_samples`` uses the posterior means B / (nu - n_features - 1), which
-        ``density_parameters`` returns. For "low_rank"
-        they are (n_components, n_features, n_features) matrices, made when they are asked for: ``loadings_`` and
-        ``noise_variance_`` say the same in rank + 1 numbers a feature.
+        BayesianGaussianMixture. ``score_samples`` uses the posterior means B / (nu - n_features - 1), which
+        ``density_parameters`` returns. For "low_rank" they are (n_components, n_features, n_features) matrices, made on
+        access; ``loadings_`` and ``noise_variance_`` hold the same with rank + 1 numbers for each feature.
 
-        Matrices are positive definite. Where round-off has left a component with one that is not, fits, predictions
-        and this attribute add 1e-6 of its variances to its diagonal, and a warning says so.
+        Matrices are positive definite. If round-off makes one indefinite, fits, predictions and this attribute add 1e-6
+        times its variances to its diagonal and warn.
         """
         return self._attribute("covariances_").covariances
 
@@ -342,7 +341,8 @@ class MixturePredictMixin(RowPredictMixin):
 
     @parameter
     def precisions_cholesky_(self):
-        """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" roots."""
+        """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" square
+        roots of the precisions."""
         fitted = self._attribute("precisions_cholesky_")
         family = fitted.model.family
         if family.has_loadings:
@@ -354,7 +354,7 @@ class MixturePredictMixin(RowPredictMixin):
 
     @parameter
     def loadings_(self):
-        """Loadings ("low_rank"), (n_components, rank, n_features); rotated ones describe the same mixture.
+        """Loadings ("low_rank"), (n_components, rank, n_features); rotated loadings describe the same mixture.
 
         A covariance is ``loadings_[k].T @ loadings_[k] + np.diag(noise_variance_[k])``.
         """
@@ -362,7 +362,7 @@ class MixturePredictMixin(RowPredictMixin):
 
     @parameter
     def noise_variance_(self):
-        """Variances beside the loadings ("low_rank"), (n_components, n_features); in VB B / nu."""
+        """Variances of the noise ("low_rank"), (n_components, n_features); in VB B / nu."""
         return self._analysers("noise_variance_").covariances
 
     def _analysers(self, name):
@@ -373,12 +373,12 @@ class MixturePredictMixin(RowPredictMixin):
 
     @property
     def weight_concentration_prior_(self):
-        """Concentration of the prior of the weights (VB), as given or by default."""
+        """Concentration of the prior of the weights (VB): the given value or the default."""
         return self._attribute("weight_concentration_prior_", variational=True).model.weights.concentration
 
     @property
     def mean_precision_prior_(self):
-        """kappa_0 (VB, not for "zero_mean"), as given or by default."""
+        """kappa_0 (VB, not for "zero_mean"): the given value or the default."""
         return float(self._prior("mean_precision_prior_").mean_precision[0])
 
     @property
@@ -388,12 +388,12 @@ class MixturePredictMixin(RowPredictMixin):
 
     @property
     def degrees_of_freedom_prior_(self):
-        """nu_0 (VB), as given or by default."""
+        """nu_0 (VB): the given value or the default."""
         return float(np.ravel(self._prior("degrees_of_freedom_prior_", has_means=False).dof)[0])
 
     @property
     def covariance_prior_(self):
-        """B_0 (VB), as given or by default, in the shape of the parameter ``covariance_prior``."""
+        """B_0 (VB), the given value or the default, in the shape of the parameter ``covariance_prior``."""
         scale = self._prior("covariance_prior_", has_means=False).scale
         family = self._fitted.model.family
         scale = scale if family.tied else scale[0]
@@ -401,13 +401,13 @@ class MixturePredictMixin(RowPredictMixin):
 
     @property
     def covariance_prior_scales_(self):
-        """s_k by which ``covariance_prior_`` is multiplied (VB), (n_components,); one where it is not learned."""
+        """Learned scales s_k of ``covariance_prior_`` (VB), (n_components,); ones if they are not learned."""
         fitted = self._attribute("covariance_prior_scales_", variational=True)
         return fitted.model.prior_scales(fitted.stats)
 
     @property
     def weight_concentration_(self):
-        """Parameters of q(weights) (VB): (n_components,), or for the Dirichlet process two such arrays."""
+        """Parameters of q(weights) (VB): one array (n_components,), or two for the Dirichlet process."""
         fitted = self._attribute("weight_concentration_", variational=True)
         return fitted.model.weights.posterior(fitted.stats["count"])
 

@@ -66,7 +66,7 @@ def test_damage_is_told(case):
 @pytest.mark.parametrize("other", [None, "text", {}, []], ids=repr)
 def test_what_was_fitted_is_of_its_kind(case, other):
     state = case.fitted().__getstate__() | {"_fitted": other}
-    with pytest.raises(ValueError, match=r"damaged, or of another version .*; save the model anew"):
+    with pytest.raises(ValueError, match=r"damaged or from another version .*; save the model again"):
         case.make().__setstate__(state)
 
 

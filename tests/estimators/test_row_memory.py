@@ -51,7 +51,7 @@ def test_memory_of_another_model_is_refused(case):
 @over(with_methods("row_memory")[:1])
 @pytest.mark.parametrize("wrong", [-1, 2.5, "x", None])
 def test_memory_is_for_a_number_of_rows(case, wrong):
-    with pytest.raises(ValueError, match=r"n_rows is .*; give how many rows it is for"):
+    with pytest.raises(ValueError, match=r"n_rows is .*; give the number of rows"):
         case.fitted().row_memory(wrong)
-    with pytest.raises(ValueError, match=r"first_row is .*; give the number of X's first row"):
+    with pytest.raises(ValueError, match=r"first_row is .*; give the index of X's first row"):
         case.fitted().row_memory(N, wrong)

@@ -96,7 +96,7 @@ def damaged(name):
 
 @pytest.mark.parametrize("name", ["vocabulary", "names", "table", "totals", "topics", "columns", "class"])
 def test_damaged_state_is_refused(name):
-    messages = {"class": "holds a 'Popen'", "columns": "column number 7", "names": "not all that was saved is there"}
+    messages = {"class": "holds a 'Popen'", "columns": "column number 7", "names": "saved attributes are missing"}
     message = messages.get(name, "the file is damaged: save the")
     with pytest.raises(ValueError, match=message):
         SparseLDA().__setstate__(damaged(name))

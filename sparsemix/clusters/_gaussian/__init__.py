@@ -1,1 +1,1 @@
-"""Clusters of rows of numbers: their posteriors in slots, their prior by the evidence, columns recorded in steps."""
+"""Gaussian clusters: posteriors in slots, priors chosen by evidence, columns with rounded values."""

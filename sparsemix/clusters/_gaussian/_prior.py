@@ -1,9 +1,9 @@
-"""Priors of Gaussian clusters from the first rows: empirical Bayes, by the evidence of a pass over some of them.
+"""Priors of Gaussian clusters from the first rows: empirical Bayes, by the evidence of an epoch over a sample.
 
-Two numbers decide how many clusters there are: which share of a column's variance is within clusters, and how many rows
-the guess of a covariance counts as. No share that is fixed beforehand serves 2 and 50 dimensions, since the ratio of a
-new cluster's density to an old one's goes with the power D of a ratio of distances. So some pairs are tried, each by a
-pass of assumed density filtering, whose sum of log predictive densities is the evidence of these rows.
+Two numbers determine the number of clusters: the within-cluster share of a column's variance, and the weight of the
+expected covariance in rows. No fixed share works in 2 and in 50 dimensions, since the ratio of a new cluster's density
+to an old one's is the D-th power of a ratio of distances. The search tries some pairs. Each pair is evaluated by an
+epoch of assumed density filtering, whose sum of log predictive densities is the evidence of these rows.
 """
 
 from dataclasses import dataclass, replace
@@ -19,43 +19,45 @@ from sparsemix.clusters._gaussian._steps import rounding
 from sparsemix.clusters._model import StreamingModel
 from sparsemix.clusters._state import ClusterState
 
-# Rows that the evidence is of, at most: drawn from the first call.
+# Maximum number of rows for the evidence, sampled from the first call.
 SEARCH_ROWS = 1000
-# Clusters of a pass, at most. A prior that wants one for each row is told from others well before.
+# Maximum number of clusters in an epoch. It suffices to recognise a prior that opens a cluster for each row.
 MOST_CLUSTERS = 100
-# Multiplications of a pass with matrices, at most: beyond some hundred dimensions rows and clusters are fewer.
+# Maximum number of multiplications in an epoch with matrices. Beyond about a hundred dimensions it reduces rows and
+# clusters.
 MOST_PRODUCTS = 4e9
-# Shares of the variance that is within clusters, from the largest down until the evidence falls three times in a row.
+# Within-cluster shares of the variance, tried in decreasing order until the evidence falls three times in a row.
 SHARES = 0.8 * 0.5 ** np.arange(10)
-# Rows that the guess of a covariance counts as; the first pass through the shares tries two of them.
+# Strengths: weights of the expected covariance, in rows. The first search over the shares tries two of them.
 STRENGTHS = (2.0, 8.0, 32.0, 128.0, 512.0)
 FIRST_STRENGTHS = (2.0, 32.0)
-# Columns keep their shares within this factor of the median.
+# Shares of columns are clipped to within this factor of their median.
 COLUMNS_APART = 4.0
-# For clusters as they are, expected variances so many times those within them: strengths of few rows want other ones.
+# Factors of the within-cluster variances that ClustersPrior tries as expected variances: the best one depends on the
+# strength.
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
-# A scatter that is less than this share of the sum of squares that it is a difference of is round-off.
+# A scatter is a difference of sums of squares; below this share of the sum it is round-off.
 ROUND_OFF = 1e-14
-# Rounds of: clusters from the prior, the prior from the clusters' own variances.
+# Maximum number of rounds that alternate clusters given the prior and the prior given the clusters' variances.
 ROUNDS = 4
 
 
 @dataclass(frozen=True)
 class Guess:
-    """One prior that was tried.
+    """One candidate prior.
 
     Attributes
     ----------
     variances : ndarray of shape (D,)
-        Expected within clusters.
+        Expected variances within clusters.
     mean_precision : float
         kappa_0.
     strength : float
-        Degrees of freedom beyond the least for which the covariance has a mean.
+        Degrees of freedom above the minimum for which the expected covariance exists.
     evidence : float
-        Log evidence of the rows under it.
+        Log evidence of the rows under this prior.
     within : ndarray of shape (D,) or None
-        Variances within the clusters that it made.
+        Variances within the clusters that this prior gave.
     """
 
     variances: np.ndarray
@@ -66,21 +68,21 @@ class Guess:
 
 
 class PriorSearch:
-    """The prior of largest evidence for one structure of covariances; what the caller gives stays as it is.
+    """Search for the prior of largest evidence for one covariance structure; given parameters stay fixed.
 
     Parameters
     ----------
     structure : str
-        Of GAUSSIANS.
+        Key of GAUSSIANS.
     arguments : dict
-        Parameters of the prior that are given, or None, as ``prior_arguments`` has them.
+        Given parameters of the prior, or None, as ``prior_arguments`` returns them.
     x : ndarray of shape (n, D)
-        Rows, less their mean.
+        Rows minus their mean.
     weight : ndarray of shape (n,) or None
     mean : ndarray of shape (D,)
-        Prior mean, relative to the same.
+        Prior mean minus the same mean.
     partition, threshold
-        Prior of the partition, and when a row opens a cluster.
+        Prior of the partition, and threshold for opening a cluster.
     """
 
     def __init__(self, structure, arguments, x, weight, mean, partition, threshold):
@@ -94,7 +96,7 @@ class PriorSearch:
         self.steps = rounding(x)
         self.least_variances = self.steps**2 / 12.0
         self.lumpy = lumpy(x)
-        # a column that is recorded in steps has the density of its roundings: else equal values would be infinitely so
+        # jitter within a rounding step: repeated values would have infinite density
         self.x = x + self.steps * (np.random.default_rng(0).random(x.shape) - 0.5)
         self.weight = weight
         self.mean = mean
@@ -104,7 +106,7 @@ class PriorSearch:
         self.best = None
 
     def run(self):
-        """The best guess."""
+        """Run the search; return the best guess."""
         given = self.arguments["dof"]
         for strength in FIRST_STRENGTHS if given is None else (given - self._least,):
             self._through_shares(strength)
@@ -116,11 +118,11 @@ class PriorSearch:
         return self.best
 
     def highest(self):
-        """Log evidence of the best guess, or where that is more with the correlations that its clusters share.
+        """Log evidence of the best guess, or the larger one with the pooled correlations of its clusters.
 
-        Without them a thousand rows of many columns say little for matrices, which they have yet to fill. As the prior
-        of a fit they would cut skewed data into twice the pieces. They come from the rows that they are judged by: half
-        a nat for each is what they would gain if there were none (Wilks 1938).
+        Without correlations, a thousand rows of many columns give little evidence for matrices. They are not part of
+        the prior of the fit, where they would cut skewed data into twice as many pieces. They are estimated from the
+        same rows, so half a nat is subtracted for each correlation, the expected gain if there were none (Wilks 1938).
         """
         if self.structure != "full":
             return self.best.evidence
@@ -131,12 +133,13 @@ class PriorSearch:
         return max(self.best.evidence, highest - 0.5 * d * (d - 1) / 2)
 
     def widths(self):
-        """Standard deviations of the columns within the clusters of the best guess, over their geometric mean, (D,)."""
+        """Standard deviations of the columns within clusters of the best guess, divided by their geometric mean, (D,).
+        """
         log_widths = 0.5 * np.log(self.best.within)
         return np.exp(log_widths - log_widths.mean())
 
     def prior(self, guess, correlations=None):
-        """The family's prior with the expected variances of a guess; its correlations are for the rows to show."""
+        """The family's prior with the expected variances of a guess, without correlations unless given."""
         dof = self._least + guess.strength
         scale = max(guess.strength, 1e-3)
         arguments = {**self.arguments, "dof": dof, "mean_precision": guess.mean_precision, "mean": self.mean}
@@ -150,11 +153,11 @@ class PriorSearch:
 
     @property
     def _least(self):
-        """Degrees of freedom from which on a covariance has a mean under the prior."""
+        """Minimum degrees of freedom for which the expected covariance exists."""
         return 2.0 if self.structure in ("diag", "spherical") else self.family.n_features + 1.0
 
     def _matrix(self, variances, correlations):
-        """Clusters around zero differ by the size of what they share, the correlations of all rows."""
+        """Expected covariance. Zero-mean clusters use the correlations of all rows, and differ in scale."""
         if self.family.has_means:
             scale = np.sqrt(variances)
             return np.diag(variances) if correlations is None else correlations * np.outer(scale, scale)
@@ -162,8 +165,7 @@ class PriorSearch:
         return self._correlated * scale * scale[:, None]
 
     def _total(self):
-        """Variances of the columns without wild values; a constant column gets the mean of the varying
-        ones, as no value of it can disagree.
+        """Variances of the columns without outliers. A constant column gets the mean variance of the varying columns.
         """
         n, d = self.x.shape
         weight = np.ones(n) if self.weight is None else self.weight
@@ -177,7 +179,7 @@ class PriorSearch:
             second = (self.x * weight[:, None]).T @ self.x / weight.sum()
             limited = varies & (total < variances)
             second[limited], second[:, limited] = 0.0, 0.0
-            self._correlated = (n * second + d * np.diag(total)) / (n + d)  # definite, whatever the rows are
+            self._correlated = (n * second + d * np.diag(total)) / (n + d)  # always positive definite
             self._correlated[limited, limited] = total[limited]
         return np.full(d, total.mean()) if self.structure == "spherical" else total
 
@@ -191,10 +193,10 @@ class PriorSearch:
                 break
 
     def _from_clusters(self, guess):
-        """Expected variances as they are within the clusters of a guess."""
+        """Try the within-cluster variances of a guess as expected variances."""
         shares = guess.within / self.total
         usual = np.median(shares if self.lumpy.all() else shares[~self.lumpy])
-        # what is one value most of the time says nothing of the clusters' sizes, and would say it loudest
+        # a column of mostly one value gives no information on cluster sizes, but would dominate
         shares = np.where(self.lumpy, usual, np.clip(shares, usual / COLUMNS_APART, usual * COLUMNS_APART))
         variances = np.clip(shares, 1e-9, 0.95) * self.total
         if self.structure == "spherical":
@@ -203,20 +205,20 @@ class PriorSearch:
             self._try(Guess(variances, self._kappa(variances), strength))
 
     def _strengths(self, guess):
-        """Those about the strength of a guess, or the one that is given."""
+        """Strengths near that of a guess, or the given one."""
         if self.arguments["dof"] is not None:
             return (guess.strength,)
         return [strength for strength in STRENGTHS if guess.strength / 8 < strength < guess.strength * 8]
 
     def _kappa(self, variances):
-        """kappa_0 for which rows vary as all rows do: the means have what the clusters leave."""
+        """kappa_0 that gives the total variance: means have the part of it that is not within clusters."""
         given = self.arguments.get("mean_precision")
         if given is not None or not self.family.has_means:
             return given
         return 1.0 / max(float(np.mean(self.total / variances)) - 1.0, 1e-2)
 
     def _try(self, guess):
-        """Evidence of a guess; the best one stays."""
+        """Evidence of a guess, which becomes ``best`` if it is higher."""
         guess = replace(guess, variances=np.maximum(guess.variances, self.least_variances))
         evidence, stats = self._pass(self.prior(guess))
         if self.best is None or evidence > self.best.evidence:
@@ -224,7 +226,7 @@ class PriorSearch:
         return evidence
 
     def _pass(self, prior):
-        """Log evidence of the rows in their order, and the statistics of the clusters that they make."""
+        """Log evidence of the rows in order, and the statistics of the resulting clusters."""
         state = ClusterState(GaussianSlots(self.family, prior, shift=None))
         model = StreamingModel(self.partition, self.threshold, max_components=self.most_clusters)
         model.stream(self.x, self.weight, state, 0)
@@ -239,12 +241,12 @@ class PriorSearch:
         elif self.structure != "diag":
             second = second[:, symmetric.diagonal_positions(d)]
         scatter = second - first / counts[:, None]
-        scatter[scatter < ROUND_OFF * second] = 0.0  # of a cluster far out
+        scatter[scatter < ROUND_OFF * second] = 0.0  # of a cluster far from zero
         scatter = scatter.sum(axis=0)
         return np.maximum(scatter / degrees_of(counts), 1e-9 * self.total)
 
     def _pooled(self, stats):
-        """Correlations within clusters, shrunk as by a row for each column without any, (D, D)."""
+        """Correlations within clusters, shrunk by D pseudo-rows without correlation, (D, D)."""
         d, counts = self.family.n_features, np.asarray(stats["count"])
         scatter = symmetric.unpack(stats["second"] - symmetric.pack_outer(stats["first"]) / counts[:, None]).sum(axis=0)
         degrees = degrees_of(counts)
@@ -253,17 +255,17 @@ class PriorSearch:
 
 
 class ClustersPrior(PriorSearch):
-    """The prior of largest evidence for clusters as they are; no pass is made.
+    """Search for the prior of largest evidence for given clusters, without an epoch over the rows.
 
     Parameters
     ----------
     sums : GaussianSlots
     slots : ndarray
-        The clusters.
+        Slots of the clusters.
     arguments : dict
         As of PriorSearch.
     x : ndarray of shape (n, D)
-        Their rows.
+        Rows of the clusters.
     """
 
     def __init__(self, sums, slots, arguments, x):
@@ -272,7 +274,7 @@ class ClustersPrior(PriorSearch):
         self.least_variances = 0.0 if sums.steps is None else sums.steps**2 / 12.0
 
     def run(self):
-        """The best guess: all strengths, and variances about those within the clusters."""
+        """Try all strengths, with multiples of the within-cluster variances; return the best guess."""
         within = self._within(self.stats)
         for factor in FACTORS:
             self._from_clusters(Guess(within, None, None, within=factor * within))
@@ -290,13 +292,13 @@ class ClustersPrior(PriorSearch):
 
 
 def prior_of_clusters(sums, slots, arguments, x):
-    """Prior that clusters ask for, where the caller leaves it to the data; see ClustersPrior."""
+    """Prior of largest evidence for the clusters, within the given arguments; see ClustersPrior."""
     search = ClustersPrior(sums, slots, arguments, x)
     return search.prior(search.run())
 
 
 def degrees_of(counts):
-    """Rows less one for each cluster, at least one."""
+    """Degrees of freedom: mass of rows minus one for each cluster, at least one."""
     return max(counts.sum() - np.minimum(counts, 1.0).sum(), 1.0)
 
 
@@ -307,7 +309,7 @@ def lumpy(x):
 
 
 def search_prior(params, structures, rows, shift, partition, threshold):
-    """Family and prior of largest evidence, for rows with a shift; the steps and the scales of their columns."""
+    """Family and prior of largest evidence for shifted rows, and the rounding steps and scales of the columns."""
     selection = np.random.default_rng(1).permutation(len(rows))[:SEARCH_ROWS]  # rows may come sorted
     x, weight = rows.read(selection), rows.weight(selection)
     best, highest, scales = None, -np.inf, None
@@ -330,18 +332,19 @@ def search_prior(params, structures, rows, shift, partition, threshold):
 
 
 def in_units_of_clusters(balls, x, search):
-    """Balls, or where rows are likelier so balls in units in which columns within clusters are equally wide.
+    """Spherical clusters on the original columns, or on columns of equal within-cluster width if that has higher
+    evidence.
 
-    Columns that were divided by their standard deviations are the usual case: how wide they are within clusters then
-    depends on how far apart these are. The scales have the geometric mean one, so that densities are those of the rows
-    as they came; half the logarithm of the rows for each of the others is what chance may gain (Schwarz 1978). How wide
-    a column is that has one value most of the time cannot be told; where there is one, units stay as they came.
+    Often columns were divided by their total standard deviations; their within-cluster widths then depend on the
+    distances between clusters. The scales have geometric mean one, so that densities are those of the original rows.
+    Scales must gain half the log of the number of rows for each free one, which chance may give (Schwarz 1978). The
+    width of a column of mostly one value is unknown; with such a column the original units stay.
 
     Returns
     -------
     search : PriorSearch
     scales : ndarray of shape (D,) or None
-        By which columns are divided.
+        Divisors of the columns.
     """
     if x.shape[1] == 1 or balls.lumpy.any():
         return balls, None

@@ -1,4 +1,4 @@
-"""The posteriors of Gaussian clusters, in slots: conjugate families, integrated out."""
+"""Posteriors of Gaussian clusters in slots: conjugate families with parameters integrated out."""
 
 from copy import copy
 from dataclasses import replace
@@ -13,25 +13,25 @@ from sparsemix.clusters._merge_search import MergeSearch
 
 
 class GaussianSlots:
-    """Posterior parameters, one row of ``table`` for each slot, which sweeps update row by row of the data.
+    """Posterior parameters, one row of ``table`` for each slot, updated for each row of the data.
 
-    They are parameters and not sums, so that data far from the origin lose no digits from row to row. ``stats`` and
-    ``set_stats`` go from one to the other.
+    The table holds parameters instead of sums, so that data far from the origin lose no digits. ``stats`` and
+    ``set_stats`` convert between the two.
 
     Parameters
     ----------
     family : GaussianFamily
-        With a covariance for each cluster: all but "tied".
+        Any family with a covariance for each cluster, that is all but "tied".
     prior : ConjugateParameters
-        Of one component.
+        Prior of one component.
     capacity : int, default=0
-        Slots that there is room for; ``take`` and ``reserve`` change it.
+        Number of allocated slots; ``take`` and ``reserve`` change it.
     shift : ndarray of shape (D,) or None, default=None
-        What was subtracted from the rows, and from the prior's mean.
+        Vector that was subtracted from the rows and the prior's mean.
     steps : ndarray of shape (D,) or None, default=None
-        That the columns of the rows are recorded in; None is of no interest.
+        Rounding steps of the columns. None means that rows are read without jitter.
     scales : ndarray of shape (D,) or None, default=None
-        By which they were divided thereafter; None: by nothing.
+        Scales by which the columns were divided. None means one.
 
     Notes
     -----
@@ -53,11 +53,11 @@ class GaussianSlots:
         self.reserve(capacity)
 
     def __setstate__(self, state):
-        # arrays of a file that was loaded as a read-only map cannot change in place
+        # arrays of a read-only memory map cannot change in place
         vars(self).update(state, table=np.array(state["table"]), prior_slot=np.array(state["prior_slot"]))
 
     def _begin_from(self, prior):
-        """Take a prior, and make of it what a slot without rows holds."""
+        """Set the prior, and make the content of an empty slot from it."""
         self.prior = prior
         scale = cholesky(prior.scale) if self._has_matrices else prior.scale
         self.prior_slot = np.concatenate([np.zeros(MEAN), prior.mean[0], scale[0]])
@@ -65,7 +65,7 @@ class GaussianSlots:
 
     @property
     def likelihood(self):
-        """As estimators call it."""
+        """Value of the parameter ``likelihood``."""
         return self.structure
 
     @property
@@ -75,12 +75,12 @@ class GaussianSlots:
 
     @property
     def capacity(self):
-        """Slots that there is room for."""
+        """Number of allocated slots."""
         return len(self.table)
 
     @property
     def look_price(self):
-        """None: no cluster is seen unless it is asked."""
+        """Zero: a search for merges reads only the clusters that are due."""
         return 0
 
     @property
@@ -88,7 +88,7 @@ class GaussianSlots:
         return self.structure in ("full", "zero_mean")
 
     def kernel(self, x, n_slots):
-        """Clusters over a block of rows (n, D), float64 in C order; sweeps change these slots through it."""
+        """Kernel object for a block of rows (n, D), float64 in C order; it changes the slots in place."""
         prior = self.prior
         kappa = 0.0 if prior.mean_precision is None else prior.mean_precision[0]
         return GaussianClusters(x, self.table, self.prior_slot, self.structure, kappa, prior.dof[0], n_slots)
@@ -96,31 +96,31 @@ class GaussianSlots:
     def _kernel_of_no_rows(self):
         return self.kernel(np.empty((0, self.n_features)), 0)
 
-    # -- slots come and go
+    # -- allocation of slots
 
     def copy(self):
-        """The same with arrays of its own."""
+        """A deep copy."""
         return copy(self)  # as __setstate__ does it
 
     def clear(self, slots=slice(None)):
-        """These slots, or all, as the prior is."""
+        """Reset these slots, or all, to the prior."""
         self.table[slots] = self.prior_slot
 
     def take(self, slots, capacity=None):
-        """Keep these slots, in this order, with room for ``capacity``, as before if None."""
+        """Keep these slots, in this order, and allocate ``capacity`` slots; None keeps the capacity."""
         kept = self.table[slots]
         self.table = np.tile(self.prior_slot, (self.capacity if capacity is None else capacity, 1))
         self.table[: len(kept)] = kept
 
     def reserve(self, capacity):
-        """Room for more slots."""
+        """Allocate more slots if necessary."""
         if capacity > self.capacity:
             self.take(np.arange(self.capacity), capacity)
 
     # -- posteriors and statistics
 
     def posterior(self, slots):
-        """Parameters of these slots' posteriors, as the family knows them."""
+        """Posteriors of these slots as parameters of the family."""
         rows = self.table[np.asarray(slots, dtype=np.intp)]
         count, scale = rows[:, COUNT], rows[:, MEAN + self.n_features :]
         kappa = self.prior.mean_precision
@@ -134,7 +134,7 @@ class GaussianSlots:
         if not self._has_matrices:
             return post
         roots = scale[:, symmetric.diagonal_positions(self.n_features)]
-        return post.knowing(2.0 * np.log(roots).sum(axis=1))  # of far rows nothing else may be left in the product
+        return post.knowing(2.0 * np.log(roots).sum(axis=1))  # for far rows the product loses the log determinant
 
     def stats(self, slots):
         """Statistics of the rows in these slots: posterior - prior."""
@@ -150,7 +150,7 @@ class GaussianSlots:
         return stats
 
     def _squares(self, means):
-        """What a row adds to the second moments."""
+        """Contribution of a row to the second moments."""
         if self.structure == "diag":
             return means**2
         return symmetric.pack_outer(means) if self._has_matrices else (means**2).sum(axis=1, keepdims=True)
@@ -165,7 +165,7 @@ class GaussianSlots:
         self._kernel_of_no_rows().refresh(slots)
 
     def change_prior(self, prior):
-        """The posteriors of the same rows under another prior."""
+        """Replace the prior and recompute the posteriors of the same rows."""
         slots = np.flatnonzero(self.table[:, COUNT])
         stats = self.stats(slots)
         self._begin_from(prior)
@@ -175,15 +175,15 @@ class GaussianSlots:
     # -- merges
 
     def held(self, slots):
-        """What some slots hold, for ``put_back``."""
+        """Content of some slots, for ``put_back``."""
         return self.table[slots]
 
     def put_back(self, slots, held):
-        """Slots as they were."""
+        """Restore the content of slots."""
         self.table[slots] = held
 
     def put(self, slots, other, theirs):
-        """Clusters of other posteriors with the same prior into free slots."""
+        """Copy clusters of another object with the same prior into free slots."""
         self.table[slots] = other.table[theirs]
 
     def merge(self, kept, gone):
@@ -192,19 +192,19 @@ class GaussianSlots:
         self.clear([gone])
 
     def fade(self, slots, factor):
-        """The rows in these slots count ``factor`` times what they did."""
+        """Multiply the weight of the rows in these slots by ``factor``."""
         slots = np.asarray(slots)[self.table[slots, COUNT] > 0.0]
         if len(slots):
             self.set_stats(slots, self.stats(slots).scale(factor))
 
     def evidence(self, slots):
-        """A(posterior) - A(prior) of each slot: log evidence of its rows, but for their base measure, (len(slots),)."""
+        """A(posterior) - A(prior) of each slot: log evidence of its rows up to their base measure, (len(slots),)."""
         return self._evidence(self.posterior(slots))
 
     def merged_evidence(self, slot, others):
         """The same for the union of one slot with each of ``others``, (len(others),).
 
-        NaN where round-off leaves no covariance: of two that are very far apart.
+        NaN if round-off leaves no covariance, as for two clusters that are very far apart.
         """
         stats, mine = self.stats(others), self.stats([slot])
         for name in ("count", "second", *(["first"] if self.family.has_means else [])):
@@ -212,7 +212,7 @@ class GaussianSlots:
         return self._evidence(self.family.posterior(self.prior, stats).unrepaired())
 
     def union_gains(self, slot, others):
-        """What the evidence gains when one slot is joined with each of ``others``, (len(others),)."""
+        """Gain of evidence from merging one slot with each of ``others``, (len(others),)."""
         gains = self.merged_evidence(slot, others) - self.evidence([slot]) - self.evidence(others)
         return np.where(np.isnan(gains), -np.inf, gains)
 
@@ -220,11 +220,11 @@ class GaussianSlots:
         return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
 
     def look(self, slots, n_slots):  # noqa: ARG002
-        """What is seen of clusters."""
+        """Search for clusters to merge with these slots."""
         return GaussianMergeSearch(self, slots)
 
     def probes(self, slots):
-        """Rows that stand for clusters: their means; around zero, where all means are the same, a typical row."""
+        """Representative rows of clusters: their means, or a typical row for "zero_mean", where all means are equal."""
         rows, d = self.table[slots], self.n_features
         if self.structure != "zero_mean":
             return np.ascontiguousarray(rows[:, MEAN : MEAN + d])
@@ -235,8 +235,8 @@ class GaussianSlots:
     def similarity(self, slots, others=None, least=0.0):
         """Bhattacharyya coefficients of the Gaussians with posterior mean parameters, (len(slots), len(others)).
 
-        Of all pairs among ``slots`` if ``others`` is None. Those that are below ``least`` may be given as zero: where
-        there are matrices, most are seen to be so in one of their dimensions.
+        None for ``others`` means all pairs of ``slots``. Values below ``least`` may be zero: for matrices a bound from
+        single dimensions excludes most pairs.
         """
         slots = np.asarray(slots, dtype=np.intp)
         others = slots if others is None else np.asarray(others, dtype=np.intp)
@@ -250,11 +250,11 @@ class GaussianSlots:
         return out
 
     def _gaussians(self, slots):
-        """With the posterior means of means and covariances."""
+        """Gaussians with the posterior means of means and covariances."""
         return self.family.point_estimate(self.posterior(slots))
 
     def _marginals(self, slots):
-        """Means and variances of the dimensions of the same, from factors where there are matrices."""
+        """Marginal means and variances of these Gaussians, for matrices from their factors."""
         if not self._has_matrices:
             gaussians = self._gaussians(slots)
             variances = gaussians.covariances.reshape(len(slots), -1)
@@ -264,7 +264,7 @@ class GaussianSlots:
         squares = symmetric.product_diagonal(rows[:, MEAN + d :])
         return rows[:, MEAN : MEAN + d], expected_covariance(dof, squares, d)
 
-    # -- what is published
+    # -- fitted attributes
 
     def means(self, slots):
         """Posterior means in the coordinates of the data, (len(slots), D)."""
@@ -273,12 +273,12 @@ class GaussianSlots:
         return means if self.shift is None else means + self.shift
 
     def covariances(self, slots):
-        """Posterior mean covariances in scikit-learn's shape, of columns that were divided by their scales."""
+        """Posterior mean covariances of the scaled columns, in scikit-learn's shape."""
         return self.family.unpack_covariances(self._gaussians(slots).covariances)
 
 
 class GaussianMergeSearch(MergeSearch):
-    """Clusters of rows; Bhattacharyya's coefficient of two is at most that of one of their dimensions.
+    """Merge search of Gaussian clusters. A Bhattacharyya coefficient is at most that of any single dimension.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class GaussianMergeSearch(MergeSearch):
         self.sums, self.slots = sums, slots
 
     def probes(self):
-        """Rows that stand for the clusters."""
+        """Representative rows of the clusters."""
         return self.sums.probes(self.slots)
 
     def bounds(self, others):

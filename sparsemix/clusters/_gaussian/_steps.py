@@ -1,8 +1,8 @@
-"""Rows as clusters learn from them: in units of their columns, and with what rounding has taken from them.
+"""Rows for learning clusters: scaled columns, with rounding undone by jitter.
 
-Equal values are infinitely likely under a Gaussian. Where a column has few values, clusters would gather rows by them,
-and no more by their size: the pixels of digits that nobody writes on made sixteen clusters of which none was a digit.
-So rows are learned from as they may have been before they were recorded, within half a step of what was recorded.
+Repeated values have infinite density under a Gaussian. If a column has few distinct values, clusters would separate
+rows by these values and ignore distances: pixels of digits that are always blank gave sixteen clusters, none of which
+was a digit. Learning therefore reads each value plus uniform noise within half a rounding step.
 """
 
 import numpy as np
@@ -10,12 +10,12 @@ import numpy as np
 from sparsemix._engine.blocks import Rows, length
 from sparsemix._kernels.random._random import bits, uniform
 
-# Keys the numbers: a row is the same whenever it is read.
+# Seed of the noise: every read of a row gives the same numbers.
 SEED = 0
 
 
 def rounding(x):
-    """The steps that each column is recorded in, (D,): the gap between neighbours where values repeat, else zero."""
+    """Rounding step of each column, (D,): the gap between neighbouring values if values repeat, else zero."""
     steps = np.zeros(x.shape[1])
     for j, column in enumerate(x.T):
         values = np.unique(column)
@@ -25,13 +25,13 @@ def rounding(x):
 
 
 class ScaledRows(Rows):
-    """Rows in units of their columns.
+    """Rows with scaled columns.
 
     Parameters
     ----------
     rows : Rows
     scales : ndarray of shape (D,) or None
-        By which columns are divided; None: they stay as they are.
+        Divisors of the columns. None means one.
     """
 
     def __init__(self, rows, scales):
@@ -45,17 +45,17 @@ class ScaledRows(Rows):
 
 
 class SteppedRows(ScaledRows):
-    """Rows as they may have been before their columns were rounded.
+    """Rows with uniform noise within the rounding steps of their columns.
 
     Parameters
     ----------
     rows : Rows
     steps : ndarray of shape (D,)
-        Zero where a column is as it was measured.
+        Rounding steps; zero for columns without rounding.
     first_row : int
-        Number of the first of these rows in all the data.
+        Index of the first of these rows in the whole data.
     scales : ndarray of shape (D,) or None
-        As of ScaledRows.
+        As in ScaledRows.
     """
 
     def __init__(self, rows, steps, first_row=0, scales=None):

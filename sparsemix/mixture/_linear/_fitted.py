@@ -8,21 +8,21 @@ from sparsemix.mixture._fitted import FittedMixture
 
 
 class FittedLinear(FittedMixture):
-    """As of Gaussians, with other parameters."""
+    """The counterpart of FittedMixture for linear likelihoods."""
 
     def keep(self, stats):
-        """See FittedMixture; parameters may refer to the statistics."""
+        """See FittedMixture; it also replaces parameters that refer to the old statistics."""
         super().keep(stats)
         vars(self).pop("parameters", None)
         self.model.parameters = self.model.family.kept(self.model.parameters, stats)
 
     @cached_property
     def parameters(self):
-        """Those that the last step gave."""
+        """Parameters of the last step."""
         return self.model.fitted(self.stats)
 
     def table(self, kind, dtype):
-        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows to come."""
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows."""
         key = kind, np.dtype(dtype)
         if key not in self._tables:
             model = self.model

@@ -1,4 +1,4 @@
-"""Mixtures of linear likelihoods as the engine sees them: the model of Gaussian mixtures with other parameters."""
+"""The model of mixtures of linear likelihoods: a MixtureModel with other parameters."""
 
 from copy import copy
 
@@ -9,7 +9,7 @@ from sparsemix._stats.families import serial
 from sparsemix.mixture._linear._search import SparseSearch
 from sparsemix.mixture._model import Groups, MixtureModel
 
-# Rows and weights of a tile of sparse rows, at most.
+# Maximum numbers of rows and of weights in a tile of sparse rows.
 SPARSE_TILE, SPARSE_WEIGHTS = 1 << 11, 1 << 22
 
 
@@ -21,7 +21,7 @@ class LinearMixture(MixtureModel):
     family : LinearFamily
     weights : prior of the mixture weights
     variational : bool
-        Whether what components are is uncertain.
+        Whether the parameters of the components have a posterior distribution (VB) or are point estimates (EM).
     """
 
     def __init__(self, family, weights, n_components, n_nonzero, dtype, variational, search=None):
@@ -37,7 +37,7 @@ class LinearMixture(MixtureModel):
         return self.family.fit(stats, self.variational, self.parameters)
 
     def blocking(self, rows):
-        """See MixtureModel; the whole table is read for every tile of sparse rows."""
+        """See MixtureModel. Tiles of sparse rows are larger, since each tile reads the whole table."""
         tile, chunk = super().blocking(rows)
         if not rows.sparse or self.search is not None:
             return tile, chunk
@@ -45,7 +45,8 @@ class LinearMixture(MixtureModel):
         return tile, max(1, chunk // tile) * tile
 
     def reading(self, rows):
-        """The model that sees these rows: all components where candidates are found for rows of the other kind."""
+        """The model for these rows. It computes all components if its candidate search is for the other kind of rows.
+        """
         if self.search is None or isinstance(self.search, SparseSearch) == rows.sparse:
             return self
         seen = copy(self)
@@ -53,7 +54,7 @@ class LinearMixture(MixtureModel):
         return seen
 
     def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
-        """See MixtureModel; those of sparse rows have sparse sums."""
+        """See MixtureModel; statistics of sparse rows have sparse sums."""
         sums = sparse.csr_array if rows is not None and rows.sparse else np.zeros
         return self.family.empty_stats(self.n_components, sums=sums)
 
@@ -64,7 +65,7 @@ class LinearMixture(MixtureModel):
             self.family.accumulate_sparse(stats, x, Groups.of(resp, sample_weight, self.n_components))
 
     def prepare(self, x, workers):
-        """The table, which pickles leave out; ``global_step`` has made it anywhere else."""
+        """Make the table if it is missing, as after unpickling; else ``global_step`` made it."""
         if self.table is None:
             self._make_linear()
         super().prepare(x, workers)
@@ -84,7 +85,8 @@ class LinearMixture(MixtureModel):
         self.table = expected.table(self._expected_log, self.dtype, split)
 
     def lower_bound(self, stats):
-        """Bound (VB) or expected log likelihood plus entropy (EM) at what follows from the statistics; all rows."""
+        """Bound (VB), or expected log likelihood plus entropy (EM), of all rows at the parameters that the statistics
+        give."""
         data = self.family.objective(self.fitted(stats), stats, self.variational)
         return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
 

@@ -10,7 +10,7 @@ from sparsemix._estimator.input.forms import is_sparse
 
 
 class Standing:
-    """Rows that may stand for all of which they are a sample: their mass and total are those of all then."""
+    """A subsample that reports full-data totals: if ``whole`` is set, mass and total are those of all rows."""
 
     whole = None
 
@@ -21,11 +21,11 @@ class Standing:
 
     @property
     def informative(self):
-        """Whether there is anything to learn from."""
+        """Whether the rows contain information."""
         return super().informative if self.whole is None else bool(np.any(self.whole["total"]))
 
     def total(self):
-        """Weighted sum of the rows as they are read, (D,)."""
+        """Weighted sum of the scaled rows, (D,)."""
         return self._total() if self.whole is None else self.whole["total"]
 
     def _total(self, size=1 << 12):
@@ -49,12 +49,12 @@ class UnitRows(Standing, Rows):
         """See Rows."""
         if self.dtype == self.X.dtype:
             out = super().load(selection, start, stop, buffer)
-        else:  # powers that only the wider one holds
+        else:  # X may hold values that overflow in the model's dtype
             out, x = buffer[start:stop], self.X[part(selection, start, stop)]
             out[...] = x / largest_of(x)
         with np.errstate(over="ignore"):
             squares = np.einsum("nd,nd->n", out, out)
-        extreme = ~((squares > 1e-20) & (squares < 1e20))  # squares of these may be zero, or none
+        extreme = ~((squares > 1e-20) & (squares < 1e20))  # these squares may underflow or overflow
         if extreme.any():
             out[extreme] /= largest_of(out[extreme])
             squares[extreme] = np.einsum("nd,nd->n", out[extreme], out[extreme])
@@ -66,17 +66,17 @@ class UnitRows(Standing, Rows):
 
 
 class SparseDocuments(Standing, Documents):
-    """Documents of which a mixture knows that they are sparse."""
+    """Sparse documents, marked as sparse for the model."""
 
     sparse = True
 
 
 class UnitDocuments(SparseDocuments):
-    """Sparse rows, each scaled to length one as it is read; none is made dense."""
+    """Sparse rows, each scaled to length one as it is read, without a dense copy."""
 
     @property
     def block_dtype(self):
-        """That of the rows until they are scaled: it may hold powers that the model's does not."""
+        """Dtype of the rows before scaling: their values may overflow in the model's dtype."""
         return self.X.dtype
 
     def buffer(self, selection):
@@ -99,12 +99,12 @@ def largest_of(x):
 
 
 def check_directions(estimator, X, reset):
-    """Rows that have a direction, dense or CSR of float32 or float64."""
+    """Checked finite rows, dense or CSR, float32 or float64."""
     if is_sparse(X):
         X = validated(estimator, X, reset, (np.float64, np.float32), accept_sparse=True)
         if not np.isfinite(X.data).all():
             row = bad_row(abs(X))
-            raise ValueError(f"Input X contains NaN or infinity in row {row}; remove or mend that row")
+            raise ValueError(f"Input X contains NaN or infinity in row {row}; remove or correct that row")
         return X
     return check_rows(estimator, X, reset)
 
@@ -124,7 +124,7 @@ def check_zeros(X, kept, name):
 
 
 def weighted(X, sample_weight, make, part=False):
-    """Rows of positive weight, as ``make(X, sample_weight)`` has them; ``kept`` says which of the given ones."""
+    """Rows of positive weight, made by ``make(X, sample_weight)``; ``kept`` is their mask over the given rows."""
     sample_weight = check_weights(sample_weight, X.shape[0], part=part)
     if sample_weight is not None and (sample_weight == 1.0).all():
         sample_weight = None

@@ -1,4 +1,4 @@
-"""Candidates of sparse rows: as of Gaussians, with weights from products of a few numbers."""
+"""Candidate search for sparse rows: as for Gaussians, with weights from sparse products."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from sparsemix._kernels.vectors import _topl
 from sparsemix._stats.linear import dense
 from sparsemix.mixture._candidates import NEIGHBOURS, CandidateSearch, renamed
 
-# Features of a component that tell its neighbours: the largest entries of its mean.
+# Number of largest entries of a component's mean that determine its neighbours.
 FEATURES = 64
-# Counts below this are those of an empty component.
+# A component with a smaller count is empty.
 EMPTY = 1e-10
-# Weights that are made at once at a first look.
+# Maximum number of weights in one call of the first visit.
 WEIGHTS = 1 << 22
 
 
@@ -22,7 +22,7 @@ class SparsePairs:
         self.linear = table.linear
 
     def rows(self, x):
-        """Rows as they are."""
+        """The rows, unchanged."""
         return x
 
     def weights(self, x, starts, rows):
@@ -31,7 +31,7 @@ class SparsePairs:
 
 
 class SparseSearch(CandidateSearch):
-    """How a model of sparse rows finds their candidates."""
+    """Candidate search of a model of sparse rows."""
 
     def prepare(self, table):
         """See CandidateSearch."""
@@ -39,10 +39,10 @@ class SparseSearch(CandidateSearch):
             self.table = SparsePairs(table)
 
     def grouped(self, stats):
-        """None: components are sought among all."""
+        """None: neighbours are searched among all components."""
 
     def nearest(self, stats, table):
-        """The components that give the mean of each one the highest weights, (K, G) int32."""
+        """The components with the highest weights for the mean of each component, (K, G) int32."""
         x, linear = heaviest(stats, table.linear.natural.dtype), table.linear
         n_components = len(linear.constants)
         out = np.empty((n_components, min(NEIGHBOURS, n_components)), dtype=np.intc)
@@ -58,7 +58,7 @@ class SparseSearch(CandidateSearch):
         return out
 
     def local_step(self, x, resp, numbers, memory):
-        """See CandidateSearch; a first look at all components makes their weights together."""
+        """See CandidateSearch. A first visit that tries all components computes their weights as one product."""
         if memory is None or not self.all_first:
             super().local_step(x, resp, numbers, memory)
             return
@@ -80,7 +80,7 @@ class SparseSearch(CandidateSearch):
 
 
 def heaviest(stats, dtype):
-    """Means of components in compressed rows, of each the entries that are largest."""
+    """The largest entries of each component's mean, as CSR arrays."""
     first, count = dense(stats["first"]), stats["count"]
     count = np.where(count > EMPTY, count, 1.0)
     n_components, n_features = first.shape
@@ -95,6 +95,6 @@ def heaviest(stats, dtype):
 
 
 def best(weights, out):
-    """The components of largest weights of each row."""
+    """Write the components with the largest weights of each row to ``out``."""
     values, log_z = np.empty(out.shape), np.empty(len(out))
     _topl.top_l_responsibilities(weights, out, values, log_z)

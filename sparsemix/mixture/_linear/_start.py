@@ -1,4 +1,4 @@
-"""Where a mixture of linear likelihoods starts: rows that are far apart in its own divergence."""
+"""Initialisation of mixtures of linear likelihoods: k-means++ in the divergence of the likelihood."""
 
 from copy import copy
 
@@ -13,14 +13,14 @@ from sparsemix.mixture._assemble import check_responsibilities
 from sparsemix.mixture._starts._start import subset
 
 SEEDINGS = "k-means++", "random_from_data", "random"
-# Seeds are chosen from so many rows a component, and from so many at least.
+# Number of rows from which seeds are chosen: per component, and at least.
 ROWS_PER_COMPONENT, LEAST_ROWS = 4, 2_000
-# Up to so many pairs of a row and a seed each seed is the best of several that are drawn.
+# Up to this number of pairs of a row and a seed, each seed is the best of several draws (greedy k-means++).
 GREEDY_PAIRS = 1_000_000
-# Steps before learning, where there are any, see so many rows at least.
+# Number of rows for online epochs before learning: per component, and at least.
 FIRST_ROWS_PER_COMPONENT, FIRST_ROWS = 50, 20_000
 FIRST_STEPS, DECAY, OFFSET = 10, 0.6, 10.0
-# Passes over them by default; clusters of variational Bayes compete harder for short documents.
+# Default number of these epochs; clusters compete harder for short documents in variational Bayes.
 FIRST_PASSES = {"em": 2, "vb": 5}
 
 
@@ -34,7 +34,7 @@ def start(params, model, rows, rng, workers):
     selection = subset(rows, seed_rows(params), rng)
     labels = seeded(params.init_params, model.family, rows, selection, k, rng)
     stats = collect_given(model, rows, selection, SparseResponsibilities.from_labels(labels), workers)
-    stats["count"] += 1.0  # as for Gaussians: one row more in each cluster keeps those that are empty alive
+    stats["count"] += 1.0  # as for Gaussians: one extra row keeps empty clusters alive
     stats["first"] += stats["first"].sum(axis=0) / float(stats["mass"])
     stats["mass"] += k
     stats.scale(rows.mass / float(stats["mass"]))
@@ -45,26 +45,26 @@ def start(params, model, rows, rng, workers):
 
 
 def seed_rows(params):
-    """Rows that seeds are chosen from."""
+    """Number of rows from which seeds are chosen."""
     k = params.n_components
     return max(LEAST_ROWS, ROWS_PER_COMPONENT * k) if params.init_size is None else max(params.init_size, k)
 
 
 def first_passes(params):
-    """Passes before learning."""
+    """Number of online epochs before learning."""
     return FIRST_PASSES[params.inference] if params.n_init_iter is None else params.n_init_iter
 
 
 def first_rows(params):
-    """Rows of the steps before learning."""
+    """Number of rows of these epochs."""
     rows = max(seed_rows(params), FIRST_ROWS, FIRST_ROWS_PER_COMPONENT * params.n_components)
     return rows if first_passes(params) else 0
 
 
 def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):
-    """Statistics after online steps of EM over some rows, in which clusters form before they compete.
+    """Statistics after online epochs of EM over some rows, in which clusters form before they compete.
 
-    Where few words meet many clusters exp E[log phi] lets the cluster that is ahead by chance take all; means do not.
+    With few words and many clusters, exp E[log phi] gives all words to the cluster that leads by chance; means do not.
     """
     learner = copy(model)
     learner.variational, learner.weights = False, MaximumLikelihoodWeights()
@@ -78,7 +78,7 @@ def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):
 
 
 def seeded(method, family, rows, selection, n_components, rng):
-    """Labels of the chosen rows: k-means++ in the family's divergence, which is what a row loses in a seed's place."""
+    """Labels of the chosen rows by k-means++ in the family's divergence: the loss of log density of a row at a seed."""
     x, weight = rows.read(selection), rows.weight(selection)
     n = len(x)
     if method == "random":
