@@ -1,4 +1,4 @@
-"""Normalized generalized gamma process mixtures as the engine sees them: sweeps over rows that change clusters."""
+"""Models of normalized generalized gamma process mixtures: epochs over rows that update clusters."""
 
 from copy import copy
 
@@ -8,35 +8,36 @@ from sparsemix._kernels.clusters._rule import Responsibilities
 from sparsemix._kernels.clusters._sequential import add_up, draw, rename, revisit, stream
 from sparsemix._stats.nggp import NGGP
 
-# Entries of responsibilities that there is room for at first, a row.
+# Initially allocated responsibilities per row.
 FIRST_ENTRIES = 4
 
 
 class NGGPModel:
-    """What the methods share: the prior of the clusters, and how a sweep that ran out of room goes on.
+    """Base class of both methods: the prior of the clusters, and the continuation of an epoch after an array was
+    enlarged.
 
     Parameters
     ----------
     prior : NGGP
     threshold : float
-        A row opens a cluster when its responsibility for a new one exceeds this.
+        A row opens a cluster if its responsibility for a new one exceeds this.
     n_nonzero : int or None
-        Most responsibilities of a row.
+        Maximum number of responsibilities of a row.
     max_components : int or None
-        No cluster is opened beyond so many.
+        Maximum number of clusters.
     quadrature : bool
         Whether U is integrated out, or taken at its mode.
     recursion : bool
         Whether E[K] follows from the responsibilities, or is the number of clusters.
     moves : Moves or None
-        Merges and prunes, after so many rows.
+        Merges and prunes at regular intervals of rows.
     """
 
     unit = "row"
     change = None
-    recount_every = 10  # sweeps
-    whole_blocks = True  # an interrupt between two blocks leaves a state of whole rows, one within a block would not
-    numbers = None  # of the rows as the caller knows them, if they are not visited in his order
+    recount_every = 10  # epochs
+    whole_blocks = True  # interrupts wait for the end of a block; within a block rows may be incomplete
+    numbers = None  # the caller's row numbers, if rows are visited in another order
 
     def __init__(
         self, prior, threshold, n_nonzero=None, max_components=None, quadrature=False, recursion=True, moves=None
@@ -64,28 +65,28 @@ class NGGPModel:
         )
 
     def size(self, state):
-        """What the objective is told per unit of: rows."""
+        """Number of units of the objective: mass of rows."""
         return max(state.mass, 1e-300)
 
     def summary(self, state):
-        """What is published: the state itself, which is one of whole rows at any time."""
+        """The state to publish: the state itself, which always contains whole rows."""
         return state
 
     def begin(self, state):  # noqa: ARG002
-        """Forget the sums that every sweep makes anew."""
+        """Reset the sums of an epoch."""
         self.sums[...] = 0.0
 
     def global_step(self, state, epoch):
-        """Nothing is left to do after a sweep."""
+        """Nothing to do after an epoch."""
 
     def log_predictive(self, state):  # noqa: ARG002
-        """Sum over the sweep's rows of their log predictive densities before each was added."""
+        """Sum over the rows of the epoch of log predictive densities before each row was added."""
         return float(self.sums[0])
 
     def _over_rows(self, state, x, start, call, grow=lambda: None):
-        """``call(clusters, rule, row)`` until it has done all rows of ``x``, with more room whenever it stops.
+        """Repeat ``call(clusters, rule, row)`` until all rows of ``x`` are done, and enlarge arrays whenever it stops.
 
-        ``start`` is the place of the first of them among all rows.
+        ``start`` is the index of the first of these rows among all rows.
         """
         row = 0
         while row < len(x):
@@ -100,7 +101,7 @@ class NGGPModel:
                 grow()
 
     def _refuse(self, number):
-        """Name a row by its place among all rows."""
+        """Raise an error that names a row by its index among all rows."""
         raise ValueError(
             f"row {number if self.numbers is None else self.numbers[number]} of X has no finite density under the "
             "clusters; rescale X, or remove rows with extreme values"
@@ -108,7 +109,7 @@ class NGGPModel:
 
 
 class RowResponsibilities:
-    """Responsibilities of a block's rows, sparse: row i has ``lengths[i]`` entries from ``starts[i]`` on.
+    """Sparse responsibilities of the rows of a block: row i has ``lengths[i]`` entries from ``starts[i]`` on.
 
     Parameters
     ----------
@@ -123,18 +124,18 @@ class RowResponsibilities:
         self.n_used = 0
 
     def kernel(self):
-        """For a kernel, which may go on writing."""
+        """Kernel object that reads and appends entries."""
         return Responsibilities(self.starts, self.lengths, self.slots, self.values, self.n_used)
 
     def copy(self):
-        """The same with arrays of its own."""
+        """A deep copy."""
         twin = copy(self)
         for name in ("starts", "lengths", "slots", "values"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
     def harden(self, labels):
-        """Each row in one cluster, or in none where its label is -1."""
+        """Assign each row to one cluster, or to none if its label is -1."""
         rows = np.flatnonzero(labels >= 0)
         fresh = RowResponsibilities(len(labels))
         fresh.lengths[rows], fresh.starts[rows], fresh.n_used = 1, np.arange(len(rows)), len(rows)
@@ -142,13 +143,13 @@ class RowResponsibilities:
         vars(self).update(vars(fresh))
 
     def grow(self, least):
-        """Room for half as many entries more, and for ``least``."""
+        """Enlarge the arrays by half, and by at least ``least`` entries."""
         size = max(self.n_used + least, len(self.slots) * 3 // 2)
         self.slots, self.values = np.resize(self.slots, size), np.resize(self.values, size)
 
 
 def likeliest(part):
-    """Slot of the largest responsibility of each row, (n,) intc; -1 for rows without."""
+    """Slot of the largest responsibility of each row, (n,) intc; -1 for rows without responsibilities."""
     labels = np.full(len(part.starts), -1, dtype=np.intc)
     for row in np.flatnonzero(part.lengths):
         own = slice(part.starts[row], part.starts[row] + part.lengths[row])
@@ -157,14 +158,14 @@ def likeliest(part):
 
 
 class StreamingModel(NGGPModel):
-    """Assumed density filtering in the first sweep, expectation propagation in the others ([TFF15] Section 3).
+    """Assumed density filtering in the first epoch, expectation propagation in later ones ([TFF15] Section 3).
 
-    ``record`` says whether rows will be visited again, and so their responsibilities kept.
+    ``record`` says whether responsibilities are stored for later epochs.
     """
 
     objective = "log_predictive"
-    recount_every = 1  # round-off, and the clusters that lost their rows
-    settle = None  # what is done to the clusters of the first block
+    recount_every = 1  # removes round-off and empty clusters
+    settle = None  # function that improves the clusters of the first block
 
     def __init__(self, *args, record=False, **kwargs):
         super().__init__(*args, **kwargs)
@@ -177,22 +178,22 @@ class StreamingModel(NGGPModel):
         self.mass_swept = 0.0
 
     def size(self, state):  # noqa: ARG002
-        """Mass of the rows that the sweep has visited: prunes and forgetting may have left less in the clusters."""
+        """Mass of the rows that the epoch visited; after prunes and forgetting the clusters contain less."""
         return max(self.mass_swept, 1e-300)
 
     def change(self, state):  # noqa: ARG002
-        """Half the sum over rows of |q - q_old|; all of it in the first sweep."""
+        """Half the sum over rows of |q - q_old|; in the first epoch the whole mass."""
         return float(self.sums[1]) / 2
 
     def stream(self, x, weight, state, start, kept=None):
-        """Add rows in order (Algorithm 1), and keep their responsibilities in ``kept``.
+        """Add rows in order (Algorithm 1), and store their responsibilities in ``kept``.
 
-        Unless they are kept, merges and prunes come after so many rows, however blocks are cut.
+        Without ``kept``, merges and prunes follow at fixed numbers of rows, for any division into blocks.
         """
         if kept is not None or self.moves is None:
             self._add(x, weight, state, start, kept)
             return
-        if state.n_rows != state.looked_rows:  # the look after the last row has failed, if one was due
+        if state.n_rows != state.looked_rows:  # retry a search for merges that failed after the last row
             self.moves.after_rows(self.prior, state)
         first = 0
         while first < len(x):
@@ -218,7 +219,7 @@ class StreamingModel(NGGPModel):
         self._over_rows(state, x, start, call, lambda: kept is None or kept.grow(state.capacity))
 
     def sweep(self, x, weight, part, state, start, number):
-        """One block: added in the first sweep, visited again in the others."""
+        """Visit one block: add its rows in the first epoch, revisit them in later ones."""
         said = 1.0 if isinstance(x, np.ndarray) else (np.diff(x.indptr) > 0).astype(float)  # documents without words
         self.mass_swept += float(np.broadcast_to(said if weight is None else said * weight, len(x)).sum())
         if not self.record:
@@ -235,10 +236,10 @@ class StreamingModel(NGGPModel):
         """Responsibilities of the first block under the clusters that a chain finds in it."""
         sums = self.sums.copy()
         self.settle(self, x, weight, part, state)
-        self.sums[...] = sums  # of the rows as they came
+        self.sums[...] = sums  # sums of the stream, before settling
 
     def revisit(self, x, weight, part, state, start):
-        """Each row under all others (Algorithm 2), its old responsibilities replaced."""
+        """Replace the responsibilities of each row given all other rows (Algorithm 2)."""
         old, new = part.kernel(), RowResponsibilities(len(x))
 
         def call(clusters, rule, row):
@@ -251,10 +252,10 @@ class StreamingModel(NGGPModel):
         vars(part).update(vars(new))
 
     def recount(self, visits, state):
-        """Drop clusters that have lost their rows, and make all sums anew from the responsibilities."""
+        """Remove clusters without rows, and recompute all sums from the responsibilities."""
         if not self.record:
             if self.moves is not None and self.moves.criterion == "bayes_factor":
-                self.moves.merge(self.prior, state)  # a last look: fits may be shorter than the way from look to look
+                self.moves.merge(self.prior, state)  # a last search: fits may be shorter than the interval
             return
         index = self._move(visits, state)
         state.clear()
@@ -287,7 +288,7 @@ class StreamingModel(NGGPModel):
         """Responsibilities of a row that has lost all of its clusters."""
         one, log_predictive = RowResponsibilities(1), self.sums[0]
         self.revisit(x, weight, one, state, number)
-        self.sums[0] = log_predictive  # the sweep has added that of the row
+        self.sums[0] = log_predictive  # the epoch already includes this row
         state.expect(one.slots[: one.n_used], one.values[: one.n_used])
         if part.n_used + one.n_used > len(part.slots):
             part.grow(one.n_used)
@@ -298,20 +299,20 @@ class StreamingModel(NGGPModel):
 
 
 class GibbsModel(NGGPModel):
-    """Collapsed Gibbs sampling given u, and u given the partition (Favaro and Teh 2013): exact.
+    """Exact collapsed Gibbs sampling given u, and of u given the partition (Favaro and Teh 2013).
 
     Parameters
     ----------
     seed : int
-        Keys the random numbers of rows, with the row's number and the sweep.
+        Seed of the random numbers of rows, together with row and epoch numbers.
     rng : Generator
-        For u and the concentration.
+        Generator for u and the concentration.
     concentration_prior : tuple of float or None
-        Shape and rate of the concentration's Gamma prior; None keeps it as it is.
+        Shape and rate of the concentration's Gamma prior; None keeps the concentration fixed.
     """
 
     objective = "log_joint"
-    moves = None  # SplitMerge, of a chain that makes such proposals
+    moves = None  # SplitMerge, if the chain makes such proposals
 
     def __init__(self, prior, max_components, seed, rng, concentration_prior=None):
         super().__init__(prior, threshold=0.0, max_components=max_components)
@@ -332,11 +333,11 @@ class GibbsModel(NGGPModel):
         self._over_rows(state, x, start, call)
 
     def gather(self, visits, state):
-        """Start with all rows that say something in one cluster."""
+        """Initialise with all rows in one cluster, except documents without words."""
         state.used(1)
         for x, weight, labels, start in visits:
             bad = np.flatnonzero(~np.isfinite(state.sums.kernel(x, 0).scores(0, len(x))[1]))
-            if len(bad):  # one such row spoils the cluster for all others
+            if len(bad):  # one such row makes the cluster invalid for all rows
                 self._refuse(start + bad[0])
             labels[...] = state.sums.kernel(x, 1).place(0)
             state.members[0] += (labels == 0).sum()
@@ -344,7 +345,8 @@ class GibbsModel(NGGPModel):
         state.recount(self.prior.discount)
 
     def stream_start(self, visits, state, threshold):
-        """Start with the clusters of one pass of assumed density filtering, each row in its likeliest."""
+        """Initialise with the clusters of one epoch of assumed density filtering; each row joins its most likely
+        cluster."""
         first = StreamingModel(self.prior, threshold, max_components=self.max_components)
         first.numbers = self.numbers
         for x, weight, labels, start in visits:
@@ -352,11 +354,11 @@ class GibbsModel(NGGPModel):
             first.stream(x, weight, state, start, kept)
             labels[...] = likeliest(kept)
             state.members += np.bincount(labels[labels >= 0], minlength=state.capacity)
-        state.n_rows = 0  # the first sweep counts them
+        state.n_rows = 0  # the first epoch counts them
         self.recount(visits, state)
 
     def place(self, x, labels, state):
-        """All rows in the clusters of their labels, and no others."""
+        """Set the state to the rows in the clusters of their labels."""
         state.clear()
         self._add_up(x, None, labels, state)
         state.members[...] = np.bincount(labels[labels >= 0], minlength=state.capacity)
@@ -378,14 +380,14 @@ class GibbsModel(NGGPModel):
         state.log_u = self.log_u
 
     def recount(self, visits, state):
-        """All sums anew from the labels; slots stay where they are."""
+        """Recompute all sums from the labels; slots do not move."""
         state.clear()
         for x, weight, labels, _ in visits:
             self._add_up(x, weight, labels, state)
         state.recount(self.prior.discount)
 
     def log_joint(self, state):
-        """log p(partition, u, rows) of the sweep's last draws, but for what no draw changes."""
+        """log p(partition, u, rows) after the last draws of the epoch, up to a constant."""
         slots = np.flatnonzero(state.members > 0)
         counts, n, a = state.counts[slots], state.mass, self.prior
         partition = (n - 1.0) * self.log_u - a.laplace_exponent(self.log_u) + a.log_kappa(counts, self.log_u).sum()

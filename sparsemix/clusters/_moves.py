@@ -1,6 +1,6 @@
-"""Merges of clusters that say the same, and prunes of those that died: looks at the clusters after so many rows.
+"""Merges and prunes of clusters at regular intervals of rows.
 
-Clusters of streams over parts of the rows are joined by the same evidence, of which the sums tell all.
+Clusters of several shards merge by the same evidence, which needs only their sums.
 """
 
 import numpy as np
@@ -8,44 +8,44 @@ from scipy.special import gammaln
 
 from sparsemix._kernels.clusters._sequential import add_entropy, add_overlap
 
-# What a criterion must exceed, unless the caller says otherwise.
+# Default thresholds of the criteria.
 MERGE_THRESHOLDS = {"bayes_factor": 0.0, "responsibility": 0.9, "similarity": 0.98}
-# Of each cluster so many others are asked for their Bayes factor: those under which its mean is likeliest.
+# Number of other clusters whose Bayes factor is computed for each cluster: those with the highest density at its mean.
 NEAREST = 3
-# Densities of those means that are made at once.
+# Number of densities of these means in one tile.
 TILE_SCORES = 1 << 17
-# And in a stream among them those that are as similar. Without it clusters that touch would be joined: the factor takes
-# rows for those of one cluster each, and a stream has forgotten the entropy of those that are of both.
+# Minimum similarity of a pair in a stream. Without it touching clusters would merge: the factor treats each row as a
+# member of one cluster, and a stream does not know the entropy of rows shared by both.
 SIMILAR = 0.8
-# Where entropies are known, so similar: values that are equal in all rows make any two clusters likelier to be one.
+# Minimum similarity if entropies are known. It is needed since columns with one value favour any merge.
 TOUCHING = 0.25
-# But not of clusters of fewer rows: so few have little entropy, and their shape is the prior's, which is like no other.
-# They were three of nine clusters of breast cancer, and 21 of 47 of digits.
+# Clusters of fewer rows need no minimum: they have little entropy, and the prior determines their shape. They were
+# three of nine clusters of breast cancer, and 21 of 47 of digits.
 FEW = 5.0
-# Clusters of a stream that forgets are gone when less than this is left of their rows.
+# A stream that forgets removes clusters with less than this mass.
 FADED = 0.05
-# Slots of dead clusters are given up when they are this share of all.
+# Slots of dead clusters are released when they are this share of all slots.
 DEAD_SHARE = 0.125
 
 
 class Moves:
-    """What is done to the clusters every so many rows of a stream, or at the end of every epoch.
+    """Merges, prunes and forgetting at intervals of a stream, or at the end of every epoch.
 
-    A look for Bayes factors waits until the numbers that were read of rows have paid for it: a stream with merges is
-    then no slower than a share of its speed, whatever the width of a table and the length of rows.
+    A search by Bayes factors waits until the number of values read from rows exceeds its cost. The cost of merges is
+    therefore at most a fixed share of a stream, for any width of the table and length of rows.
 
     Parameters
     ----------
     every : int
-        Rows from look to look.
+        Rows between two searches.
     criterion : {"bayes_factor", "responsibility", "similarity"} or None
-        By which clusters are merged; None merges none.
+        Criterion of merges; None merges nothing.
     threshold : float or None
-        What a pair's criterion must exceed.
+        Value that the criterion of a pair must exceed.
     prune_threshold : float or None
-        Clusters of smaller mass are forgotten at the second look after they were opened.
+        Clusters of smaller mass are removed at the second search after they were opened.
     half_life : float or None
-        Rows after which a row counts half.
+        Number of further rows after which a row counts half.
     """
 
     def __init__(self, every, criterion=None, threshold=None, prune_threshold=None, half_life=None):
@@ -57,15 +57,15 @@ class Moves:
 
     @property
     def wants_overlap(self):
-        """Whether the rows' responsibilities decide."""
+        """Whether the criterion is the overlap of responsibilities."""
         return self.criterion == "responsibility"
 
     def rows_left(self, state):
-        """Rows until the next look."""
+        """Rows until the next search."""
         return self.every - state.n_rows % self.every
 
     def after_rows(self, prior, state):
-        """Look at the clusters of a stream, if it is time; a look that fails changes nothing, and is due again."""
+        """Search the clusters of a stream if it is due. A search that raises changes nothing and stays due."""
         if state.n_rows % self.every:
             return
         state.all_or_nothing(lambda: self._after_rows(prior, state))
@@ -87,12 +87,12 @@ class Moves:
         state.looked()
 
     def observe(self, responsibilities, weight, state):
-        """Note which clusters share the rows of a block."""
+        """Record the overlaps or entropies of pairs of clusters over the rows of a block."""
         add = add_entropy if self.criterion == "bayes_factor" else add_overlap
         add(responsibilities, weight, state.overlap)
 
     def look_back(self, prior, visits, state):
-        """Merge by the responsibilities of all rows, which several epochs keep; returns the slots joined."""
+        """Merge by the stored responsibilities of all rows; return the merged slots."""
         if self.criterion in ("bayes_factor", "responsibility"):
             state.note_overlap()
             state.asked[...] = 0.0
@@ -105,7 +105,7 @@ class Moves:
         return merged
 
     def merge(self, prior, state, once=False):
-        """Join pairs until none exceeds the threshold; returns the slots joined, as (kept, gone)."""
+        """Merge pairs until none exceeds the threshold; return the slots as (kept, gone)."""
         slots = state.live(prior.discount)
         if self.criterion is None or len(slots) < 2:
             return []
@@ -115,10 +115,10 @@ class Moves:
         return merged
 
     def _nearest(self, prior, state, once):
-        """Each cluster that is new, or has doubled since it was last asked, with the few that are nearest to it.
+        """Test each cluster that is new, or has doubled since its last test, against its nearest clusters.
 
-        So a cluster is asked as often as the logarithm of its size, and never about all others. One that was joined is
-        asked again, at the next look if ``once``.
+        The number of tests of a cluster is therefore logarithmic in its size. A merged cluster is tested again, with
+        ``once`` at the next search.
         """
         merged = []
         while True:
@@ -130,14 +130,14 @@ class Moves:
                 return merged
 
     def _ask(self, prior, state, slots, due):
-        """One round: each slot that is due, with the best of those that it may be one with."""
+        """One round of tests: merge each slot that is due with its best partner."""
         look = state.sums.look(due, state.n_slots)
         others = candidates(look.probes(), state, slots, due)
         may = self._trusted(state, due, others, look.alike(others, self._least(state)))
         merged, changed = [], np.zeros(state.n_slots, dtype=bool)
         state.asked[due] = state.counts[due]
         for slot, near, trusted in zip(due, others, may, strict=True):
-            if changed[slot] or changed[near].any():  # by those before it: as they are now
+            if changed[slot] or changed[near].any():  # by merges in this round: use current values
                 near = near[state.counts[near] > prior.discount]
                 if state.counts[slot] <= prior.discount:
                     continue
@@ -159,7 +159,7 @@ class Moves:
         return merged
 
     def pairs(self, prior, state):
-        """Pairs that may be one, as (kept, gone), those that gain most when no row moves first."""
+        """Candidate pairs as (kept, gone), by decreasing gain for fixed rows."""
         slots = state.live(prior.discount)
         if len(slots) < 2:
             return []
@@ -172,24 +172,24 @@ class Moves:
         return sorted(gains, key=gains.get, reverse=True)
 
     def _gains(self, prior, state, slot, others):
-        """Log Bayes factors, less the entropy that rows would lose where it is known."""
+        """Log Bayes factors, minus the entropy that rows would lose if it is known."""
         if not len(others):
             return np.zeros(0)
         factors = log_bayes_factor(prior, state, slot, others)
         return factors if state.overlap is None else factors - state.overlap[slot, others] - state.overlap[others, slot]
 
     def _least(self, state):
-        """How similar clusters must be."""
+        """Minimum similarity of a pair."""
         return SIMILAR if state.overlap is None else TOUCHING
 
     def _trusted(self, state, slots, others, alike):
-        """Of which others of each slot (n, m) the factor can be trusted, (n, m)."""
+        """Whether the Bayes factor of each slot with each of its others (n, m) is reliable, (n, m)."""
         if state.sums.has_covariances:
             alike |= np.minimum(state.counts[slots, None], state.counts[others]) < FEW
         return alike & (others != slots[:, None])
 
     def _best_pairs(self, state, slots):
-        """The best of all pairs again and again."""
+        """Merge the best of all pairs until none exceeds the threshold."""
         merged = []
         values = np.full((len(slots), len(slots)), -np.inf)
         for i in range(len(slots) - 1):
@@ -204,14 +204,14 @@ class Moves:
         return merged
 
     def _values(self, state, slot, others):
-        """The criterion for one cluster with each of some others."""
+        """Criterion of one cluster with each of some others."""
         if self.criterion == "responsibility":
             return state.shared(slot, others)
         return state.sums.similarity([slot], others)[0]
 
 
 def candidates(probes, state, slots, due):
-    """Of each slot that is due the others whose predictive density of its probe is largest, (len(due), NEAREST)."""
+    """For each slot that is due, the other slots with the highest density of its probe, (len(due), NEAREST)."""
     kernel, n = state.sums.kernel(probes, state.n_slots), min(NEAREST, len(slots) - 1)
     best, own = np.empty((len(due), n), dtype=np.intp), np.searchsorted(slots, due)
     tile = max(1, TILE_SCORES // state.n_slots)
@@ -219,7 +219,7 @@ def candidates(probes, state, slots, due):
         stop = min(start + tile, len(due))
         scores, rows = kernel.scores(start, stop)[0][:, slots], np.arange(stop - start)
         scores[rows, own[start:stop]] = -np.inf
-        for place in range(n):  # faster than to sort them
+        for place in range(n):  # faster than sorting
             best[start:stop, place] = scores.argmax(axis=1)
             scores[rows, best[start:stop, place]] = -np.inf
     return slots[best]
@@ -228,8 +228,8 @@ def candidates(probes, state, slots, due):
 def log_bayes_factor(prior, state, slot, others):
     """Log Bayes factor of one cluster against two, for a slot with each of some others.
 
-    The first part is the evidence of the rows, the second that of the partition given u: kappa of the union over the
-    product of the two kappas ([TFF15] Eq. 6).
+    It is the gain of evidence of the rows plus that of the partition given u: kappa of the union over the product of
+    the two kappas ([TFF15] Eq. 6).
     """
     counts, sigma = state.counts, prior.discount
     rows = state.sums.union_gains(slot, others)
@@ -238,14 +238,14 @@ def log_bayes_factor(prior, state, slot, others):
     return rows + kappa - np.log(prior.concentration) - sigma * prior.log_shift(state.log_u)
 
 
-# -- clusters of several streams
+# -- clusters of several shards
 
 
 def joined(prior, base, states, max_components=None):
-    """One state of several that began as ``base``; the first is used up.
+    """Combine several states that began as ``base``; the first state is changed in place.
 
-    Clusters keep the numbers of the first state where they are or join one of its clusters, and get new ones else. They
-    join what is new in other states only: rows that opened them had those of ``base`` to choose from.
+    Clusters of the first state, and those that merge with them, keep its numbers; other clusters get new ones. New
+    clusters merge only with new clusters of other states, since their rows could have joined those of ``base``.
     """
     state, n_old = states[0], base.n_slots
     n_kept = n_old
@@ -273,7 +273,7 @@ def joined(prior, base, states, max_components=None):
 
 
 def join(prior, state, old, new):
-    """Give each new cluster, the largest first, to the one that is likeliest to be the same, or let it stand."""
+    """Merge each new cluster, the largest first, with the one of highest Bayes factor, if that is positive."""
     settled = list(old)
     for slot in new[np.argsort(-state.counts[new], kind="stable")]:
         if settled:
@@ -285,7 +285,7 @@ def join(prior, state, old, new):
 
 
 def reduce(prior, state, max_components):
-    """No more clusters than the caller wants: the smallest go to those that are likeliest to be the same."""
+    """Reduce to ``max_components``: merge the smallest cluster with the one of highest Bayes factor, repeatedly."""
     slots = state.live(prior.discount)
     while max_components is not None and len(slots) > max_components:
         smallest = slots[state.counts[slots].argmin()]

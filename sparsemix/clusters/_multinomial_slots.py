@@ -1,4 +1,4 @@
-"""The sums of clusters of documents, in slots: multinomials with a symmetric Dirichlet prior, integrated out."""
+"""Sums of clusters of documents in slots: multinomials with a symmetric Dirichlet prior, integrated out."""
 
 from typing import NamedTuple
 
@@ -10,19 +10,20 @@ from sparsemix._kernels.clusters._multinomial import MultinomialClusters, encode
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix.clusters._merge_search import MergeSearch
 
-# Panels, at most: one more makes them one. Rows in fifteen pieces took half as long again to read, and a table of one
-# piece, which moved whenever it grew, took up to two thirds of the time of a stream that opened thousands of clusters.
+# Maximum number of panels; a further one triggers packing into one. Fifteen panels made reads of rows half as slow
+# again. A single table, copied at every growth, took up to two thirds of the time of a stream that opened thousands of
+# clusters.
 MOST_PANELS = 6
-# Words of a document that stands for a cluster.
+# Number of words of the representative document of a cluster.
 PROBE_WORDS = 16
-# Numbers of documents that are read for each word of a look, which takes no logarithm, but questions follow.
+# Cost of a search for merges, in counts read per word of the vocabulary: it takes no logarithm, but comparisons follow.
 LOOK_PRICE = 2
-# Words that are copied at once.
+# Number of words in one copy operation.
 TILE_WORDS = 256
 
 
 class Panel:
-    """Neighbouring slots: prior + S_wk of every word, and a code for each from which kernels bound densities.
+    """Consecutive slots: prior + S_wk of every word, and a code of each sum, from which kernels bound densities.
 
     Parameters
     ----------
@@ -33,9 +34,9 @@ class Panel:
     ----------
     sums : ndarray of shape (V, width)
     codes : ndarray of shape (V, width), uint8
-        Of the sums, once a kernel has asked for them.
+        Codes of the sums, filled on the first request of a kernel.
     coded : ndarray of shape (1,), int64
-        Not zero where one has.
+        Non-zero if the codes are filled.
     """
 
     def __init__(self, n_features, width, prior):
@@ -45,24 +46,24 @@ class Panel:
 
     @classmethod
     def of(cls, sums, prior):
-        """A panel with a copy of these sums: memory of a pickle starts anywhere, and that of a map cannot change."""
+        """A panel with a copy of these sums: memory of a pickle is not aligned, and a memory map is read-only."""
         panel = cls(*sums.shape, prior)
         panel.sums[...] = sums
         return panel
 
     @property
     def width(self):
-        """Slots."""
+        """Number of slots."""
         return self.sums.shape[1]
 
     def clear(self, columns):
-        """Some slots as the prior is."""
+        """Reset some slots to the prior."""
         self.sums[:, columns] = self.prior
         if self.coded[0]:
             self.codes[:, columns] = 0
 
     def write(self, columns, values):
-        """Other sums in some slots."""
+        """Write sums to some slots."""
         self.sums[:, columns] = values
         if self.coded[0]:
             codes = np.empty(values.shape, dtype=np.uint8)
@@ -70,12 +71,12 @@ class Panel:
             self.codes[:, columns] = codes
 
     def take(self, words, places, other, columns):
-        """The sums of some words in some columns of another panel, in some places of this one, without codes."""
+        """Copy the sums of some words from columns of another panel to ``places`` of this one, without codes."""
         self.sums[words, places] = np.take(other.sums[words], columns, axis=1, mode="clip")
 
 
 class Probes(NamedTuple):
-    """Documents, as blocks of them have it."""
+    """Documents with the attributes of a DocumentBlock."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -83,14 +84,15 @@ class Probes(NamedTuple):
 
 
 class MultinomialSlots:
-    """Prior + S_wk of every word and slot, in double; words first, since a document reads all clusters of its words.
+    """Prior + S_wk of every word and slot, in float64. The first axis is words, since a document reads all clusters of
+    its words.
 
-    The slots lie in panels: room for more is a panel more, and what there is stays where it is.
+    Slots are stored in panels. Growth adds a panel and does not move existing slots.
 
     Parameters
     ----------
     n_features : int
-        Words V.
+        Number of words V.
     prior : float
         Dirichlet parameter beta of each word.
 
@@ -101,12 +103,12 @@ class MultinomialSlots:
 
     Notes
     -----
-    The panels take 9 V bytes a slot, and there are up to a quarter more slots than clusters.
+    The panels take 9 V bytes for each slot. There are up to a quarter more slots than clusters.
     """
 
     likelihood = "multinomial"
     has_covariances = False
-    steps = None  # counts are whole by themselves
+    steps = None  # counts need no jitter
 
     def __init__(self, n_features, prior):
         self.n_features = n_features
@@ -134,17 +136,17 @@ class MultinomialSlots:
 
     @property
     def capacity(self):
-        """Slots that there is room for."""
+        """Number of allocated slots."""
         return len(self.totals)
 
     @property
     def look_price(self):
-        """Numbers of documents, under all clusters as in a stream, after which a look at all words is due."""
+        """Number of counts that a stream reads before the next search for merges, which reads all words."""
         return LOOK_PRICE * self.n_features
 
     @property
     def table(self):
-        """All panels side by side, a copy."""
+        """A copy of all panels as one array."""
         return self.columns(np.arange(self.capacity))
 
     def columns(self, slots):
@@ -156,12 +158,12 @@ class MultinomialSlots:
         return out
 
     def set_columns(self, slots, values):
-        """The same, changed."""
+        """Write prior + S_wk of some slots."""
         for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
             panel.write(columns, values[:, places])
 
     def _by_panel(self, slots):
-        """Of each panel that holds some of the slots: it, their places in ``slots``, their columns."""
+        """For each panel with some of the slots: the panel, their positions in ``slots``, their columns."""
         start = 0
         for panel in self.panels:
             stop = start + panel.width
@@ -171,7 +173,7 @@ class MultinomialSlots:
             start = stop
 
     def take(self, slots, capacity):
-        """Keep these slots, in this order, with room for ``capacity``."""
+        """Keep these slots, in this order, and allocate ``capacity`` slots."""
         n, old = len(slots), self.totals
         grows = capacity > self.capacity and np.array_equal(slots, np.arange(n))
         if grows and 0 < len(self.panels) < MOST_PANELS:
@@ -184,30 +186,30 @@ class MultinomialSlots:
         self.totals[:n] = old[slots]
 
     def _packed(self, slots, capacity):
-        """One panel of these slots, with room for more behind them."""
+        """One panel of ``capacity`` slots that begins with these slots."""
         out = Panel(self.n_features, capacity, self.prior)
         for panel, places, columns in self._by_panel(np.asarray(slots, dtype=np.intp)):
             places = as_slice(places)
-            for start in range(0, self.n_features, TILE_WORDS):  # all at once take thirty times as long
+            for start in range(0, self.n_features, TILE_WORDS):  # one copy of all words takes thirty times as long
                 out.take(slice(start, start + TILE_WORDS), places, panel, columns)
         out.clear(slice(len(slots), None))
         return out
 
     def copy(self):
-        """The same with arrays of its own."""
+        """A deep copy."""
         twin = MultinomialSlots(self.n_features, self.prior)
         twin.panels = [Panel.of(panel.sums, self.prior) for panel in self.panels]
         twin.totals = on_cache_lines(self.totals)
         return twin
 
     def clear(self):
-        """All slots as the prior is."""
+        """Reset all slots to the prior."""
         for panel in self.panels:
             panel.clear(slice(None))
         self.totals[...] = self.prior * self.n_features
 
     def kernel(self, x, n_slots):
-        """Clusters over a block of documents; sweeps change these sums through it."""
+        """Kernel object for a block of documents; it changes the sums in place."""
         panels = ([getattr(panel, name) for panel in self.panels] for name in ("sums", "codes", "coded"))
         return MultinomialClusters(
             x.indptr, x.indices, x.counts, *panels, self.totals, self.prior, self.n_features, n_slots
@@ -216,21 +218,21 @@ class MultinomialSlots:
     # -- merges
 
     def held(self, slots):
-        """What some slots hold, for ``put_back``."""
+        """Content of some slots, for ``put_back``."""
         return self.columns(slots), self.totals[slots]
 
     def put_back(self, slots, held):
-        """Slots as they were."""
+        """Restore the content of slots."""
         columns, self.totals[slots] = held
         self.set_columns(slots, columns)
 
     def put(self, slots, other, theirs):
-        """Clusters of other sums with the same prior into free slots."""
+        """Copy clusters of another object with the same prior into free slots."""
         self.set_columns(slots, other.columns(theirs))
         self.totals[slots] = other.totals[theirs]
 
     def add_since(self, slots, base, other):
-        """What other sums have in these slots more than ``base``."""
+        """Add to these slots the difference between ``other`` and ``base``."""
         self.set_columns(slots, self.columns(slots) + (other.columns(slots) - base.columns(slots)))
         self.totals[slots] += other.totals[slots] - base.totals[slots]
 
@@ -244,7 +246,7 @@ class MultinomialSlots:
         self.totals[gone] = whole
 
     def fade(self, slots, factor):
-        """The documents in these slots count ``factor`` times what they did."""
+        """Multiply the weight of the documents in these slots by ``factor``."""
         slots = np.asarray(slots, dtype=np.intp)
         for panel, _, columns in self._by_panel(slots):
             panel.write(columns, self.prior + factor * (panel.sums[:, columns] - self.prior))
@@ -261,15 +263,16 @@ class MultinomialSlots:
         return self._evidence(table, self.totals[others] + (self.totals[slot] - self.prior * self.n_features))
 
     def union_gains(self, slot, others):
-        """What the evidence gains when one slot is joined with each of ``others``, (len(others),).
+        """Gain of evidence from merging one slot with each of ``others``, (len(others),).
 
-        That is the log predictive density of all its documents as one, under the others and under the prior.
+        It is the difference of the log predictive densities of all its documents, under each other cluster and the
+        prior.
         """
         counts = self.columns([slot])[:, 0] - self.prior
         words = np.flatnonzero(counts > 0.0)
         counts, indptr = counts[words], np.array([0, len(words)])
         new = self.kernel(Probes(indptr, words.astype(np.int32), counts), 0).scores(0, 1)[1]
-        few = MultinomialSlots(len(words), self.prior)  # what these words have in the others
+        few = MultinomialSlots(len(words), self.prior)  # sums of these words in the other clusters
         few.take(np.arange(0), rounded(len(others)))
         few.totals[: len(others)] = self.totals[others]
         for panel, places, columns in self._by_panel(np.asarray(others, dtype=np.intp)):
@@ -279,12 +282,12 @@ class MultinomialSlots:
 
     def _evidence(self, table, totals):
         beta, total = self.prior, self.prior * self.n_features
-        words, slots = np.nonzero(table > beta)  # the others add nothing
+        words, slots = np.nonzero(table > beta)  # zero counts add nothing
         gains = gammaln(table[words, slots]) - gammaln(beta)
         return np.bincount(slots, gains, len(totals)) - (gammaln(totals) - gammaln(total))
 
     def look(self, slots, n_slots):
-        """What is seen of clusters, in ascending slots, by one pass over the first ``n_slots``."""
+        """Search for clusters to merge with these ascending slots; it reads the first ``n_slots`` once."""
         return DocumentMergeSearch(self, slots, n_slots)
 
     def entries(self, words, slots):
@@ -304,7 +307,7 @@ class MultinomialSlots:
         columns = self.columns(slots)
         return columns / np.linalg.norm(columns, axis=0)
 
-    # -- what is published
+    # -- fitted attributes
 
     def means(self, slots):
         """Posterior mean word distributions, (len(slots), V)."""
@@ -316,9 +319,9 @@ class MultinomialSlots:
 
 
 class DocumentMergeSearch(MergeSearch):
-    """Clusters of documents: their heaviest words, and how long the columns of all clusters are.
+    """Merge search of clusters of documents: their most frequent words, and the norms of the columns of all clusters.
 
-    A table is read row by row: columns alone, of a few clusters each, took most of the time of a stream with merges.
+    It reads the table row by row. Reads of single columns took most of the time of a stream with merges.
 
     Parameters
     ----------
@@ -326,7 +329,7 @@ class DocumentMergeSearch(MergeSearch):
     slots : ndarray of shape (n,)
         In ascending order.
     n_slots : int
-        In use.
+        Number of slots in use.
     """
 
     def __init__(self, sums, slots, n_slots):
@@ -337,12 +340,12 @@ class DocumentMergeSearch(MergeSearch):
         look([panel.sums for panel in sums.panels], sums.prior, self.slots, self.words, self.counts, self.squares)
 
     def probes(self):
-        """Documents that stand for the clusters: their most frequent words, each once."""
+        """Representative documents of the clusters: their most frequent words, each once."""
         seen = self.counts > 0.0
         return Probes(np.append(0, np.cumsum(seen.sum(axis=1))), self.words[seen], np.ones(seen.sum()))
 
     def bounds(self, others):
-        """See MergeSearch. Bounds of cosines: exact for the heaviest words, by lengths for the remaining ones."""
+        """See MergeSearch. Bounds of cosines: exact for the most frequent words, by norms for the rest."""
         sums, slots, seen = self.sums, self.slots, self.counts > 0.0
         counts = np.where(seen, self.counts, 0.0)[:, None]
         theirs = np.where(seen[:, None], sums.entries(self.words, others), 0.0)
@@ -368,18 +371,18 @@ class DocumentMergeSearch(MergeSearch):
 
 
 def as_slice(index):
-    """A slice for an index of neighbours in order, and others as they are."""
+    """A slice for an array of consecutive indices; any other array unchanged."""
     whole = np.array_equal(index, np.arange(index[0], index[0] + len(index)))
     return slice(index[0], index[-1] + 1) if whole else index
 
 
 def rounded(capacity):
-    """The next capacity that the kernels take."""
+    """Capacity rounded up to the multiple that kernels require."""
     return -(-capacity // SLOTS) * SLOTS
 
 
 def on_cache_lines(array):
-    """A copy that kernels take."""
+    """A copy with the alignment that kernels require."""
     out = aligned_empty(array.size, np.float64).reshape(array.shape)
     out[...] = array
     return out

@@ -1,4 +1,4 @@
-"""Parameters that the mixtures without a fixed number of clusters share: constraints, and what follows from them."""
+"""Shared parameters of the mixtures without a fixed number of clusters: constraints, checks and derived objects."""
 
 import numbers
 import warnings
@@ -30,25 +30,25 @@ from sparsemix.clusters._moves import Moves
 from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._state import ClusterState
 
-# Clusters come and go one by one, and a row's density before there is one has a closed form.
+# Likelihoods without shared parameters, for which the density of a row under a new cluster has a closed form.
 ALONE = [name for name, family in GAUSSIANS.items() if not (name.startswith("tied") or family.has_loadings)]
 LIKELIHOODS = {"auto", "multinomial", *ALONE}
-# Rows of a block: what a kernel call does at once, between two chances to interrupt.
+# Rows of one kernel call; interrupts are possible between two calls.
 ROWS = 4096
-# Share of documents that one stream sees before there are several, and how much longer the stream is after each round
-# of these. Four parts in one round lost 0.05 nats a token of tweets and 0.04 of headlines; joined every time that there
-# are so many more documents they lose what another seed does.
+# Share of documents that a single stream learns before shards, and growth factor of the number of documents after each
+# round of shards. Four shards in one round lost 0.05 nats per token of tweets and 0.04 of headlines. Joined after each
+# round, they lose no more than another seed does.
 TOGETHER, ROUND = 0.1, 1.25
-# Of documents by default. A text of eight words shares one of them with some cluster or other, which speaks for that
-# cluster by a factor of thousands; on texts of a hundred words nothing between 1 and 3000 makes a difference.
+# Default concentration for documents. A text of eight words usually shares a word with some cluster, which favours that
+# cluster by a factor of thousands. On texts of a hundred words nothing between 1 and 3000 makes a difference.
 CONCENTRATION = 1000.0
-# "auto" takes a dense table for documents if at most the second share of its entries is not zero, in so many columns.
-# Up to the first share it is in doubt.
+# "auto" treats a dense table as documents if at most the second share of its entries is non-zero and it has at least
+# WIDE columns. Up to the first share it warns.
 MOSTLY_ZERO, WIDE = (0.5, 0.2), 50
-# "auto" asks for full covariances up to so many features: a cluster then takes half their square.
+# "auto" tries full covariances up to this number of features D: a cluster takes D^2 / 2 numbers.
 FULL_FEATURES = 100
 
-# Of the measure: under a discount that is next to none, and no more, its total has no size that numbers hold.
+# Limits of the prior: with a tiny positive discount, or a huge concentration or tilt, the total mass overflows.
 LARGEST_MEASURE, SMALLEST_DISCOUNT = 1e100, 1e-10
 
 SHARED = {
@@ -68,13 +68,13 @@ SHARED = {
 
 
 def check_data(est, X, reset):
-    """Checked rows: counts as a sparse array, or as a dense one of counts; else float rows.
+    """Checked rows: counts as a sparse or dense array, else rows of floats.
 
     Returns
     -------
     X : csr_array or ndarray
     counts : bool
-        Whether they are counts of words.
+        Whether rows are word counts.
     """
     likelihood = est._params.likelihood if reset else est._fitted.state.sums.likelihood
     if likelihood == "auto" and not is_sparse(X):
@@ -100,7 +100,7 @@ def check_data(est, X, reset):
 
 
 def check_numbers(est, X, reset):
-    """Dense rows, which are computed with in double precision; the first ones say how large numbers are."""
+    """Checked dense rows in float64; the first call also checks the scale of the columns."""
     X = check_rows(est, X, reset=reset, dtype=np.dtype(np.float64))
     if reset:
         check_columns(X, np.dtype(np.float64))
@@ -139,7 +139,7 @@ def looks_like_counts(X):
 
 
 def warn_if_fractions(est, X):
-    """Warn where "auto" took a stream for documents and dense rows that follow are no counts."""
+    """Warn if "auto" chose counts for a stream and later dense rows are not counts."""
     counted = est._params.likelihood == "auto" and not est._fitted.state.sums.has_covariances
     if counted and not is_sparse(X) and (np.floor(X) != X).any():
         warnings.warn(
@@ -151,7 +151,7 @@ def warn_if_fractions(est, X):
 
 
 def weighted_rows(X, counts, sample_weight, shift=None):
-    """Rows of positive weight, and their numbers (None: all)."""
+    """Rows of positive weight, and their indices (None: all)."""
     sample_weight, kept = check_weights(sample_weight, X.shape[0]), None
     if sample_weight is not None and not sample_weight.all():
         kept = np.flatnonzero(sample_weight)
@@ -163,10 +163,10 @@ def weighted_rows(X, counts, sample_weight, shift=None):
 
 
 def passes_of(params, counts):
-    """Epochs of ``fit``; one in parts, and where clusters are to be forgotten, which several do not do.
+    """Number of epochs of ``fit``: one with shards, and one if clusters are forgotten, which several epochs cannot do.
 
-    One with a discount as well: a row that is taken out of a cluster of its own may open another beside what is left of
-    it, and six rows end in seven clusters.
+    Also one with a discount: a row that is removed from its single-row cluster may open another one while a remainder
+    of the first stays, so that six rows end in seven clusters.
     """
     if params.n_epochs != "auto":
         if params.n_shards > 1 and params.n_epochs > 1:
@@ -179,10 +179,10 @@ def passes_of(params, counts):
 
 
 def warn_if_shattered(params, n_clusters, n_rows):
-    """More clusters than rows: every pass has opened some that no row needs."""
+    """Warn if there are more clusters than rows: every epoch opened unneeded ones."""
     if n_clusters > n_rows:
         warnings.warn(
-            f"{n_clusters} clusters were opened for {n_rows} rows, some by each of n_epochs={params.n_epochs} passes"
+            f"{n_clusters} clusters were opened for {n_rows} rows, some by each of n_epochs={params.n_epochs} epochs"
             "; take n_epochs=1, no discount, or a new_cluster_threshold above "
             f"{opening_threshold(params.discount, params.new_cluster_threshold)}",
             stacklevel=3,
@@ -190,22 +190,22 @@ def warn_if_shattered(params, n_clusters, n_rows):
 
 
 def check_first(params, rows, counts):
-    """Priors that are taken from the data need some."""
+    """Refuse a single first row if the prior is estimated from the data."""
     if not counts and not prior_is_given(params) and len(rows) < 2:
         raise ValueError(
-            "the first call of partial_fit has 1 sample (row), from which no prior can be taken; give mean_prior "
+            "the first call of partial_fit has 1 sample (row), too few to estimate a prior; give mean_prior "
             "and covariance_prior, or a larger first block"
         )
 
 
 def check_words(rows, counts):
-    """Some document says something."""
+    """Refuse data in which no document has a word."""
     if counts and not rows.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
 
 
 def moves_of(params, state):
-    """Merges, prunes and forgetting of a stream with this state; None for none of them."""
+    """Merges, prunes and forgetting of a stream with this state; None if all are off."""
     criterion = params.merge_criterion
     if criterion == "auto":
         criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
@@ -218,7 +218,7 @@ def moves_of(params, state):
 
 
 def opening_threshold(discount, given=None):
-    """Responsibility beyond which a row opens a cluster."""
+    """Responsibility of a new cluster above which a row opens it."""
     if given is None:
         return max(0.5, discount + 0.001)
     if given < discount:
@@ -240,7 +240,7 @@ def make_prior(params, counts):
 
 
 def make_state(params, rows, counts, partition, threshold):
-    """A state without clusters, and rows as it reads them; priors that depend on data are fixed here."""
+    """A state without clusters, and rows in the form that it reads; this fixes data-dependent priors."""
     n_features = rows.X.shape[1]
     if counts:
         return ClusterState(MultinomialSlots(n_features, params.dirichlet_prior)), rows
@@ -257,7 +257,7 @@ def make_state(params, rows, counts, partition, threshold):
 
 
 def structures_of(params, n_features):
-    """What covariances of Gaussian clusters may look like; the evidence chooses among them."""
+    """Candidate covariance structures of Gaussian clusters; the evidence chooses among them."""
     if params.likelihood != "auto":
         return [params.likelihood]
     if params.covariance_prior is not None:
@@ -266,14 +266,15 @@ def structures_of(params, n_features):
 
 
 def prior_is_given(params):
-    """Whether a Gaussian prior takes nothing from the data."""
+    """Whether a Gaussian prior is independent of the data."""
     return params.covariance_prior is not None and (params.mean_prior is not None or params.likelihood == "zero_mean")
 
 
 def origin(params, rows):
-    """What rows are taken relative to: a given prior mean, so that the first block says nothing, or its mean.
+    """Shift of the rows: the given prior mean, which makes it independent of the first block, or the mean of that
+    block.
 
-    Wild values of a column do not move its mean far.
+    Outliers of a column do not move its mean far.
     """
     if params.mean_prior is None:
         return ColumnLimits.of(rows.X).means(rows.mean())
@@ -281,7 +282,7 @@ def origin(params, rows):
 
 
 def given_prior(params, family, shift):
-    """Prior of one cluster with a given covariance; what else is not given does not depend on data."""
+    """Prior of one cluster with a given covariance; missing parameters get data-independent defaults."""
     arguments = prior_arguments(params, family, shift, "likelihood")
     if family.has_means:
         arguments.setdefault("mean", np.zeros(family.n_features))
@@ -291,6 +292,6 @@ def given_prior(params, family, shift):
 
 
 def rounds_of_shards(n_rows):
-    """Where the first stream ends, and each round of streams."""
+    """Row numbers at which the first stream and each round of shards end."""
     n_rounds = max(1, round(np.log(1.0 / TOGETHER) / np.log(ROUND)))
     return np.unique(np.round(n_rows * TOGETHER ** np.linspace(1.0, 0.0, n_rounds + 1)).astype(int)).tolist()

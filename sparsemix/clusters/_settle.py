@@ -1,12 +1,12 @@
-"""The clusters of a first block of rows, settled by short chains before epochs mend them, and their prior with them.
+"""Short Gibbs chains over the first block of rows, which improve its clusters and their prior before later epochs.
 
-One pass assigns its first rows before there are clusters, and expectation propagation opens few: what they make of a
-block depends on the order of its rows. Proposals that split and join clusters as wholes do not. What a chain ends in is
-taken if it has the higher variational bound, once its rows are shared out: a draw from the posterior splits clusters
-that are one, if nothing speaks for one, and its likeliest state joins clusters that overlap.
+Streaming assigns its first rows before clusters exist, and expectation propagation opens few clusters: the result
+depends on the order of the rows. Split and merge proposals do not. The result of a chain is used only if its
+variational bound is higher, after rows got soft responsibilities. A draw from the posterior splits some clusters
+without evidence, and its most likely state merges overlapping ones.
 
-The prior that one pass has found is that of its clusters too. Where these were several in one they seemed wide and of
-many sizes; so a second chain has the prior that the clusters of the first ask for.
+The prior also comes from the clusters of the stream. If a stream merged several clusters, these seem wide and of many
+sizes. So a second chain uses the prior estimated from the clusters of the first.
 """
 
 from functools import partial
@@ -20,31 +20,31 @@ from sparsemix.clusters._model import GibbsModel, likeliest
 from sparsemix.clusters._moves import Moves
 from sparsemix.clusters._split_merge import SplitMerge
 
-# The random numbers of a chain follow from this and the order of the rows.
+# Seed of the chains; their random numbers also depend on the order of the rows.
 SEED = 0
-# Sweeps of each of the two chains. Clusters of digits agreed with the digits by 0.57 before there were chains, by 0.744
-# after twice five sweeps and 0.754 after twice ten, which took half as long again.
+# Epochs of each of the two chains. Clusters of digits agreed with the digits by 0.57 without chains, by 0.744 after 2 x
+# 5 epochs and by 0.754 after 2 x 10, which took half as long again.
 SWEEPS = 5
-# So many of the last states of the second are looked at: a last one alone has clusters of single rows by chance.
+# Number of last states of the second chain to compare: a single state has clusters of one row by chance.
 LOOKED_AT = 3
-# Pairs of clusters that are tried as one before none is.
+# Pairs of clusters to try before merging stops.
 TRIES = 2
-# Multiplications of all sweeps, at most: with wide rows and many clusters there are fewer, or none.
+# Maximum number of multiplications of all epochs: wide rows and many clusters get fewer epochs, or none.
 MOST_PRODUCTS = 4e9
-# Of the columns that have one value, at most. Such a column speaks for joining any two clusters, by a third of a nat a
-# row, and with many of them a chain would listen.
+# Maximum share of constant columns. Each favours the merge of any two clusters by a third of a nat per row, so many of
+# them would dominate a chain.
 CONSTANT_SHARE = 0.1
 
 
 class Block:
-    """All rows that a state has, shared out among its clusters.
+    """All rows of a state, with responsibilities.
 
     Parameters
     ----------
     model : StreamingModel
     x : ndarray of shape (n, D)
     weight : ndarray of shape (n,) or None
-        All one.
+        Weights, all equal to one.
     part : RowResponsibilities
     state : ClusterState
     """
@@ -54,20 +54,20 @@ class Block:
         self.part, self.state = part, state
 
     def copy(self):
-        """The same with responsibilities and clusters of its own."""
+        """A copy with its own responsibilities and clusters."""
         return Block(self.model, self.x, self.weight, self.part.copy(), self.state.copy())
 
     def become(self, other):
-        """Take another's responsibilities and clusters, and use it up."""
+        """Take over the responsibilities and clusters of another block."""
         vars(self.part).update(vars(other.part))
         vars(self.state).update(vars(other.state))
 
     def revisit(self):
-        """Each row under all others."""
+        """Recompute the responsibilities of each row given all other rows."""
         self.model.revisit(self.x, self.weight, self.part, self.state, 0)
 
     def assign(self, labels):
-        """Share rows out as follows from their labels."""
+        """Set clusters from labels, then recompute responsibilities."""
         GibbsModel(self.model.prior, None, SEED, None).place(self.x, labels, self.state)
         self.state.members[...] = 0
         self.part.harden(labels)
@@ -75,7 +75,7 @@ class Block:
 
     @property
     def n_clusters(self):
-        """Clusters that a row may join."""
+        """Number of clusters that a row may join."""
         return len(self.state.live(self.model.prior.discount))
 
     def bound(self):
@@ -83,26 +83,26 @@ class Block:
         return bound(self.model.prior, self.state, self.part)
 
     def join(self):
-        """Join pairs of clusters as long as the bound rises, once rows have seen that they are one.
+        """Merge pairs of clusters while the bound rises after rows are revisited.
 
-        A factor knows what joining gains while all rows stay where they are. An ellipse in three pieces stayed three,
-        for their rows would have lost a little more.
+        A Bayes factor gives the gain for fixed rows only. With it alone, an ellipse in three pieces stayed in three.
         """
         joins = True
         while joins:
             joins = any(self._join(*pair) for pair in Moves(1, "bayes_factor").pairs(*self._shared())[:TRIES])
 
     def _shared(self):
-        """Prior, and the state with what its clusters have of each other's rows."""
+        """Prior, and a copy of the state with the overlaps of its clusters."""
         state = self.state.copy()
         state.note_overlap()
         Moves(1, "bayes_factor").observe(self.part.kernel(), self.weight, state)
         return self.model.prior, state
 
     def _join(self, kept, gone):
-        """Whether there are fewer clusters and a higher bound; if not, nothing changes.
+        """Merge two clusters if that gives fewer clusters and a higher bound; return whether it does.
 
-        A row that stood alone may open its cluster again, and the bound rises a little with every visit.
+        Both conditions are necessary: a single row may open its cluster again, and every visit raises the bound a
+        little.
         """
         tried, index = self.copy(), np.arange(self.state.n_slots, dtype=np.intc)
         index[gone] = kept
@@ -117,7 +117,7 @@ class Block:
 
 
 def settling(params, state):
-    """What is done to the clusters of a first block: ``settle`` for full Gaussians, None for others."""
+    """Function that improves the clusters of the first block: ``settle`` for full Gaussians, else None."""
     if state.sums.likelihood != "full":
         return None
     given = None
@@ -127,14 +127,14 @@ def settling(params, state):
 
 
 def settle(model, x, weight, part, state, given=None):
-    """Replace a block's responsibilities by those that follow from where chains end, if they are better.
+    """Replace the responsibilities of a block by those from Gibbs chains, if their bound is higher.
 
     Parameters
     ----------
     model, x, weight, part, state
-        As of ``Block``; the last two change in place.
+        As in ``Block``; the last two change in place.
     given : dict or None
-        What the caller gives of the prior, as ``prior_arguments`` has it; None for all of it.
+        Given parameters of the prior, as ``prior_arguments`` returns them; None if the whole prior is given.
     """
     labels = likeliest(part)
     n_sweeps = sweeps_of(x, labels, state)
@@ -159,7 +159,7 @@ def settle(model, x, weight, part, state, given=None):
 
 
 def run_chain(model, x, labels, state, n_sweeps):
-    """Let a chain go from the labels of the rows, which change in place as the state does; labels after each sweep."""
+    """Run a chain from the labels of the rows; labels and state change in place. Return the labels after each epoch."""
     log_u, rng, seen = state.log_u, np.random.default_rng(SEED), []
     chain = GibbsModel(model.prior, model.max_components, SEED, rng)
     chain.moves = SplitMerge(Rows(x), np.arange(len(x)), labels, rng, model.max_components)
@@ -174,7 +174,7 @@ def run_chain(model, x, labels, state, n_sweeps):
 
 
 def sweeps_of(x, labels, state):
-    """As many as are cheap, for so many rows and clusters, and numbers a cluster."""
+    """Number of epochs that are cheap enough for this number of rows, clusters and numbers per cluster."""
     if (np.ptp(x, axis=0) == 0.0).mean() > CONSTANT_SHARE:
         return 0
     products = 2 * len(x) * len(np.unique(labels)) * state.sums.table.shape[1]
@@ -182,7 +182,8 @@ def sweeps_of(x, labels, state):
 
 
 def bound(prior, state, part):
-    """Log evidence of rows that are shared out, of the partition given u, and the entropy of the shares."""
+    """Variational bound: log evidence of the rows and of the partition given u, plus the entropy of responsibilities.
+    """
     slots, q = state.live(prior.discount), part.values[: part.n_used]
     log_u = prior.log_mode(state.mass, 1.0)  # the same for all partitions
     entropy = -(q * np.log(np.maximum(q, 1e-300))).sum()

@@ -1,9 +1,9 @@
-"""Splits and merges of clusters as moves of a chain: many rows at once, where single rows do not leave.
+"""Split and merge moves of a chain, which move many rows at once.
 
-A pair of rows in one cluster proposes to split it, the others allocated one after the other to the cluster of the one
-or the other (Dahl 2005); a pair in two clusters proposes to join them, and the probability of the allocation that would
-undo this is that of the same order of rows. Given u the target is the product over clusters of kappa and evidence, so
-that the Metropolis-Hastings ratio is exact for every NGGP prior (Jain and Neal 2004).
+Two rows in one cluster propose to split it; its remaining rows are allocated sequentially to one of the two (Dahl
+2005). Two rows in two clusters propose to merge these; the reverse probability is that of the allocation in the same
+order of rows. Given u the target is the product over clusters of kappa and evidence, so the Metropolis-Hastings ratio
+is exact for every NGGP prior (Jain and Neal 2004).
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.special import gammaln, logsumexp
 from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._kernels.clusters._split_merge import allocate, transfer
 
-# Proposals of a sweep: so many, and one more for each so many clusters. A proposal costs a few times its rows.
+# Proposals of an epoch: PROPOSALS, plus one per CLUSTERS_EACH clusters. A proposal costs a few visits of its rows.
 PROPOSALS, CLUSTERS_EACH = 5, 4
 
 
@@ -23,16 +23,16 @@ class SplitMerge:
     ----------
     rows : Documents or Rows
     order : ndarray of shape (N,)
-        The rows as the chain numbers them.
+        Row numbers in the order of the chain.
     labels : ndarray of shape (N,), intc
-        Slots of the rows in that order, which change in place; -1 says nothing and has none.
+        Slots of the rows in that order, changed in place; -1 for documents without words.
     rng : Generator
     max_components : int or None
 
     Attributes
     ----------
     tried, taken : dict
-        Proposals by kind, and those that were accepted.
+        Numbers of proposals and of accepted proposals, by kind.
     """
 
     def __init__(self, rows, order, labels, rng, max_components=None):
@@ -45,18 +45,18 @@ class SplitMerge:
         self.taken = {"split": 0, "merge": 0}
 
     def sweep(self, prior, log_u, state):
-        """The proposals of one sweep."""
+        """The proposals of one epoch."""
         placed = np.flatnonzero(self.labels >= 0)
         for _ in range(PROPOSALS + int((state.members > 0).sum()) // CLUSTERS_EACH):
             with interrupts_wait():
                 self.propose(prior, log_u, state, int(self.rng.choice(placed)))
 
     def propose(self, prior, log_u, state, i):
-        """Split the cluster of row i, or join another one to it."""
+        """Propose to split the cluster of row i, or to merge another one with it."""
         own = self.labels[i]
         n, n_clusters = int(state.members[own]), int((state.members > 0).sum())
         splits = self._splits(n, n_clusters)
-        if not splits and n_clusters < 2:  # one row, or one cluster and no more allowed
+        if not splits and n_clusters < 2:  # no split or merge is possible
             return
         while state.capacity < state.n_slots + 3:
             state.grow()
@@ -84,7 +84,7 @@ class SplitMerge:
             undo = np.log(self._splits(n_first + n_second, n_clusters - 1)) - np.log(n_first + n_second - 1)
             log_accept = -ratio + undo + proposal.log_q - log_pick
         self.tried[kind] += 1
-        if -self.rng.exponential() < log_accept:  # False for what is not a number
+        if -self.rng.exponential() < log_accept:  # False for NaN
             self.taken[kind] += 1
             proposal.carry_out(split)
             state.recount(prior.discount)
@@ -94,7 +94,7 @@ class SplitMerge:
         can_split = n > 1 and (self.max_components is None or n_clusters < self.max_components)
         if not can_split:
             return 0.0
-        return 0.5 if n_clusters > 1 else 1.0  # half of the proposals are merges where there is a pair to merge
+        return 0.5 if n_clusters > 1 else 1.0  # with two or more clusters half of the proposals are merges
 
     def _weights(self, prior, state, i):
         """Log weights of the other clusters for row i, by slot."""
@@ -107,7 +107,7 @@ class SplitMerge:
 
 
 class Allocation:
-    """Some rows in two clusters and in one, beside those that there are: in three slots that nobody uses."""
+    """Some rows as two clusters and as one, in three free slots."""
 
     def __init__(self, moves, prior, state, positions, given):
         self.moves, self.state, self.positions = moves, state, positions
@@ -122,13 +122,13 @@ class Allocation:
         )
         n_second = int(self.sides.sum())
         self.sizes = len(positions) - n_second, n_second
-        # of row i for the other cluster
+        # log weight of the other cluster for row i
         self.log_weight = self.kernel.score_one_without(0, room[1], 0.0) + np.log(n_second - prior.discount)
         for side, slot in zip((0, 1, -1), room, strict=True):
             transfer(self.kernel, self.sides, side, slot, -1)
 
     def carry_out(self, split):
-        """Let the proposal be what is."""
+        """Apply the accepted proposal to the state."""
         state, n_second = self.state, self.sizes[1]
         if split:
             free = np.flatnonzero(state.members[: state.n_slots] == 0)

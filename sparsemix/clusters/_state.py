@@ -1,4 +1,4 @@
-"""The clusters of a streaming mixture: how many rows each has, and its sums, in slots that come and go."""
+"""State of the clusters of a streaming mixture: counts and sums in slots."""
 
 from copy import copy
 
@@ -7,12 +7,12 @@ import numpy as np
 from sparsemix._kernels.clusters._rule import PROGRESS, TOTALS, Rule
 from sparsemix.clusters._multinomial_slots import rounded
 
-# Slots of a new state.
+# Number of slots of a new state.
 FIRST_CAPACITY = 32
 
 
 def counter(name):
-    """A whole number that kernels count in ``progress``."""
+    """Property of an integer that kernels update in ``progress``."""
 
     def get(state):
         return int(state.progress[PROGRESS[name]])
@@ -24,40 +24,40 @@ def counter(name):
 
 
 class ClusterState:
-    """What a stream has learned, always that of a whole number of rows.
+    """Learned state of a stream, which always contains whole rows.
 
-    A kernel call changes counts, sums and ``progress`` together. An exception between two calls, whatever its cause,
-    therefore finds a state that says how many rows it holds.
+    A kernel call changes counts, sums and ``progress`` together. After any exception between two calls the state
+    therefore matches its number of rows.
 
     Parameters
     ----------
     sums : MultinomialSlots or GaussianSlots
-        The likelihood's part.
+        Sums of the likelihood.
 
     Attributes
     ----------
     n_slots : int
-        Slots in use. A cluster may have died in one; ``live`` lists the others.
+        Number of slots in use, dead clusters included; ``live`` lists slots of live clusters.
     counts : ndarray of shape (capacity,)
-        n_k, mass of rows in each.
+        n_k, mass of rows in each cluster.
     absent : ndarray of shape (capacity,)
-        Product over rows of 1 - q, the probability that none of them is of the cluster.
+        Product over rows of 1 - q, the probability that no row is in the cluster.
     totals : ndarray of shape (4,)
         Mass, expected number of clusters, sum of max(n_k - discount, 0), last mode of log U.
     progress : ndarray of shape (4,), int64
         ``n_slots``, ``next_id``, ``n_rows``, ``n_read``.
     ids : ndarray of shape (capacity,), int64
-        Number of each cluster since the beginning, which it keeps as slots move.
+        Permanent number of each cluster, independent of its slot.
     members : ndarray of shape (capacity,), int64
-        Rows in each, in sampling.
+        Number of rows in each cluster, in sampling.
     asked : ndarray of shape (capacity,)
-        Mass of each when it was last asked whether it is one cluster with another.
+        Mass of each cluster at its last merge test.
     n_rows : int
-        Rows that came so far.
+        Number of rows so far.
     n_read : int
-        Numbers that these had since clusters were last looked at for merges.
+        Number of values read since the last search for merges.
     looked_rows : int
-        Rows that had come at that look.
+        Number of rows at the last search.
     """
 
     _undo = None
@@ -76,14 +76,14 @@ class ClusterState:
         self._resize(np.arange(0), FIRST_CAPACITY)
 
     def __setstate__(self, state):
-        # arrays of a file that was loaded as a read-only map cannot change in place
+        # arrays of a read-only memory map cannot change in place
         for name, value in state.items():
             read_only = isinstance(value, np.ndarray) and not value.flags.writeable
             setattr(self, name, value.copy() if read_only else value)
 
     @property
     def capacity(self):
-        """Slots that there is room for."""
+        """Number of allocated slots."""
         return len(self.counts)
 
     @property
@@ -110,7 +110,7 @@ class ClusterState:
         return np.flatnonzero(self.counts[: self.n_slots] > discount)
 
     def copy(self):
-        """The same with arrays of its own."""
+        """A deep copy."""
         twin = copy(self)
         for name in ("counts", "absent", "totals", "progress", "ids", "members", "counts_then", "asked", "sums"):
             setattr(twin, name, getattr(self, name).copy())
@@ -118,29 +118,29 @@ class ClusterState:
         return twin
 
     def rule(self, **settings):
-        """Prior weights as of now; a sweep changes the counts through it."""
+        """Kernel object of the current prior weights; it changes the counts in place."""
         return Rule(
             self.counts, self.absent, self.totals, self.n_slots, ids=self.ids, progress=self.progress, **settings
         )
 
     def grow(self):
-        """Room for a quarter more slots."""
+        """Allocate a quarter more slots."""
         self._resize(np.arange(self.n_slots), self.n_slots + max(FIRST_CAPACITY, self.n_slots // 4))
 
     def used(self, n_slots):
-        """Slots up to ``n_slots`` are in use: number the new ones, as kernels number those that they open."""
+        """Mark slots up to ``n_slots`` as used, and number new clusters as kernels do."""
         fresh = n_slots - self.n_slots
         self.ids[self.n_slots : n_slots] = np.arange(self.next_id, self.next_id + fresh)
         self.next_id += fresh
         self.n_slots = n_slots
 
     def keep(self, slots):
-        """Only these slots stay, moved to the front in this order; what the others held is forgotten."""
+        """Keep only these slots, moved to the front in this order."""
         self._resize(np.asarray(slots), max(FIRST_CAPACITY, len(slots) + len(slots) // 8))
         self.n_slots = len(slots)
 
     def append(self, other, slots):
-        """Clusters of another state, behind those of this one and under new numbers; returns their slots."""
+        """Append clusters of another state under new numbers; return their slots."""
         first, last = self.n_slots, self.n_slots + len(slots)
         if last > self.capacity:
             self._resize(np.arange(first), last)
@@ -153,7 +153,7 @@ class ClusterState:
         return new
 
     def add_since(self, base, other):
-        """Add what another state has added to the clusters of ``base``, from which both began, in the same slots."""
+        """Add the rows that ``other`` has added to the clusters of ``base``, the common initial state of both."""
         old = np.arange(base.n_slots)
         self.sums.add_since(old, base.sums, other.sums)
         self.counts[old] += other.counts[old] - base.counts[old]
@@ -161,26 +161,26 @@ class ClusterState:
         self.absent[old] *= np.divide(other.absent[old], before, out=np.ones_like(before), where=before > 0.0)
 
     def recount(self, discount):
-        """The totals from the counts."""
+        """Recompute the totals from the counts."""
         counts = self.counts[: self.n_slots]
         self.totals[TOTALS["mass"]] = counts.sum()
         self.totals[TOTALS["expected"]] = (1.0 - self.absent[: self.n_slots]).sum()
         self.totals[TOTALS["usable"]] = np.maximum(counts - discount, 0.0).sum()
 
     def expect(self, slots, values):
-        """E[K] with one row more, of these responsibilities."""
+        """Update E[K] for one more row with these responsibilities."""
         self.totals[TOTALS["expected"]] += values @ self.absent[slots]
         self.absent[slots] *= 1.0 - values
 
     def clear(self):
-        """No rows in any slot; slots stay in use."""
+        """Remove all rows; slots stay in use."""
         self.sums.clear()
         self.counts[...] = 0.0
         self.absent[...] = 1.0
         self.totals[:3] = 0.0
 
     def merge(self, kept, gone):
-        """Join two clusters in the first one's slot; the other's is free of rows."""
+        """Merge two clusters into the slot ``kept``; ``gone`` becomes empty."""
         self._changes([kept, gone])
         self.sums.merge(kept, gone)
         for name in ("counts", "counts_then"):
@@ -195,12 +195,12 @@ class ClusterState:
             self.overlap[:, kept] += self.overlap[:, gone]
 
     def forget(self, slots, discount):
-        """The rows of these clusters were never there."""
+        """Remove these clusters with their rows."""
         self.counts[slots], self.absent[slots] = 0.0, 1.0
         self.recount(discount)
 
     def fade(self, factor, least, discount):
-        """All rows so far count ``factor`` times what they did; clusters of which less than ``least`` is left go."""
+        """Multiply the weight of all rows so far by ``factor``; remove clusters with less than ``least``."""
         slots = np.arange(self.n_slots)
         self._changes(slots)
         self.sums.fade(slots, factor)
@@ -209,13 +209,13 @@ class ClusterState:
         gone = np.flatnonzero(self.counts[: self.n_slots] < least)
         self.forget(gone, discount)
 
-    # -- between two looks at the clusters
+    # -- between two searches for merges
 
     def all_or_nothing(self, change):
-        """Call ``change()`` and undo what it did where it fails, as it does when memory is refused in the middle of it.
+        """Call ``change()``, and undo it if it raises, for instance when memory runs out.
 
-        Sums change in place, and as a whole are too large to copy: clusters note what they held before they change.
-        This is no context manager, for an exception on the way out of one may find it neither inside nor outside.
+        Sums change in place and are too large to copy, so each change first stores the old content of its slots. This
+        is not a context manager: an exception during its exit would be neither inside nor outside.
         """
         before = {name: copy(value) for name, value in vars(self).items() if name != "sums"}
         sums, undo = dict(vars(self.sums)), []
@@ -232,27 +232,27 @@ class ClusterState:
             self._undo = None
 
     def _changes(self, slots):
-        """Note what these slots hold, which is about to change."""
+        """Store the content of these slots before a change."""
         if self._undo is not None:
             self._undo.append((slots, self.sums.held(slots)))
 
     def note_overlap(self):
-        """From now on what pairs of clusters have of rows is noted, of all rows and none so far."""
+        """Reset and start the recording of overlaps between pairs of clusters, for all rows."""
         self.counts_then[...] = 0.0
         if self.overlap is None:
             self.overlap = np.zeros((self.capacity, self.capacity))
 
     def looked(self):
-        """Another look is over: what is noted until the next one begins anew."""
+        """Record the end of a search for merges, and reset the overlaps."""
         self.looked_id, self.looked_rows = self.next_id, self.n_rows
         self.counts_then = self.counts.copy()
         if self.overlap is not None:
             self.overlap[...] = 0.0
 
     def shared(self, slot, others):
-        """Mass of rows since the last look that a cluster shares with each of some others, over their mean mass.
+        """Mass of rows since the last search that a cluster shares with each of some others, over their mean mass.
 
-        One less this is the normalized L1 distance of their responsibilities (Lin 2013).
+        One minus this is the normalized L1 distance of their responsibilities (Lin 2013).
         """
         since = self.counts - self.counts_then
         both = self.overlap[slot, others] + self.overlap[others, slot]
@@ -274,7 +274,7 @@ class ClusterState:
         try:
             self.sums.take(slots, capacity)
             vars(self).update(resized)
-        except BaseException:  # kernels would write behind a table that is smaller than the rest
+        except BaseException:  # kernels would write beyond a table that is smaller than the counts
             vars(self.sums).update(sums)
             vars(self).update(before)
             raise
