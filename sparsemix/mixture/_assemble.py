@@ -1,4 +1,5 @@
-"""From an estimator's parameters to model, prior, start and schedule, with the checks that need the data's shape."""
+"""Builds model, prior, initialisation and schedule from an estimator's parameters, with checks that need the data's
+shape."""
 
 from copy import copy
 from dataclasses import replace
@@ -37,31 +38,31 @@ from sparsemix.mixture._priors import (
 )
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
-# Rows that a start looks at by default: many more than there are dimensions or components, few enough for seconds.
+# Default size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
 INIT_ROWS_PER_COMPONENT = 50
 INIT_ROWS_PER_DIRECTION = 3.0
 INIT_NUMBERS = 1 << 25
-# Minibatches by default: enough rows for every component to have some. A memoized batch is a tenth of the data; an
-# online one replaces much of the statistics, so it should hold as many rows of each component as make a covariance.
+# Default batch sizes: enough rows for every component. A memoized batch is a tenth of the data. An online batch
+# replaces much of the statistics, so it needs enough rows of each component for a covariance.
 BATCH_ROWS = 1_000
 BATCH_ROWS_PER_COMPONENT = 10
 MEMOIZED_BATCHES = 10
-# Components on a row's list of candidates, and the number of components from which on there are lists.
+# Length of a row's list of candidates, and minimum number of components for lists.
 CANDIDATES = 4
 CANDIDATES_FROM = 100
-# Default rank of loadings: this many at most, and as many rows of a component for each.
+# Default rank of loadings: the maximum, and rows per component for each loading.
 MOST_RANK, ROWS_PER_LOADING = 16, 5.0
-# Variance that EM adds unless it is told to add another, as scikit-learn's GaussianMixture does.
+# Default variance that EM adds, as in scikit-learn's GaussianMixture.
 EM_FLOOR = 1e-6
-# Hard assignments before learning. On image patches they make the sizes of clusters uneven, and passes do better
-# without; a stream never returns to its first block, and on clustered rows three of them gained most.
+# Default hard-assignment iterations before learning. On image patches they make cluster sizes uneven, and fits are
+# better without. A stream never returns to its first block; on clustered rows three iterations gained most.
 FIT_INIT_ITER = 0
 STREAM_INIT_ITER = 3
 
 
 def weighted_rows(X, sample_weight, part=False):
-    """Rows of positive weight; ``kept`` says which of the given ones they are (None: all)."""
+    """Rows of positive weight; ``kept`` is their mask over the given rows (None: all)."""
     sample_weight = check_weights(sample_weight, len(X), part=part)
     if sample_weight is None or sample_weight.all():
         return Rows(X, sample_weight)
@@ -72,7 +73,7 @@ def weighted_rows(X, sample_weight, part=False):
 
 
 def begin_fit(params, rows, rng, workers, fitted=None):
-    """What a fit begins with: a start, or the ``fitted`` mixture that it goes on from."""
+    """Setup of a fit: an initialisation, or the ``fitted`` mixture from which it continues."""
     if fitted is not None:
         rows, model, initial = resume(params, fitted, rows)
         method = "warm"
@@ -93,7 +94,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
 
 
 def begin_stream(params, rows, rng, workers):
-    """What a stream begins with, from its first block."""
+    """Setup of a stream from its first block."""
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
     stats, method = start_stats(params, model, learner, rows, kept, STREAM_INIT_ITER, rng, workers)
@@ -103,7 +104,7 @@ def begin_stream(params, rows, rng, workers):
 
 
 def start_stats(params, model, learner, rows, kept, n_init_iter, rng, workers):
-    """What a fit or stream starts from, and how its clusters were seeded."""
+    """Initial statistics, and the name of the initialisation."""
     plain = plain_model(model)
     start = make_start(params, plain, learner, len(rows), kept, n_init_iter)
     stats = start.stats(rows, rng, workers)
@@ -114,7 +115,7 @@ def start_stats(params, model, learner, rows, kept, n_init_iter, rng, workers):
 
 
 def make_family(params, n_features, n_rows=np.inf):
-    """The family of ``covariance_type``; the default rank leaves some rows to each direction of a component."""
+    """The family of ``covariance_type``; the default rank gives each loading several rows."""
     family = GAUSSIANS[params.covariance_type]
     if not family.has_loadings:
         return family(n_features)
@@ -124,9 +125,9 @@ def make_family(params, n_features, n_rows=np.inf):
 
 
 def assemble(params, rows, workers):
-    """Rows less their shift, a new model for them, and the model that its start learns with.
+    """Shifted rows, a new model, and the model for its initialisation.
 
-    What depends on data (the shift, default priors, the variance floor) is fixed here.
+    This fixes all data-dependent values: the shift, default priors and the variance floor.
     """
     family = make_family(params, rows.X.shape[1], params.total_samples or rows.mass)
     check_columns(rows.X)
@@ -159,7 +160,7 @@ def assemble(params, rows, workers):
 
 
 def given_mixture(params, weights, means, covariances):
-    """A mixture of maximum likelihood with these parameters, as if rows of mass one had led to them."""
+    """A maximum likelihood mixture with these parameters, and statistics of mass one that give them."""
     has_means = GAUSSIANS[params.covariance_type].has_means
     if has_means == (means is None):
         what = "needs means" if has_means else "has no means"
@@ -218,23 +219,23 @@ def given_gaussians(family, means, covariances):
 
 
 def judging_prior(family, data, n_components, mass):
-    """Of what EM weighs births with: the default prior."""
+    """The default prior, with which EM evaluates births."""
     prior = family.prior(data)
     return replace(prior, scale=prior.scale * covariance_share(family.n_features, n_components, mass))
 
 
 def set_evidence_model(model, learner):
-    """EM has no prior to weigh births with: it borrows that of its start."""
+    """Give an EM model the prior of its initialisation to evaluate births."""
     if model.posterior is None:
         model.evidence_model, learner.table = learner, None
 
 
 def make_search(params, rng, step_rows, stored=True, kind=CandidateSearch, least=CANDIDATES_FROM):
-    """How candidates are found by steps of so many rows; None when the weights of all components are made.
+    """The candidate search of a model; None computes the weights of all components.
 
-    A list has to be short beside K to be worth its while, and rows have to be ``stored`` to have one. They look at all
-    components first, unless the user says otherwise: a few at random would blend what the start has found. ``least`` is
-    the number of components from which on there are lists.
+    A list must be short relative to K to save time, and only ``stored`` rows have lists. By default rows try all
+    components first: a few random ones would blur the initialisation. ``least`` is the minimum number of components for
+    lists.
     """
     n_components, size = params.n_components, params.candidates
     if size == "auto":
@@ -252,12 +253,12 @@ def make_search(params, rng, step_rows, stored=True, kind=CandidateSearch, least
 
 
 def kept_entries(params):
-    """L: ``n_nonzero``, at most K; None is dense."""
+    """L: the minimum of ``n_nonzero`` and K; None means K."""
     return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
 
 
 def resume(params, fitted, rows):
-    """Rows, model and initial statistics of a fit that goes on from a fitted mixture."""
+    """Rows, model and initial statistics of a fit that continues from a fitted mixture."""
     model = copy(fitted.model)
     covariance_type = next(name for name, family in GAUSSIANS.items() if type(model.family) is family)
     inference = "vb" if isinstance(model, VariationalMixture) else "em"
@@ -274,7 +275,7 @@ def resume(params, fitted, rows):
 
 
 def default_init_size(family, n_components):
-    """Rows of the start's subset: some for each number of a component's covariance, in reasonable memory."""
+    """Rows of the initialisation's subset: several for each dimension of a component, within a memory limit."""
     d = family.n_features
     per_component = INIT_ROWS_PER_COMPONENT
     if family.structure == "full" or family.has_loadings:
@@ -284,9 +285,9 @@ def default_init_size(family, n_components):
 
 
 def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
-    """The start of a fit.
+    """The initialisation of a fit.
 
-    ``kept`` selects the rows of a given matrix of responsibilities; ``n_init_iter`` holds where the parameter is None.
+    ``kept`` selects the rows of a given matrix of responsibilities; ``n_init_iter`` is the default of that parameter.
     """
     family, n_components = model.family, model.n_components
     weights = means = covariances = None
@@ -315,7 +316,7 @@ def given_weights(name, weights, n_components):
 
 
 def check_responsibilities(resp, n_rows, n_components, kept):
-    """A given (N, K) matrix, dense or sparse, as CSR, without the rows that have no weight."""
+    """Checked (N, K) responsibilities, dense or sparse, as CSR without the rows of weight zero."""
     resp = numbers_of(resp, "init_params")
     resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
     if resp.shape[0] != n_rows:
@@ -355,7 +356,7 @@ def step_size(params, n_rows, n_features):
 
 
 class MixtureEstimator(AdditiveEstimator):
-    """What mixtures do in a fit or a stream, whatever the likelihood of their components."""
+    """Fits and streams of mixtures with any likelihood."""
 
     def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn the mixture and return the component of each row.
@@ -363,7 +364,7 @@ class MixtureEstimator(AdditiveEstimator):
         Parameters
         ----------
         X : matrix of shape (n_samples, n_features)
-            Rows, as ``fit`` takes them.
+            Rows, as for ``fit``.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -395,7 +396,7 @@ class MixtureEstimator(AdditiveEstimator):
 
 
 class MixtureOfBlocks:
-    """What a fit over blocks asks of a mixture: a first look at blocks, the rows of a start, the rows of a step."""
+    """Methods of a mixture for fits over blocks: survey, rows of the initialisation, rows of a step."""
 
     def _refuse_blocks(self):
         if not isinstance(self._params.init_params, str):
@@ -415,7 +416,7 @@ class MixtureOfBlocks:
 
     def _whole(self, survey, X, weight, source):
         rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
-        if len(rows) == survey.n_rows:  # to the last bit, where these are all rows
+        if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
             rows._mass = Rows(X, weight).mass
         return rows
 
@@ -427,14 +428,14 @@ class MixtureOfBlocks:
 
 
 class GivenParameters:
-    """The constructor of mixtures with given parameters."""
+    """Constructor of mixtures with given parameters."""
 
     @classmethod
     def from_parameters(cls, weights, means, covariances, *, covariance_type="full", **params):
-        """A mixture with given parameters, which predicts, scores and draws without a fit.
+        """A mixture with given parameters, which predicts, scores and samples without a fit.
 
-        It is one of maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` learn on from it, and the
-        first block or pass leaves nothing of these parameters but what its responsibilities tell.
+        It uses maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` continue from it. The parameters
+        affect the first block or epoch through its responsibilities only.
 
         Parameters
         ----------
@@ -448,7 +449,7 @@ class GivenParameters:
         covariance_type : str, default="full"
             As for the constructor.
         **params : dict
-            Other parameters of the constructor but ``n_components`` and ``inference``.
+            Other parameters of the constructor except ``n_components`` and ``inference``.
 
         Returns
         -------
@@ -457,8 +458,7 @@ class GivenParameters:
         Raises
         ------
         ValueError
-            For weights that are no distribution, shapes that do not match, or covariances that are not positive
-            definite.
+            If weights are not a distribution, shapes do not match, or covariances are not positive definite.
 
         Examples
         --------

@@ -1,9 +1,9 @@
-"""Groups of near components, for thousands of them: what looks for its best components looks into the best groups.
+"""Groups of neighbouring components: with thousands of components, a search tries only the members of the best groups.
 
-Components that lie apart are halved again and again, across the longest axis of what tells them apart, into groups of
-equal size; the moments of a group make one Gaussian (Goldberger and Roweis 2004, "Hierarchical Clustering of a Mixture
-Model"). A row, or a component on its search for neighbours, weighs these, and then the members of the best ones: some
-K^(1/2) weights in place of K.
+Components are halved recursively across the longest axis of their features into groups of equal size. The moments of a
+group define one Gaussian (Goldberger and Roweis 2004, "Hierarchical Clustering of a Mixture Model"). The search, of a
+row or of a component for its neighbours, computes the weights of the groups, then those of the members of the best
+groups: about K^(1/2) weights instead of K.
 """
 
 from copy import copy
@@ -15,18 +15,18 @@ from sparsemix._kernels.vectors import _topl
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import Gaussians
 
-# From so many components on, if means tell apart at least this share of the variance; else all are looked at.
+# Minimum number of components for groups, and minimum share of the variance between means; else all are tried.
 MANY, APART = 2_000, 0.5
-# Groups, times the root of K, and how many are looked into.
+# Number of groups divided by the square root of K, and number of best groups to try.
 GROUPS, BEST = 4.0, 12
-# Steps towards the longest axis.
+# Power iterations for the longest axis.
 POWER_STEPS = 6
-# Weights of groups that are made at once.
+# Number of weights of groups in one tile.
 WEIGHTS = 1 << 21
 
 
 def groups_of(gaussians):
-    """Groups of many components that lie apart; None for others."""
+    """Groups of many well separated components; else None."""
     if len(gaussians.means) < MANY or gaussians.structure == "low_rank":
         return None
     variances = variances_of(gaussians)
@@ -44,7 +44,7 @@ class Groups:
     members : ndarray of shape (K,)
         Components, group by group.
     starts : ndarray of shape (n_groups + 1,)
-        Where each group begins.
+        Start of each group in ``members``.
     """
 
     def __init__(self, means, variances):
@@ -54,15 +54,15 @@ class Groups:
         means, variances = means[self.members], variances[self.members]
         self.means = np.add.reduceat(means, first) / sizes
         self.variances = np.add.reduceat(variances + means**2, first) / sizes - self.means**2
-        self.variances = np.maximum(self.variances, np.add.reduceat(variances, first) / sizes)  # but for round-off
+        self.variances = np.maximum(self.variances, np.add.reduceat(variances, first) / sizes)  # against round-off
 
     @property
     def largest(self):
-        """Members of the largest group."""
+        """Size of the largest group."""
         return int(np.diff(self.starts).max())
 
     def near(self):
-        """The groups that explain the rows of each best, (n_groups, BEST): the nearest to it."""
+        """The groups with the highest expected weights for the rows of each group, itself first, (n_groups, BEST)."""
         precisions = 1.0 / self.variances
         constants = 0.5 * (np.log(precisions) - self.means**2 * precisions).sum(axis=1)
         expected = -0.5 * (self.variances + self.means**2) @ precisions.T + self.means @ (self.means * precisions).T
@@ -71,7 +71,7 @@ class Groups:
         return np.argsort(-expected, axis=1, kind="stable")[:, :BEST]
 
     def best(self, x, numbers):
-        """The groups that explain rows best, (n, BEST); ``numbers`` is what errors call the rows."""
+        """The groups with the highest weights of each row, (n, BEST); ``numbers`` are the row numbers for errors."""
         n_groups = len(self.means)
         table = Gaussians("diag", self.means, self.variances).table(np.zeros(n_groups), x.dtype)
         out = np.empty((len(x), min(BEST, n_groups)), dtype=np.intc)
@@ -84,7 +84,7 @@ class Groups:
         return out
 
     def candidates(self, chosen):
-        """Members of the chosen groups of each row: where those of a row begin, and components row by row."""
+        """Members of the chosen groups of each row in CSR form: starts of rows, and components row by row."""
         first, sizes = self.starts[chosen].ravel(), np.diff(self.starts)[chosen]
         indptr = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))]).astype(np.int64)
         sizes = sizes.ravel()
@@ -97,14 +97,14 @@ class Groups:
         return self.members[self.starts[group] : self.starts[group + 1]]
 
     def permuted(self, order):
-        """The groups when components have changed their order."""
+        """The groups after a permutation of the components."""
         new = copy(self)
         new.members = np.argsort(order).astype(np.intc)[self.members]
         return new
 
 
 def halved(features, n_groups):
-    """Order of rows and where groups begin: halves by the median across the longest axis, again and again."""
+    """Order of rows, and starts of groups: recursive halves by the median along the longest axis."""
     order, starts = np.arange(len(features), dtype=np.intc), [0, len(features)]
     for _ in range(round(np.log2(n_groups))):
         middles = []
@@ -118,7 +118,7 @@ def halved(features, n_groups):
 
 
 def longest_axis(features):
-    """Places of rows along the axis of largest variance, by power iteration."""
+    """Coordinates of rows along the axis of largest variance, by power iteration."""
     y = features - features.mean(axis=0)
     direction = y[np.einsum("nd,nd->n", y, y).argmax()]
     for _ in range(POWER_STEPS):

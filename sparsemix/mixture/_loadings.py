@@ -1,8 +1,8 @@
-"""Where mixtures of factor analysers start: at a mixture without loadings, whose components' rows choose theirs.
+"""Initialisation of mixtures of factor analysers from mixtures without loadings.
 
-Seeds, given parameters and starts of a mixture with diagonal covariances serve as they are. A component without
-loadings would never get any (that is a saddle point of the bound), so each takes the principal directions of the rows
-that are most likely its own, by some power iterations, and what they explain (Tipping and Bishop 1999, Section 3.2).
+The initialisation of means and variances is that of a mixture with diagonal covariances. Zero loadings are a saddle
+point of the bound and would stay zero. So each component takes the principal directions of the rows assigned to it,
+found by a few power iterations, with their explained variances (Tipping and Bishop 1999, Section 3.2).
 """
 
 from copy import copy
@@ -13,15 +13,15 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
 from sparsemix._stats.families import FactorAnalysers, FactorView
 
-# Passes over the rows of the start.
+# Power iterations, each an epoch over the rows of the initialisation.
 POWER_STEPS = 4
-# Noise is at least this share of a variance, and a direction that explains nothing gets this share of the noise: from
-# nothing it would not grow.
+# Minimum noise as a share of a variance, and minimum variance of a direction as a share of the noise: from zero it
+# would not grow.
 LEAST = 0.05
 
 
 def plain_model(model):
-    """The model without loadings; itself where it has none."""
+    """The model without loadings; the model itself if it has none."""
     if not model.family.has_loadings:
         return model
     plain = copy(model)
@@ -30,7 +30,7 @@ def plain_model(model):
 
 
 def with_loadings(model, plain, stats, rows, selection, rng, workers):
-    """Statistics of the start of ``model``, from those of ``plain`` and the selected rows."""
+    """Initial statistics of ``model`` from those of ``plain`` and the selected rows."""
     plain.global_step(stats, workers.split)
     start = plain.point_estimate(stats)
     hard = copy(plain)
@@ -45,16 +45,16 @@ def with_loadings(model, plain, stats, rows, selection, rng, workers):
 
 
 def sums(model, family, x, resp, workers):
-    """Statistics of the rows under a view of their factors."""
+    """Statistics of the rows under a family with given factor directions."""
     model = copy(model)
     model.family = family
     return collect_given(model, x, slice(0, len(x)), resp, workers)
 
 
 def principal(model, start, sums_of, rng):
-    """Factor analysers with the means and variances of ``start``, and the directions in which rows vary most.
+    """Factor analysers with the means and variances of ``start`` and the principal directions of the rows.
 
-    Variances of the columns are the units, so that they do not matter.
+    Columns are divided by their standard deviations, so that units do not matter.
     """
     d, rank = model.family.n_features, model.family.rank
     units = np.sqrt(start.covariances)[:, None]
@@ -66,7 +66,7 @@ def principal(model, start, sums_of, rng):
         if step < POWER_STEPS - 1:
             moved = stats["cross"] - stats["factor_first"][:, :, None] * start.means[:, None]
             directions = orthonormal(moved / units)
-    count = stats["count"][:, None]  # few rows show more than there is in their own directions
+    count = stats["count"][:, None]  # few rows overestimate the variance in their own directions
     explained, axes = np.linalg.eigh(stats["factor_second"] / (count + rank + 1.0)[:, :, None])
     noise = np.maximum((d - explained.sum(axis=1, keepdims=True)) / (d - rank), LEAST)
     lengths = np.sqrt(np.maximum(explained - noise, LEAST * noise))

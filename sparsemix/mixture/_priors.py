@@ -1,7 +1,7 @@
 """Default priors and variance floors of a mixture of Gaussians, from the data and the number of components.
 
-Columns may have any units: dates in seconds stand beside temperatures. So no scale of one column decides what is small
-in another one.
+Columns may have different units, such as dates in seconds and temperatures. So the scale of one column never defines
+what is small in another.
 """
 
 import warnings
@@ -13,23 +13,23 @@ from sparsemix._estimator.input.columns import round_off
 from sparsemix._estimator.input.gaussian_prior import prior_arguments
 from sparsemix._stats import symmetric
 
-# A variance floor of this share of a column's variance: a thousandth of its standard deviation.
+# Variance floor as a share of a column's variance: a thousandth of its standard deviation.
 FLOOR = 1e-6
-# The prior's variance of a constant column, as a share of what its floor is N + 1 parts of.
+# Prior variance of a constant column as a share of (N + 1) times its floor.
 CONSTANT_SHARE = 1e-6
-# From so many components on they are to describe a density rather than to be clusters, and learn their priors' scales.
+# From this number on, components describe a density rather than clusters, and learn the scales of their priors.
 LEARN_FROM = 16
-# The least of these scales, in those of a prior that is not learned: components of a surface, or of a series' windows,
-# are thinner than the data in every direction, and a pixel that a component has never seen should not draw it to zero.
+# Minimum of the learned scales, relative to the default prior. Components on a surface, or of windows of a series, are
+# thinner than the data in every direction. A pixel that is constant in a component should not shrink it to zero.
 LEAST_SCALE = 0.1
-# With fewer rows than this for each column the prior keeps only a part of the data's correlations. Learned scales then
-# have a larger minimum: few rows of a component say too little about most directions.
+# With fewer rows per column than this the prior keeps only a part of the data's correlations. Learned scales then have
+# a larger minimum: few rows of a component give too little information on most directions.
 FEW_ROWS = 8.0
 
 
 @dataclass(frozen=True)
 class DataScale:
-    """All rows as one Gaussian in which every column has a variance, and the variance floor (D,) that follows."""
+    """All rows as one Gaussian with positive variances in all columns, and the resulting variance floor (D,)."""
 
     gaussian: object
     floor: np.ndarray
@@ -38,10 +38,10 @@ class DataScale:
     def of(cls, data, shift, mass, limits, dtype):
         """From the rows' Gaussian, whose mean is relative to the shift.
 
-        A column without variance has shown one value in N rows. One row more may differ from it by the size of this
-        value or, as the value may be what centring has left of another one, by as much as rows differ in other columns
-        (the median). The variance under which that costs least in all is the larger square, divided by N + 1. Floor
-        and prior of the column are proportional to it, so that it moves all log densities alike.
+        A constant column has one value in N rows. The next row may differ by the size of this value. Or it may differ
+        by the median standard deviation of the other columns, since centring may have removed a larger value. The
+        variance of maximum likelihood for N equal rows and this one is the larger square, divided by N + 1. Floor and
+        prior of the column are proportional to it, so that it changes all log densities equally.
         """
         mean = data.means[0] + (0.0 if shift is None else shift)
         means = data.means[0] + (limits.means(mean) - mean)
@@ -58,13 +58,13 @@ class DataScale:
 
 
 def make_prior(params, family, data, rows):
-    """The prior of the components; where ``covariance_prior`` is None it follows the data, K and N.
+    """The prior of the components; if ``covariance_prior`` is None it depends on the data, K and N.
 
-    B0 / (nu0 - D - 1), the prior's mean of a covariance, is that of the data times K^(-2 / D), which is what is left
-    when K clusters of one shape share its volume (Fraley and Raftery 2007), times min(1, D K / N): the prior counts
-    as one row whatever there is, and where components have many rows for each of their D directions its row
-    should not hide how small the smallest are. It is a tenth of that where components learn how much larger theirs is,
-    and more than a tenth where rows are few (``correlation_share``).
+    B0 / (nu0 - D - 1), the prior mean of a covariance, is that of the data times two factors. K^(-2 / D) divides its
+    volume among K clusters of one shape (Fraley and Raftery 2007). min(1, D K / N) is needed since the prior always
+    counts as one row: with many rows for each direction of a component, this row should not hide the smallest
+    components. If components learn their scales, B0 is a tenth of that, and more than a tenth if rows are few
+    (``correlation_share``).
     """
     prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
     if params.covariance_prior is not None:
@@ -76,10 +76,10 @@ def make_prior(params, family, data, rows):
 
 
 def conditioned(family, data, mass):
-    """The data's Gaussian, whose correlations are multiplied by ``correlation_share``.
+    """The data's Gaussian with correlations multiplied by ``correlation_share``.
 
-    The covariance of few rows has variances near zero in some directions, or zero, which other rows do not have. The
-    variances of its columns are better known than their correlations (Schaefer and Strimmer 2005).
+    The covariance of few rows has variances near zero in some directions, which further rows would not confirm.
+    Variances of columns are estimated better than correlations (Schaefer and Strimmer 2005).
     """
     share = correlation_share(family, mass)
     if share == 1.0:
@@ -91,12 +91,12 @@ def conditioned(family, data, mass):
 
 
 def correlation_share(family, mass):
-    """How much of the data's correlations the prior keeps: all of them from FEW_ROWS rows a column on."""
+    """Share of the data's correlations in the prior: one from FEW_ROWS rows per column on."""
     return min(1.0, mass / (FEW_ROWS * family.n_features)) if family.shape == "full" else 1.0
 
 
 def covariance_share(n_features, n_components, mass):
-    """How much smaller than the data's covariance the prior's is."""
+    """Ratio of the prior mean of a covariance to the data's covariance."""
     return n_components ** (-2.0 / n_features) * min(1.0, n_features * n_components / mass)
 
 
@@ -106,15 +106,15 @@ def learns_scales(params, family):
         return family.has_scales and params.n_components >= LEARN_FROM and params.covariance_prior is None
     if params.optimize_priors and not family.has_scales:
         raise ValueError(
-            f"optimize_priors learns how large the covariance of each component is to be, which covariance_type="
-            f"{params.covariance_type!r} has no prior for; choose 'full', 'diag', 'low_rank' or 'zero_mean', or leave "
+            f"optimize_priors learns a scale of the covariance prior for each component, which covariance_type="
+            f"{params.covariance_type!r} does not have; choose 'full', 'diag', 'low_rank' or 'zero_mean', or leave "
             "it None"
         )
     return params.optimize_priors
 
 
 def warn_of_wild_values(data, limits, rows):
-    """Warn of a value that one covariance for all components cannot describe."""
+    """Warn of an outlier that widens a covariance shared by all components."""
     limits_of = limits.pooled() if data.shape == "spherical" else limits
     if not limits_of.wild(data_variances(data)[: len(limits_of.spread)]).any():
         return
@@ -140,7 +140,7 @@ def warn_of_flags(limits):
 
 
 def make_floor(params, scale):
-    """Variances (D,) of the cloud that every row stands for; None for none."""
+    """Variances (D,) of the Gaussian noise around every row; None for none."""
     if params.reg_covar is not None:
         return np.full_like(scale.floor, params.reg_covar) if params.reg_covar else None
     return scale.floor
@@ -157,7 +157,7 @@ def data_variances(data):
 
 
 def with_variances(data, variances):
-    """The Gaussian's covariances with other variances; a column that gets another one has no correlations."""
+    """The Gaussian's covariances with other variances; columns whose variance changes lose their correlations."""
     if data.shape == "spherical":
         return np.full_like(data.covariances, variances[0])
     if data.shape == "diag":

@@ -1,4 +1,4 @@
-"""Whether short lists of candidates hold what rows need: a few rows look at all components, and show what they miss."""
+"""Checks of candidate lists: a few rows try all components, which shows how much the lists miss."""
 
 from copy import copy
 
@@ -7,13 +7,13 @@ import numpy as np
 from sparsemix._engine.loop import respond
 from sparsemix.mixture._births import looked
 
-# Rows that look, and what they may miss: nats of the log sum of the weights of their best components.
+# Number of rows to check, and the acceptable loss: nats of the log sum of the weights of their best components.
 ROWS = 500
 MISSED = 0.05
 
 
 def missed(model, rows, selection, workers):
-    """Mean over rows of what they gain by a look at all components, in nats."""
+    """Mean gain of rows that try all components, in nats."""
     exact = copy(model)
     exact.search = None
     x = copy(rows)
@@ -23,7 +23,7 @@ def missed(model, rows, selection, workers):
 
 
 def repaired_lists(epoch, model, rows, workers):
-    """Let rows look at all components in the next epoch if lists miss much; whether they do."""
+    """If lists miss much, let rows try all components in the next epoch; return whether lists miss much."""
     sample = np.random.default_rng(epoch).choice(len(rows), size=min(ROWS, len(rows)), replace=False)
     if missed(model, rows, np.sort(sample), workers) <= MISSED:
         return False
@@ -34,7 +34,7 @@ def repaired_lists(epoch, model, rows, workers):
 
 
 def widened(model, rows, workers):
-    """The model of a stream, whose rows look at more components where a share of them misses much."""
+    """The model of a stream; its rows try a larger share of the components if the current share misses much."""
     sample = np.arange(0, len(rows), max(1, len(rows) // ROWS))
     while model.search.share < 1.0 and missed(model, rows, sample, workers) > MISSED:
         model = copy(model)

@@ -183,7 +183,7 @@ def test_parameters_that_are_none_are_refused(change, message):
 @pytest.mark.parametrize("name", ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"])
 def test_setting_a_parameter_names_the_way(name):
     est = SparseGaussianMixture(2)
-    sentence = rf"{name} is computed by fits .*; SparseGaussianMixture.from_parameters\(weights, means, covariances, covar"
+    sentence = rf"{name} is computed by .*; SparseGaussianMixture.from_parameters\(weights, means, covariances, covar"
     with pytest.raises(AttributeError, match=sentence):
         setattr(est, name, np.ones(2))
     assert not hasattr(est, name)

@@ -1,1 +1,1 @@
-"""Where a mixture begins: seeds and how they are judged, splitting, exchanges."""
+"""Initialisation of Gaussian mixtures: seeds and their comparison, splitting, exchanges."""

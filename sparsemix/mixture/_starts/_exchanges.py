@@ -1,9 +1,9 @@
-"""Exchanges: two components that had better be one become one, and another is cut in two in their place.
+"""Exchanges of components: two components merge, and another is split in two.
 
-k-means shares a large cluster out among several components and leaves small or stretched ones together, and no pass
-mends that: between the two partitions rows would have to be worse explained. Cuts and mergers are weighed by evidence,
-under hard assignments; what all components make of an exchange in some steps decides (Ueda, Nakano, Ghahramani and
-Hinton 2000, "SMEM Algorithm for Mixture Models").
+k-means divides a large cluster among several components and gives several small or elongated clusters one component. No
+epoch repairs that, since the likelihood is lower between the two partitions. The evidence under hard assignments ranks
+splits and merges; a few steps of all components after an exchange decide (Ueda, Nakano, Ghahramani and Hinton 2000,
+"SMEM Algorithm for Mixture Models").
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ STEPS = 10
 
 
 def exchange_components(learner, rows, labels, rng, workers):
-    """Labels after all exchanges that raise the bound, K at most; None where there are none."""
+    """Labels after all exchanges that raise the bound, at most K; None if no exchange does."""
     stats, labels = learn(learner, rows, labels, STEPS, workers)
     bound, found = learner.lower_bound(stats), None
     for _ in range(learner.n_components):
@@ -31,11 +31,11 @@ def exchange_components(learner, rows, labels, rng, workers):
 
 
 def best_exchange(learner, rows, labels, rng, workers):
-    """Labels after the exchange that gains most evidence; None where none gains.
+    """Labels after the exchange that gains most evidence; None if no exchange gains.
 
-    The cut has to gain by itself: where rows are few beside the numbers of a component, evidence prefers fewer
-    components, and would pay for a merger with a component of a handful of rows. Nor may a column become constant in a
-    half: one of few values (a category, a pixel) would gain what a density can, which says nothing of clusters.
+    The split must gain by itself: with few rows per parameter the evidence prefers fewer components, and any merge
+    would pay for a component of a handful of rows. No column may become constant in a half: a column of few values (a
+    category, a pixel) would gain an unbounded density, without evidence of clusters.
     """
     n = learner.n_components
     splitting = Splitting(learner, rows, rng, workers, labels.copy(), n)

@@ -1,9 +1,9 @@
-"""Components by repeated splitting: from one to K, all at once in each round.
+"""Initialisation by repeated splitting: from one component to K, in rounds.
 
-Every component is cut in two, along its longest axis and by how far rows are from its middle; the rows choose between
-the halves, and the cut whose halves explain them better stays. Half of K are cut by what that gains, all components
-learn together for a few steps, and so on. Sizes stay balanced where rows are a continuum (patches of images, colours),
-and no outlier gets a component before the bulk has its share.
+Each round splits every component in two ways: along its longest axis, and by the distance of rows from its mean. Rows
+then choose between the halves, and the split with the higher gain stays. The splits with the largest gains are carried
+out, all components learn for a few steps, and the next round begins. Sizes stay balanced if rows are a continuum
+(patches of images, colours), and outliers get components last.
 """
 
 from copy import copy
@@ -18,28 +18,28 @@ from sparsemix.mixture._candidates import PERIOD, CandidateLists, CandidateSearc
 
 # Steps of all components after each round, and after the last one.
 STEPS, LAST_STEPS = 2, 4
-# Times that rows choose between the halves of their component, and steps towards its longest axis.
+# Number of times that rows choose between halves, and power iterations for the longest axis.
 CHOICES, POWER_STEPS = 2, 6
-# From so many components on there are lists of candidates, of this size.
+# Minimum number of components for lists of candidates, and their length.
 LISTS_FROM, LIST_SIZE = 64, 4
-# A column whose standard deviation is less than this share of its entries is constant, but for round-off.
+# A column is constant up to round-off if its standard deviation is below this share of its entries.
 CONSTANT = 1e-6
-# Axes are sought for the components of so many rows at a time, which limits memory.
+# Rows per computation of axes, which limits memory.
 SPAN = 8_192
-# A component of fewer rows is not cut.
+# A component with fewer rows is not split.
 LEAST_ROWS = 4
 
 
 def grow(model, rows, n_components, rng, workers):
-    """Labels of the rows: ``n_components`` of them, or fewer where rows do not suffice."""
+    """Labels of the rows: ``n_components`` different ones, or fewer if rows do not suffice."""
     return Splitting(model, rows, rng, workers).run(n_components)
 
 
 class Splitting:
-    """The state of a growth: a label for each row.
+    """State of the splitting: a label for each row.
 
-    Rows may join components that others have joined before, whose statistics are ``base``. Then ``apart`` says which
-    rows may be new, and a cut parts them from those of before.
+    ``base`` holds statistics of earlier rows of the components. Then ``apart`` marks rows that may be new, and a split
+    separates them from the earlier ones.
     """
 
     def __init__(self, model, rows, rng, workers, labels=None, n=1, base=None, apart=None):
@@ -56,7 +56,7 @@ class Splitting:
         self.base, self.apart = base, apart
 
     def run(self, n_components):
-        """Rounds until there are enough components, or none can be cut."""
+        """Run rounds until there are enough components, or none can be split."""
         while self.n < n_components:
             wanted = min(n_components - self.n, self.n)
             if not len(self.cut(wanted)):
@@ -65,7 +65,7 @@ class Splitting:
         return self.labels
 
     def cut(self, wanted, least=-np.inf):
-        """Cut the components that gain most, and more than ``least``; what each cut gains."""
+        """Split the components with the largest gains above ``least``; return the gains."""
         order = np.argsort(self.labels, kind="stable").astype(np.intc)
         starts = np.searchsorted(self.labels[order], np.arange(self.n + 1)).astype(np.intp)
         sides = [self._chosen(side, order, starts) for side in self._proposals(order, starts)]
@@ -83,7 +83,7 @@ class Splitting:
         return gain[chosen]
 
     def _proposals(self, order, starts):
-        """First guesses: the side of the longest axis, and the outer half of each component's rows."""
+        """Initial splits: by the side along the longest axis, and the outer half of each component's rows."""
         if self.apart is not None:
             yield self.apart
             return
@@ -101,7 +101,7 @@ class Splitting:
         return side
 
     def _span_side(self, some, starts, direction):
-        """That for rows of some components, in their order."""
+        """The same for the sorted rows of some components."""
         y = (self.x[some] / self.scales).astype(np.float32, copy=False)
         owner = np.repeat(np.arange(len(direction)), np.diff(starts))
         live = np.flatnonzero(np.diff(starts))
@@ -118,7 +118,7 @@ class Splitting:
         return along > 0 if self.model.family.has_means else self._upper_half(along**2, owner, starts)
 
     def _outer_side(self, order, starts):
-        """Whether a row is farther from the middle of its component than half of the others."""
+        """Whether a row is in the outer half of the rows of its component."""
         model = self.sized(self.n)
         model.global_step(self._hard(self.labels, self.n))
         table = PairTable(model.table)
@@ -135,7 +135,7 @@ class Splitting:
         return 2 * rank >= np.diff(starts)[owner]
 
     def _chosen(self, side, order, starts):
-        """Sides after rows have chosen between the halves, and what every cut gains in the bound."""
+        """Sides after rows have chosen between the halves, and the gain of every split in the bound."""
         n = self.n
         twice = np.concatenate([order, order])
         pair_starts = np.concatenate([starts, starts[1:] + len(order)])
@@ -152,7 +152,7 @@ class Splitting:
         return side, self._gains(stats)
 
     def _gains(self, stats):
-        """What the bound gains by each cut, under hard assignments; -inf where a half would have too few rows."""
+        """Gain of each split in the bound under hard assignments; -inf if a half has too few rows."""
         n = self.n
         halves = stats.take(np.arange(n)), stats.take(np.arange(n, 2 * n))
         model = self.sized(2 * n)
@@ -162,15 +162,15 @@ class Splitting:
         return np.where(least >= 0.5 * LEAST_ROWS, cut_gains(model, *halves), -np.inf)
 
     def stats(self):
-        """Of the components as they are, without what was there before."""
+        """Statistics of the current components, without ``base``."""
         return self._hard(self.labels, self.n)
 
     def _learn(self, steps):
-        """Some steps of all components; rows then belong to their most likely one."""
+        """Take some steps of all components; then assign each row to its most likely one."""
         _, self.labels = learn(self.sized(self.n), self.plain, self.labels, steps, self.workers)
 
     def _grounded(self, stats):
-        """Statistics of components and of what leaves them, with those of before."""
+        """Statistics of both halves plus ``base``."""
         if self.base is None:
             return stats
         return stats + self.base.append(self.sized(self.n).empty_stats())
@@ -195,9 +195,9 @@ def spans(starts):
 
 
 def cut_gains(model, first, second):
-    """What the bound gains under hard assignments when each component is ``first`` and ``second``, not their sum.
+    """Gain in the bound under hard assignments if each component is split into ``first`` and ``second``.
 
-    A model whose components share a covariance has to have its table.
+    A model with a shared covariance must have its table.
     """
     if not model.family.tied:
         return evidences(model, first) + evidences(model, second) - evidences(model, first + second)
@@ -213,12 +213,12 @@ def cut_gains(model, first, second):
 
 
 def evidences(model, stats):
-    """What each component adds to the bound under hard assignments, (K,)."""
+    """Contribution of each component to the bound under hard assignments, (K,)."""
     return model.log_evidences(stats) + sizes(model, stats["count"])
 
 
 def sizes(model, counts):
-    """The part of that which is of the components' sizes."""
+    """Contribution of the sizes of the components, from the prior of the weights."""
     concentration = getattr(model.weights, "concentration", 1.0)
     return gammaln(concentration + counts) - gammaln(concentration)
 
@@ -226,7 +226,7 @@ def sizes(model, counts):
 def learn(model, rows, labels, steps, workers):
     """Statistics and most likely components of all rows after a few steps of batch learning from hard assignments.
 
-    With many components rows look at their own, at its neighbours and at some at random only.
+    With many components rows try only their own, its neighbours and some random ones.
     """
     everything = slice(0, len(rows))
     stats = collect_given(model, rows, everything, SparseResponsibilities.from_labels(labels), workers)
@@ -254,7 +254,7 @@ def sized(model, n_components):
 
 
 def column_scales(x):
-    """Standard deviations of the columns, the size of their entries for those that are constant, one for zeros."""
+    """Standard deviations of the columns; the size of the entries for constant columns, one for zeros."""
     return scales_or_size(x.std(axis=0, dtype=np.float64), x)
 
 

@@ -1,4 +1,4 @@
-"""The statistics that a fit starts from, and the clusters that they are of."""
+"""Initial statistics of a fit, and the clusters that define them."""
 
 import warnings
 
@@ -19,44 +19,43 @@ from sparsemix.mixture._starts._splitting import column_ranges, column_scales, g
 
 K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
 SEEDINGS = "auto", *K_MEANS, "k-means++", "splitting", "bregman", "random_from_data", "random"
-# A start need not have converged; where it is a large share of the fit, even less: all iterations together make so many
-# products of numbers then. With none at all rows belong to the nearest seed, and passes do the rest.
+# Limits of k-means, which need not converge: iterations, fewer iterations for large problems, and the total number of
+# multiplications for these. With no iterations rows join the nearest seed, and epochs do the rest.
 KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
 KMEANS_NUMBERS = 40_000_000_000
-# k-means++ draws its centres from this many rows a component at most; assignments then see all rows.
+# k-means++ draws its centres from at most this many rows per component; assignments use all rows.
 SEED_ROWS = 10
-# Up to this many products of a seeding each centre is the best of several that are drawn.
+# Up to this number of multiplications each centre is the best of several draws (greedy k-means++).
 GREEDY_NUMBERS = 1_000_000_000
-# Narrow rows cost as much as rows of so many numbers.
+# Minimum width of a row in cost estimates.
 LEAST_WIDTH = 16
-# With more pairs of a row and a cluster to seed, all that k-means does is done in cells.
+# With more pairs of a row and a cluster, k-means works in cells.
 KMEANS_MOST_PAIRS = 4_000_000_000
-# With so few products of rows and clusters k-means is repeated, and the most compact clusters are kept.
+# Up to KMEANS_PAIRS pairs of a row and a cluster, k-means runs KMEANS_INIT times, and the most compact clusters stay.
 KMEANS_INIT, KMEANS_PAIRS = 5, 100_000
-# "auto" looks at the components of each start after so many steps, through the eyes of a share of the subset's rows
-# (at most so many) that these steps have not seen.
+# "auto" compares initialisations after JUDGE_STEPS steps, by the likelihood of a held-out share of the subset's rows.
 JUDGE_STEPS = 2
-# Several starts of one kind differ less: so many steps show more of where they end.
+# With ``n_init`` > 1 initialisations of one kind differ less, so more steps precede the comparison.
 JUDGE_STEPS_OF_MANY = 10
 HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
-# Weights of held-out rows that are made at once.
+# Number of weights of held-out rows in one tile.
 WEIGHTS = 1 << 22
-# Standard errors that a start has to be ahead of those before it; one row alone makes a difference of one.
+# Standard errors by which an initialisation must exceed earlier ones; a single row can give a difference of one.
 SURE = 1.1
-# Clusters after exchanges have to be ahead by more, and for most rows: outliers that differ by hundreds decide nothing.
+# Clusters after exchanges must exceed by more, with clipped differences: single outliers differ by hundreds of nats.
 EXCHANGED = {"sure": 2.0, "extreme": 0.05}
-# From so many components on they are to describe a density rather than to be clusters, and splitting joins in.
+# From this number on, components describe a density rather than clusters, and "auto" also tries splitting.
 SPLITTING_FROM = 16
-# From so many components on other ways of seeding than k-means are tried before they are carried out: with the rows of
-# one of so many of its clusters, and as many components. Where it is ahead they are left out. Few components for all
-# rows would not tell: to 37 of them 300 clusters are a continuum.
+# From TRIAL_FROM components on, methods other than k-means first compete with it on the rows of one in TRIAL of its
+# clusters, with as many components. If k-means wins they are skipped. Few components on all rows would be no test: to
+# 37 components 300 clusters are a continuum.
 TRIAL_FROM, TRIAL = 128, 8
-# Fewer components than this, of so many rows in all, try places found by EM: of more each has few rows, and of fewer
-# rows too few are held out to tell.
+# EM seeds are tried with fewer components and at least this many rows. More components have few rows each, and of fewer
+# rows too few are held out for a decision.
 LIKELY_BELOW, LIKELY_ROWS = 64, 1_000
-# The variance of a column is its influence on k-means. Where the columns with most of the variance count as less than
-# this share of all columns, k-means with all standard deviations equal is tried too. Spherical components see raw
-# columns, the other types see columns of range one.
+# The variance of a column is its influence on k-means. If the effective number of columns by variance is below this
+# share, k-means on columns of equal standard deviation is tried too. Spherical components use raw columns, other types
+# columns of range one.
 FEW_COLUMNS, FEW_COLUMNS_OF_RANGE_ONE = 0.25, 0.5
 
 
@@ -74,24 +73,25 @@ def one_component(one, rows, workers):
 
 
 class Start:
-    """Initial statistics of a mixture, in the shape of those of all rows.
+    """Initial statistics of a mixture, scaled to all rows.
 
-    Given responsibilities are taken as they are, and so are clusters of all rows. Clusters of a random subset become
-    Gaussians, smoothed by the prior, which then stand for all rows, with one row more in each than was assigned: the
-    smoothing keeps clusters of few rows from overconfidence, the extra row keeps empty ones alive.
+    Given responsibilities, and clusters of all rows, are used directly. Clusters of a random subset become Gaussians
+    smoothed by the prior, with one extra row each, scaled to all rows. Smoothing prevents overconfidence of clusters of
+    few rows; the extra row keeps empty clusters alive.
 
     Parameters
     ----------
     model : MixtureModel
-        The model to be fitted.
+        The model to fit.
     learner : VariationalMixture
-        What the start learns with: the model itself in VB but for the prior of the weights, and in EM a mixture with
-        default priors, since maximum likelihood of a few rows is no start. Its ``wide_prior`` has the data's scale.
+        The model for steps of the initialisation: in VB the model itself except for the prior of the weights; in EM a
+        mixture with default priors, since maximum likelihood of few rows overfits. Its ``wide_prior`` has the data's
+        scale.
     init_params : str or (N, K) matrix
     n_init : int
-        Times that clusters are seeded, in each way that is tried.
+        Number of initialisations by each method.
     n_init_iter : int
-        Hard assignments under the clusters' Gaussians before the statistics are taken.
+        Hard-assignment iterations under the clusters' Gaussians before the statistics are computed.
     init_size : int
         Rows of the subset.
     weights, means, covariances : ndarray or None
@@ -100,7 +100,7 @@ class Start:
     Attributes
     ----------
     method : str
-        How the clusters were seeded.
+        Name of the initialisation in use.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Start:
         if not isinstance(self.init_params, str):
             resp, everything = SparseResponsibilities.from_matrix(self.init_params), slice(0, len(rows))
             if self.weights is None and self.means is None and self.covariances is None:
-                return collect_given(self.model, rows, everything, resp, workers)  # as they are, nothing smoothed
+                return collect_given(self.model, rows, everything, resp, workers)  # without smoothing
             return self._from_clusters(rows, everything, resp, workers)
         selection = subset(rows, max(self.init_size, self.model.n_components), rng)
         if self.means is not None:
@@ -134,7 +134,7 @@ class Start:
         return self._seeded(rows, selection, rng, workers)
 
     def _seeded(self, rows, selection, rng, workers):
-        """From seeds of the chosen kind; of several, those that serve rows best which were not used for them."""
+        """Statistics from the best of the tried initialisations, by the likelihood of held-out rows."""
         some = Rows(rows.read(selection), rows.weight(selection))
         everything = slice(0, len(some))
         n_components = self.model.n_components
@@ -163,7 +163,7 @@ class Start:
         return self._spread(*self._smoothed(some, everything, resp, workers), rows.mass)
 
     def _methods(self, some):
-        """The kinds of seeds to try."""
+        """Names of the methods to try."""
         n_components = self.model.n_components
         if self.init_params != "auto":
             return [self.init_params]
@@ -171,7 +171,7 @@ class Start:
             return ["random_from_data"]
         if not self.family.has_means:
             return ["bregman", "random_from_data", "splitting"]
-        if self.family.structure == "tied_spherical":  # whose passes are those of k-means: its seeds are enough
+        if self.family.structure == "tied_spherical":  # its epochs are those of k-means: seeds are enough
             return ["kmeans" if few_pairs(len(some), n_components) else "k-means++"]
         clusters, raw = n_components < SPLITTING_FROM, self.family.shape == "spherical"
         if clusters and not raw:  # no scaling is best everywhere, and two cost little
@@ -185,18 +185,18 @@ class Start:
         return methods if clusters else [*methods, "splitting"]
 
     def _exchanges(self):
-        """Whether components are to be clusters, which k-means may have shared out badly."""
+        """Whether to exchange components: if they are few, k-means may have divided clusters badly."""
         return self.init_params == "auto" and self.family.has_means and 2 < self.model.n_components < SPLITTING_FROM
 
     def _likely(self, some):
-        """Whether EM may find better places for the components."""
+        """Whether to try EM steps on the seeds."""
         if self.init_params != "auto" or self.model.posterior is None:
             return False
-        shaped = self.family.shape == "full" and not self.family.tied  # the others gain nothing
+        shaped = self.family.shape == "full" and not self.family.tied  # other types gain nothing
         return shaped and 1 < self.model.n_components < LIKELY_BELOW and len(some) >= LIKELY_ROWS
 
     def _trial(self, methods, first, some, rng, workers):
-        """The first method, and the best of the others unless it is behind on rows of some of the first's clusters."""
+        """The first method, and the best other method if it wins on the rows of some clusters of the first."""
         clusters = rng.permutation(np.unique(first))[: self.model.n_components // TRIAL]
         place = np.full(self.model.n_components, -1, dtype=np.int32)
         place[clusters] = np.arange(len(clusters))
@@ -207,10 +207,10 @@ class Start:
         return [methods[0], *methods[1:][best : best + 1]]
 
     def _best(self, tried, learner, some, rng, workers, **how):
-        """Which labels give the Gaussians under which rows that were not used for them are most likely.
+        """Index of the labels whose Gaussians give held-out rows the highest likelihood.
 
-        A later one has to be ahead of the best so far by more than chance: by one standard error of the mean
-        difference of a row, which a few rows with extreme densities cannot decide.
+        A later one must exceed the best so far by more than SURE standard errors of the mean difference, so that a few
+        rows with extreme densities cannot decide.
         """
         n_held = min(int(HELD_OUT * len(some)), MOST_HELD_OUT)
         if n_held < 2 or len(some) - n_held < learner.n_components:
@@ -226,7 +226,7 @@ class Start:
         return best
 
     def _short_run(self, learner, labels, rows, held, workers):
-        """Log densities of held-out rows after a few steps on others."""
+        """Log densities of held-out rows after a few steps on the remaining rows."""
         stats, _ = learn(learner, rows, labels, JUDGE_STEPS if self.n_init == 1 else JUDGE_STEPS_OF_MANY, workers)
         log_weights = np.log(learner.weights.mean(stats["count"]))
         table = learner.point_estimate(stats).table(log_weights, held.dtype)
@@ -243,7 +243,7 @@ class Start:
         return stats["count"] + 1.0, self.learner.point_estimate(stats)
 
     def _spread(self, counts, gaussians, mass):
-        """Statistics as of ``mass`` rows, with given parameters in the place of the clusters'."""
+        """Statistics of mass ``mass``; given parameters replace those of the clusters."""
         means, covariances, weights = self.means, self.covariances, self.weights
         if means is None:
             zeros = np.zeros((self.model.n_components, self.family.n_features))
@@ -263,20 +263,20 @@ class Start:
         return self._assign(gaussians, rows, selection, workers)
 
     def _assign(self, gaussians, rows, selection, workers):
-        """The most likely component of each row, whatever the components' weights."""
+        """The most likely component of each row under equal weights."""
         self.hard.table = gaussians.table(np.zeros(self.model.n_components), self.model.dtype)
         return respond(self.hard, rows, selection, workers)[0]
 
 
 def subset(rows, size, rng):
-    """A random subset of the rows, in order; all of them when there are few."""
+    """A random subset of the rows, in order; all rows if they are few."""
     if len(rows) <= size:
         return slice(0, len(rows))
     return np.sort(rng.choice(len(rows), size=size, replace=False))
 
 
 def ahead(difference, weight, sure=SURE, extreme=0.0):
-    """Whether a weighted mean difference is above chance; the ``extreme`` share at each end counts as the next ones."""
+    """Whether a weighted mean difference is significant; the ``extreme`` share at each end is clipped."""
     if extreme:
         difference = np.clip(difference, *np.quantile(difference, [extreme, 1.0 - extreme]))
     mean = np.average(difference, weights=weight)
@@ -286,7 +286,7 @@ def ahead(difference, weight, sure=SURE, extreme=0.0):
 
 # -- seeds
 
-# What k-means divides columns by.
+# Divisors of columns for k-means.
 SCALES = {"kmeans_scaled": column_scales, "kmeans_range": column_ranges}
 
 
@@ -310,12 +310,12 @@ def labels(method, learner, rows, n_components, rng, workers):
 
 
 def few_pairs(n_rows, n_clusters):
-    """Whether k-means costs so little that it is repeated."""
+    """Whether k-means is cheap enough to repeat."""
     return n_rows * n_clusters <= KMEANS_PAIRS
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
-    """Labels of scikit-learn's k-means, or of too many clusters by our own, which looks at those near to a row."""
+    """Labels of scikit-learn's k-means, or for very many clusters of ours, which tries only nearby clusters."""
     few, width = few_pairs(len(x), n_clusters), max(x.shape[1], LEAST_WIDTH)
     if min(len(x), SEED_ROWS * n_clusters) * n_clusters > KMEANS_MOST_PAIRS:
         max_iter = FEW_KMEANS_ITER if max_iter is None else max_iter
@@ -335,7 +335,7 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
     if max_iter == 0:
         return initialize.nearest_centres(x, init)
     with warnings.catch_warnings():
-        # fewer distinct rows than clusters: the other clusters start from the prior
+        # fewer distinct rows than clusters: the remaining clusters start from the prior
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=seed).fit(
             x, sample_weight=weight
