@@ -20,19 +20,20 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, Splitting, cut_gains
 
-# A component with less than this share of an even part of the rows is dead.
+# A component is dead if it has less than this share of N / K rows.
 DEAD = 0.1
-# So many times as many are looked at as could be born, through so many rows each, and for each dimension.
+# Number of parents to try for each possible birth; number of sampled rows of each parent, also per dimension.
 CHOICE = 2
 ROWS, ROWS_PER_DIRECTION = 100, 6
-# Halves of a sample would be sure of themselves: so many rows of their parent for each dimension join them.
+# Halves of a sample would be overconfident: this number of pseudo-rows of their parent per dimension smooths them.
 SMOOTHING = 1.0
-# A row is far from its component if that has so few others there; components of which a larger share is, and more than
-# one, are looked at: single ones come by chance to several of sixty components in every block.
+# A row is far from its component if the component has less than the share FAR of its mass beyond it. A component is
+# examined if more than one row and more than FAR_SHARE of its rows are far: by chance several of sixty components have
+# a single far row in every block.
 FAR, FAR_SHARE = 0.01, 0.03
-# Rows of a block that are looked at first: so many at least, or this share of them.
+# Number of rows of a block to examine first: a minimum, and a share of the block.
 LOOK_ROWS, LOOK_SHARE = 500, 0.1
-# A component that less than this has remained of is free.
+# A component with less than this mass is free.
 FREE = 1.0
 # Neighbours of a component with which it may be merged.
 PARTNERS = 4
@@ -42,16 +43,16 @@ PARTNERS = 4
 
 
 class Births:
-    """Proposes births before epochs 2, 3, 5, 9, 17 and so on, and settles them at their end.
+    """Proposes births before epochs 2, 3, 5, 9, 17 and so on, and accepts or undoes them at their end.
 
-    Rows that show where are drawn from all; over blocks, from those of the start, which stand for all.
-    Nothing is kept from epoch to epoch, so that a fit which goes on elsewhere does the same.
+    Sample rows come from all rows; over blocks, from the subsample of the initialisation. No state survives an epoch,
+    so that a fit resumed from a checkpoint does the same.
     """
 
     _before = None
 
     def propose(self, epoch, model, rows, schedule, stats, workers):
-        """Statistics with births, under which the model is; the given ones where there are none."""
+        """Take a step with births; return their statistics, or the given ones without births."""
         count = stats["count"]
         dead = np.flatnonzero(count < DEAD * count.sum() / len(count))
         parents = np.argsort(-count, kind="stable")[: CHOICE * len(dead)]
@@ -84,7 +85,7 @@ class Births:
         return stats
 
     def settle(self, model, rows, stats, workers):
-        """Statistics after the epoch that births were in, and whether they were taken back."""
+        """Statistics after the epoch with births, and whether the births were undone."""
         if self._before is None:
             return stats, False
         (bound, before, parameters, undo), self._before = self._before, None
@@ -101,7 +102,7 @@ class Births:
         return before, True
 
     def _cut(self, model, rows, count, parents, wanted, rng, workers):
-        """Statistics of the halves, and the numbers in them of first and second ones; None where no cut gains."""
+        """Statistics of the halves, and the indices of first and second halves; None if no split gains."""
         wish = max(ROWS, ROWS_PER_DIRECTION * model.family.n_features)
         size = min(len(rows), int(len(rows) * wish / (count[parents].mean() / count.sum() * len(rows))) + 1)
         sample = np.sort(rng.choice(len(rows), size=size, replace=False))
@@ -129,9 +130,9 @@ def most_likely(model, rows, selection, workers):
 
 
 def looked(model, rows, selection, workers):
-    """Responsibilities of the chosen rows; nothing of what is remembered of them changes.
+    """Responsibilities of the chosen rows, without a change of their lists.
 
-    Rows that stand for those of blocks have no lists, and look at all components.
+    A subsample of blocks has no lists and tries all components.
     """
     some = copy(rows)
     if rows.source is not None:
@@ -150,14 +151,14 @@ def looked(model, rows, selection, workers):
 
 
 def late_births(model, stats, rows, workers):
-    """Model and statistics with room for what is new in a block; None where nothing is.
+    """Model and statistics with new components for new clusters in a block; None if there are none.
 
-    The model's table knows the new components, so that the rows of the block find them; the statistics do not yet.
+    The model's table includes the new components, so that the rows of the block find them; the statistics do not yet.
     """
     least = max(LOOK_ROWS, int(LOOK_SHARE * len(rows)))
     sample = np.arange(0, len(rows), max(1, len(rows) // least))
     found = new_rows(model, stats, rows, sample, workers)
-    if found is not None and len(sample) < len(rows):  # look again, with all rows
+    if found is not None and len(sample) < len(rows):  # repeat with all rows
         found = new_rows(model, stats, rows, np.arange(len(rows)), workers)
     if found is None:
         return None
@@ -169,7 +170,7 @@ def late_births(model, stats, rows, workers):
 
 
 def new_rows(model, stats, rows, selection, workers):
-    """Which of the chosen rows had better not belong to a component of before, and to which they would; or None."""
+    """The chosen rows that fit no existing component, and their nearest components; None if there are none."""
     n_components = stats.n_components
     hosts = most_likely(model, rows, selection, workers)
     far = far_rows(model, rows, selection, hosts)
@@ -177,7 +178,7 @@ def new_rows(model, stats, rows, selection, workers):
     suspects = n_far > np.maximum(1.0, FAR_SHARE * n_all)
     if not suspects.any():
         return None
-    if model.family.tied:  # what components share is of all of them
+    if model.family.tied:  # the shared covariance depends on all components
         suspects[:] = True
     looked_at = suspects[hosts]
     hosts, selection, far = hosts[looked_at], selection[looked_at], far[looked_at]
@@ -194,9 +195,9 @@ def new_rows(model, stats, rows, selection, workers):
 
 
 def clusters(splitting, most, workers):
-    """Labels of new rows: more clusters than there are by cuts, and from there by mergers; -1 for rows on their own.
+    """Labels of new rows, by splits into too many clusters and then merges; -1 for rows of tiny clusters.
 
-    Cuts alone would stop too early: to halve four clusters in a square gains nothing.
+    Splits that must gain would stop too early: halving four clusters in a square gains nothing.
     """
     splitting.run(most)
     stats, labels = splitting.stats(), splitting.labels
@@ -214,7 +215,7 @@ def clusters(splitting, most, workers):
 
 
 def gained(model, stats, rows, labels, hosts, workers):
-    """What each new component gains on the old one that hosts most of its rows."""
+    """Gain of each new component over a merge with the old component that hosts most of its rows."""
     together = np.zeros((labels.max(initial=-1) + 1, stats.n_components))
     np.add.at(together, (labels[labels >= 0], hosts[labels >= 0]), 1.0)
     evidence_model = copy(model.evidence_model)
@@ -231,7 +232,7 @@ def of_labels(model, rows, labels, workers):
 
 
 def far_rows(model, rows, selection, labels):
-    """Which rows are farther from their component than nearly all of its own would be."""
+    """Whether each row is farther from its component than nearly all rows of that component would be."""
     order = np.argsort(labels, kind="stable").astype(np.intc)
     starts = np.searchsorted(labels[order], np.arange(model.n_components + 1)).astype(np.intp)
     table = PairTable(model.table)
@@ -243,7 +244,7 @@ def far_rows(model, rows, selection, labels):
 
 
 def with_births(model, stats, rows, labels, gains, workers):
-    """Births (rows by label) in free places, and in those that mergers leave, as long as both together gain."""
+    """Place births in free components, then in those that merges free, while merge and birth together gain."""
     order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0.0)]
     places = list(np.flatnonzero(stats["count"] < FREE)[: len(order)])
     stats, merged = stats.copy(), True
@@ -252,7 +253,7 @@ def with_births(model, stats, rows, labels, gains, workers):
         places += [lost for _, lost in merged]
     if not places:
         return None
-    stats.put(places, stats.take(places), np.zeros(len(places)))  # less than a row is left in some
+    stats.put(places, stats.take(places), np.zeros(len(places)))  # some contain less than one row
     place = np.full(len(gains), -1, dtype=np.int32)
     place[order[: len(places)]] = places
     seen = stats + of_labels(model, rows, np.where(labels < 0, -1, place[labels]), workers)
@@ -264,9 +265,9 @@ def with_births(model, stats, rows, labels, gains, workers):
 
 
 def merge(model, stats, gains, workers):
-    """Merge components, in place, as long as that and the next of the gains are more than nothing.
+    """Merge components in place while the gain of the merge plus the next of ``gains`` is positive.
 
-    Each component is in one merger at most. Returns (kept, lost) of each.
+    Each component is in at most one merge. Return (kept, lost) of each.
     """
     model = copy(model)
     if model.search is not None:
@@ -283,10 +284,10 @@ def merge(model, stats, gains, workers):
 
 
 def mergers(model, stats):
-    """Pairs of components that may become one, each component in one at most, the best first; and what they gain.
+    """Candidate pairs for merges, each component in at most one, the best first; and their gains.
 
-    Cutting them would gain the opposite, and besides rows that belong to both would have a choice; on the average
-    row of a component that is worth log(1 + exp(the difference of its expected weights)).
+    A gain is minus the gain of the opposite split, minus the entropy that rows between both components lose. For an
+    average row of a component that entropy is log(1 + exp(the difference of its expected weights)).
     """
     gaussians = model.published(stats)
     n_partners = min(PARTNERS + 1, stats.n_components)

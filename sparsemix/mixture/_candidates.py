@@ -1,8 +1,8 @@
-"""Short lists of candidates: a row's weights are made for a few components, whatever the number of all.
+"""Lists of candidates: the weights of a row are computed for a few components only, for any K.
 
-Truncated variational learning: every row keeps the list of its best components. A pass makes weights for these, for
-their neighbours among the components, and for a few at random; the best become the next list. A row's last support is
-always among its candidates, so that no pass lowers the bound.
+This is truncated variational learning. Every row stores the list of its best components. An epoch computes weights for
+these, for their neighbours, and for a few random components; the best become the next list. The candidates of a row
+always include its last support, so that no epoch lowers the bound.
 """
 
 from copy import copy
@@ -15,33 +15,33 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._stats import symmetric
 from sparsemix.mixture._groups import groups_of
 
-# Neighbours of a component, and components at random, that a row looks at.
+# Number of neighbours of each listed component, and of random components, that a row tries.
 NEIGHBOURS = 8
 RANDOM = 2
-# At its first visit a row looks at this many components at random, then at half as many more each time. Few of them
-# keep the sizes of components balanced. After so many visits this begins anew with more of them, which finds the
-# components that lists do not lead to.
+# At its first visit a row tries FIRST random components, and half as many at each further visit. Few random components
+# keep the sizes of components balanced. After every PERIOD visits the number restarts at AGAIN, which finds components
+# that lists do not reach.
 FIRST = 32
 AGAIN = 64
 PERIOD = 8
-# Rows that are seen once look at this share of all components, or more where they miss much, then at the neighbours of
-# the best, so many times.
+# Rows that are seen once try this share of all components, or more if they miss much; then they try the neighbours of
+# the best, ROUNDS times.
 SHARE_ONCE = 0.25
 ROUNDS = 2
-# Rows, and at most so many pairs, that are grouped by component at once; rows that are seen once have many more pairs.
+# Tile sizes in rows and in pairs of a row and a component; rows that are seen once have many more pairs.
 TILE = 1 << 13
 TILE_ONCE = 1 << 10
 MOST_PAIRS = 1 << 20
-# Neighbours are made anew after this times K^1.5 rows.
+# Neighbours are recomputed after this times K^1.5 rows.
 PATIENCE = 5.0
-# Numbers of the matrices that are unpacked at once.
+# Number of matrix entries to unpack in one step.
 UNPACKED = 1 << 21
 
 
 class CandidateLists:
-    """The best components of each row at its last visit, (N, C) int32, -1 before the first; and how often it came.
+    """The best components of each row at its last visit, (N, C) int32, -1 before the first; and its number of visits.
 
-    ``first_row`` is the number of the first of these rows in all the data.
+    ``first_row`` is the index of the first of these rows in the whole data.
     """
 
     def __init__(self, n_rows, size, first_row=0):
@@ -50,18 +50,18 @@ class CandidateLists:
         self.visits = np.zeros(n_rows, dtype=np.uint8)
 
     def recall(self, numbers):
-        """Lists of rows, and their visits."""
+        """Lists of rows, and their number of visits."""
         at = numbers - self.first_row
         return self.lists[at], int(self.visits[at[0]])
 
     def remember(self, numbers, lists, visit):
-        """Keep them for the next visit."""
+        """Store lists for the next visit."""
         at = numbers - self.first_row
         self.lists[at] = lists
         self.visits[at] = min(visit + 1, 255)
 
     def saved(self):
-        """A function that brings back the lists of now."""
+        """A function that restores the current lists."""
         lists, visits = self.lists.copy(), self.visits.copy()
 
         def restore():
@@ -71,19 +71,19 @@ class CandidateLists:
 
 
 class CandidateSearch:
-    """How a model finds the candidates of rows; a new one for each step, since fitted models share them.
+    """Candidate search of a model; each step makes a new one, since fitted models share them.
 
     Parameters
     ----------
     size : int
-        C, components on a list; at least L.
+        Length C of a list, at least L.
     seed : int
-        Keys the random candidates, with the row's number and the number of the step.
+        Seed of the random candidates, together with row and step numbers.
     every : int
-        Steps after which neighbours are made anew; in the beginning after 1, 2, 4, ...
+        Number of steps after which neighbours are recomputed; at first after 1, 2, 4, ... steps.
     all_first : bool
-        Whether rows look at all components at their first visit, or at a few at random. Of thousands of components they
-        look at those of the best groups, unless that has missed much (``by_groups``).
+        Whether rows try all components at their first visit, or a few random ones. With thousands of components "all"
+        means those of the best groups, unless these have missed much (``by_groups``).
     """
 
     groups, by_groups = None, True
@@ -102,7 +102,7 @@ class CandidateSearch:
         return vars(self) | {"table": None}
 
     def updated(self, gaussians, table):
-        """The search under new weights."""
+        """The search after a step, with new neighbours if they are due."""
         new = copy(self)
         new.n_steps += 1
         if self.neighbours is None or new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
@@ -111,7 +111,7 @@ class CandidateSearch:
         return new
 
     def grouped(self, gaussians):
-        """Groups of near components, where there are so many that they are sought in groups; else None."""
+        """Groups of neighbouring components if there are enough for groups; else None."""
         return groups_of(gaussians) if self.by_groups else None
 
     def nearest(self, gaussians, table):
@@ -122,13 +122,13 @@ class CandidateSearch:
         return nearest(gaussians, table, n_neighbours)
 
     def renewed(self):
-        """The search when components have become others: their neighbours are made anew in the next step."""
+        """The search after components were replaced: the next step recomputes neighbours."""
         new = copy(self)
         new.neighbours = None
         return new
 
     def permuted(self, order):
-        """The search when components have changed their order; lists of rows keep the names that they began with."""
+        """The search after a permutation of the components; lists of rows keep the original component numbers."""
         new = copy(self)
         new.ids = order if self.ids is None else self.ids[order]
         new.places = np.argsort(new.ids).astype(np.intc)
@@ -138,7 +138,7 @@ class CandidateSearch:
         return new
 
     def prepare(self, table):
-        """Before local steps: the table in the form that pairs need, which is neither copied nor pickled."""
+        """Convert the table for pairs before local steps; the result is neither copied nor pickled."""
         if self.table is None:
             self.table = PairTable(table)
 
@@ -162,7 +162,7 @@ class CandidateSearch:
             chosen = None
             if bad >= 0:
                 break
-        if bad >= 0:  # rows look at all components: at first, or where those that one of them found have no weight
+        if bad >= 0:  # try all components: at first visits, or if all candidates of a row have weight -inf
             bad = self._round(x, lists, numbers, 0, resp, least=len(self.neighbours))
         if bad >= 0:
             raise ValueError(
@@ -173,10 +173,9 @@ class CandidateSearch:
             memory.remember(numbers, renamed(lists, self.ids), visit)
 
     def _round(self, x, lists, numbers, n_random, resp, least=1, groups=None):
-        """Look at neighbours and random components; the best replace the lists in place, and give responsibilities.
+        """Try neighbours and random components; the best replace the lists in place and define responsibilities.
 
-        Where rows have chosen ``groups`` they look at the members of these. Returns a row that found no finite weight,
-        or -1.
+        With ``groups`` try the members of these instead. Return a row without a finite weight, or -1.
         """
         least = max(least, resp.indices.shape[1])
         width = max(self.size * (self.neighbours.shape[1] + 1) + n_random, least)
@@ -195,7 +194,7 @@ class CandidateSearch:
         return -1
 
     def _expanded(self, lists, numbers, n_random, least, width):
-        """Candidates of rows from their lists: where those of a row begin, and components row by row."""
+        """Candidates of rows from their lists in CSR form: starts of rows, and components row by row."""
         n = len(lists)
         indptr, candidates = np.empty(n + 1, dtype=np.int64), np.empty(n * width, dtype=np.intc)
         n_pairs = _pairs.expand(
@@ -204,7 +203,7 @@ class CandidateSearch:
         return indptr, candidates[:n_pairs]
 
     def _look(self, x, indptr, candidates, outputs):
-        """Weigh the candidates of some rows, and choose the best."""
+        """Compute the weights of the candidates of some rows, and choose the best."""
         n_pairs = len(candidates)
         starts, (rows, places) = np.empty(len(self.neighbours) + 1, dtype=np.intp), np.empty((2, n_pairs), np.intc)
         _pairs.group(indptr, candidates, starts, rows, places)
@@ -213,12 +212,12 @@ class CandidateSearch:
 
 
 def renamed(lists, names):
-    """Lists with other names of components; -1 stays."""
+    """Lists with renumbered components; -1 stays."""
     return lists if names is None else np.where(lists < 0, lists, names[lists])
 
 
 class PairTable:
-    """The weights of a table of Gaussians, for chosen pairs."""
+    """Weights of chosen pairs of a row and a component under a table of Gaussians."""
 
     SHAPES = {  # noqa: RUF012
         _quadratic.TRIANGULAR: _pairs.TRIANGULAR,
@@ -250,7 +249,7 @@ class PairTable:
 
 
 def nearest(gaussians, table, n_neighbours):
-    """The components that give the rows of each one the highest expected weights, itself among them, (K, G) int32.
+    """The components with the highest expected weights for the rows of each component, itself included, (K, G) int32.
 
     The expectation of a quadratic form needs first and second moments only: one product of two tall matrices.
     """
@@ -270,7 +269,7 @@ def nearest(gaussians, table, n_neighbours):
 
 
 def nearest_in_groups(gaussians, table, n_neighbours, groups):
-    """The same, sought among the members of the groups that are near to a component's own."""
+    """The same, searched among the members of the groups near a component's own group."""
     moments, natural, constants = expected_weights(gaussians, table)
     out = np.empty((len(constants), n_neighbours), dtype=np.intc)
     for near in groups.near():  # its own group first
@@ -291,9 +290,9 @@ def expected_by_moments(gaussians, table):
 
 
 def expected_about_means(gaussians, table):
-    """The same for covariances of low rank: the weights of the means less what is lost by their diagonals.
+    """An approximation for low-rank covariances: the weights of the means minus the loss from the diagonals.
 
-    The products of loadings with loadings would be Q^2 as many, and only choose neighbours.
+    The exact products of loadings would cost Q^2 times as much, only to choose neighbours.
     """
     means = gaussians.means.astype(table.dtype)
     diagonals, precisions = gaussians.diagonals(), 0.5 * gaussians.precision_diagonals().T
@@ -308,7 +307,7 @@ def expected_about_means(gaussians, table):
 def expected_weights(gaussians, table):
     """Factors (K, P) and constants (K,) of E_k[W_l] = moments_k . natural_l + constant_l.
 
-    In float32, which is exact enough to choose; in float64 where float32 cannot hold the products.
+    In float32, which is exact enough for a choice; in float64 if the products overflow in float32.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         moments, natural, constants = expected_in(np.float32, gaussians, table)
@@ -319,7 +318,7 @@ def expected_weights(gaussians, table):
 
 
 def expected_in(dtype, gaussians, table):
-    """The same in a precision."""
+    """The same in a given dtype."""
     kernel = table.kernel
     means = table.rows(gaussians.means.astype(kernel.dtype))
     wide = np.promote_types(kernel.dtype, dtype)

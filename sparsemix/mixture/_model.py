@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians as the engine sees them: local step, sums, global step, bound."""
+"""Models of Gaussian mixtures: local step, sums, global step, bound."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -12,7 +12,7 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 from sparsemix.mixture._candidates import TILE, TILE_ONCE
 
-LARGEST_SCALE = 1e150  # what a prior is multiplied by at most: sums with it are numbers
+LARGEST_SCALE = 1e150  # maximum factor of a prior, so that sums stay finite
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class MixtureModel:
     n_nonzero : int
         L, at most K.
     dtype : dtype
-        Of the rows and of the table that the local step reads; statistics are float64 always.
+        Dtype of the rows and of the table of the local step; statistics are always float64.
     shift : ndarray of shape (D,) or None
-        What ``Rows`` subtracts; kept so that statistics know it.
+        Vector that ``Rows`` subtracts; statistics store it too.
     search : CandidateSearch or None
-        How a row finds the components whose weights are made for it; None makes those of all.
+        Candidate search; None computes the weights of all components.
     """
 
     unit = "row"
@@ -81,7 +81,7 @@ class MixtureModel:
         return self.family.empty_stats(self.n_components, self.shift)
 
     def blocking(self, rows):
-        """Rows of a tile, and of a chunk."""
+        """Numbers of rows of a tile and of a chunk."""
         tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
         if self.search is None:
             return tile, chunk
@@ -89,18 +89,18 @@ class MixtureModel:
         return tile, max(1, chunk // tile) * tile
 
     def scratch(self, n_rows):
-        """Room for the weights of a tile."""
+        """Buffer for the weights of a tile."""
         if self.search is not None:
             return None
         return np.empty((n_rows, self.n_components), dtype=self.dtype)
 
     def prepare(self, x, workers):  # noqa: ARG002
-        """Before the local steps of a chunk; the table is made whole in the global step."""
+        """Prepare the local steps of a chunk; the global step has made the table."""
         if self.search is not None:
             self.search.prepare(self.table)
 
     def empty_responsibilities(self, x, n_rows):  # noqa: ARG002
-        """Room for the responsibilities of a chunk."""
+        """Buffer for the responsibilities of a chunk."""
         return SparseResponsibilities.empty(n_rows, self.n_nonzero)
 
     def log_weights(self, x, scratch):
@@ -108,7 +108,7 @@ class MixtureModel:
         return self.table.weights(x, scratch[: len(x)])
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
-        """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` is what errors call the rows."""
+        """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` are the row numbers for errors."""
         if self.search is not None:
             self.search.local_step(x, resp, numbers, memory)
             return
@@ -126,21 +126,21 @@ class MixtureModel:
         )
 
     def _make_table(self, gaussians, stats, split):
-        """Everything that the next local steps read."""
+        """Make the table and the search for the next local steps."""
         self.family = self.family.under(gaussians)
         self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
         if self.search is not None:
             self.search = self.search.updated(gaussians, self.table)
 
     def size(self, stats):
-        """What bounds are compared per unit of: rows."""
+        """Number of units of the bound: mass of rows."""
         return float(stats["mass"])
 
     def forget(self):
-        """Nothing: what local steps read follows from the last global step."""
+        """Nothing: local steps depend on the last global step only."""
 
     def permute(self, order):
-        """Components change their order; the next global step does the rest."""
+        """Permute the components of the search; the next global step does the rest."""
         if self.search is not None:
             self.search = self.search.permuted(order)
 
@@ -148,8 +148,8 @@ class MixtureModel:
 class VariationalMixture(MixtureModel):
     """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics.
 
-    With ``learn_scales`` B_0 of component k is s_k times that of ``prior``; s_k >= 1 maximises the bound given the
-    statistics: it is a function of them too, so that steps may be of any kind and no bound falls.
+    With ``learn_scales`` B_0 of component k is s_k times that of ``prior``. s_k >= 1 maximises the bound given the
+    statistics. It is a function of the statistics, so that any kind of step works and no bound falls.
     """
 
     def __init__(self, family, weights, prior, *args, floor=None, learn_scales=False, **kwargs):
@@ -160,7 +160,7 @@ class VariationalMixture(MixtureModel):
 
     @property
     def evidence_model(self):
-        """What weighs cuts and mergers of components: a model with a prior."""
+        """Model that evaluates splits and merges of components; it needs a prior."""
         return self
 
     def posterior(self, stats, split=serial):
@@ -181,7 +181,7 @@ class VariationalMixture(MixtureModel):
         return self.family.rescaled(self.prior, post, scales), scales
 
     def log_evidences(self, stats):
-        """What each component's rows add to the bound, but for their number times log 2 pi, (K,); not if tied."""
+        """Contribution of each component's rows to the bound, up to their number times log 2 pi, (K,); not if tied."""
         post, scales = self._learned(stats)
         family = self.family
         return family.log_normalizers(post) - family.log_normalizers(self.prior) + family.log_shares(self.prior, scales)
@@ -201,14 +201,14 @@ class VariationalMixture(MixtureModel):
         return self.family.point_estimate(self.posterior(stats))
 
     def published(self, stats, split=serial):
-        """Gaussians whose covariances are published: B / nu, as in scikit-learn's BayesianGaussianMixture."""
+        """Gaussians with the published covariances B / nu, as in scikit-learn's BayesianGaussianMixture."""
         return replace(self.family.expected(self.posterior(stats, split)), floor=self.floor)
 
 
 class MaximumLikelihoodMixture(MixtureModel):
     """Expectation maximisation; an empty component keeps its parameters and has weight zero.
 
-    ``evidence_model`` is a VariationalMixture with default priors, which weighs cuts and mergers of components.
+    ``evidence_model`` is a VariationalMixture with default priors, which evaluates splits and merges of components.
     """
 
     def __init__(self, family, reg_covar, *args, **kwargs):
@@ -221,7 +221,7 @@ class MaximumLikelihoodMixture(MixtureModel):
         self.take(self.family.maximum_likelihood(stats, self.reg_covar, self.gaussians), stats, split)
 
     def take(self, gaussians, stats, split=serial):
-        """These Gaussians from now on, with the weights that follow from the statistics."""
+        """Set the Gaussians, with the weights that the statistics give."""
         gaussians.check()
         self._make_table(gaussians, stats, split)
         self.gaussians = gaussians

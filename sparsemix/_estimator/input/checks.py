@@ -1,4 +1,4 @@
-"""Checks of input: rows, counts, weights; the first bad row is named, with the remedy."""
+"""Checks of rows, counts and weights; errors name the first invalid row and the remedy."""
 
 import numbers
 
@@ -12,19 +12,19 @@ from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
 from sparsemix._estimator.input.texts import texts_named
 
-# Parameters that are to be positive: what is divided by still smaller ones, which have few digits, is infinite.
+# Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
-# And counts that stand for words which nobody has seen, whose logarithms are multiplied by counts.
+# Minimum of pseudo-counts of unseen words, whose logarithms are multiplied by counts.
 SMALLEST_PRIOR = 1e-37
 PRIOR = Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")
 POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")
 
-# What all weights together may be: their products with other sums are numbers.
+# Range of the sum of all weights, so that products with other sums stay finite.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e28
-# Counts times weights: ten thousand squares of them still have a sum in single precision.
+# Range of counts times weights, so that float32 can represent the sum of ten thousand squares.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e17
 COUNT = Interval(numbers.Real, SMALLEST_COUNT, LARGEST_COUNT, closed="both")
-# Variances and precisions that are given: their products with counts, and with squares of rows, are numbers.
+# Range of given variances and precisions, so that products with counts and squares of rows stay finite.
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-140, 1e140
 VARIANCE = Interval(numbers.Real, SMALLEST_VARIANCE, LARGEST_VARIANCE, closed="both")
 
@@ -41,8 +41,8 @@ def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
 
 
 def check_rows(estimator, X, reset, dtype=None):
-    """Dense rows as float32 or float64, without a copy where they are; the first row with NaN or inf is named, or with
-    a value whose square is beyond the numbers of ``dtype`` (None: of the rows).
+    """Checked dense rows as float32 or float64, copied only for a conversion. Errors name the first row with NaN,
+    infinity, or a value whose square overflows in ``dtype`` (None: the dtype of the rows).
     """
     X = validated(estimator, X, reset, (np.float64, np.float32))
     dtype = X.dtype if dtype is None else np.result_type(dtype)
@@ -66,7 +66,7 @@ def check_rows(estimator, X, reset, dtype=None):
 
 
 def check_columns(X, dtype=None):
-    """Refuse columns of values so small that the inverses of their squares are beyond the numbers of ``dtype``."""
+    """Refuse columns of values so small that the inverses of their squares overflow in ``dtype``."""
     limit = 1.0 / largest_value(dtype or X.dtype)
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     bad = np.flatnonzero((largest > 0) & (largest < limit))
@@ -78,12 +78,12 @@ def check_columns(X, dtype=None):
 
 
 def largest_value(dtype):
-    """Rows are accepted up to this value: sums of squares are numbers, in float64 of its fourth powers too."""
+    """Largest accepted value: sums of squares stay finite, in float64 also sums of fourth powers."""
     return 1e17 if dtype == np.float32 else 1e70
 
 
 def check_explained(largest, start):
-    """Refuse a row that is beyond the reach of every component: it has no responsibilities."""
+    """Refuse a row whose weights are all -inf: it has no responsibilities."""
     bad = np.flatnonzero(~(largest > -np.inf))
     if len(bad):
         raise ValueError(
@@ -116,9 +116,9 @@ def check_counts(estimator, X, reset):
 
 
 def check_magnitude(X, sample_weight, part=False):
-    """Counts whose weighted sums single precision can hold, squared too; the largest one is named.
+    """Refuse counts whose weighted sums of squares overflow in float32; the error names the largest count.
 
-    Those of a ``part`` of the rows may be as small as they like.
+    Counts of a ``part`` of the rows have no minimum.
     """
     data = X.data if sparse.issparse(X) else X
     largest = float(data.max()) if data.size else 0.0
@@ -143,7 +143,7 @@ def bad_row(block):
 
 
 def check_weights(sample_weight, n_rows, part=False):
-    """Sample weights as a vector; None stays None. Those of a ``part`` of the rows may be as small as they like."""
+    """Sample weights as a vector; None stays None. Weights of a ``part`` of the rows have no minimum."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):

@@ -1,29 +1,31 @@
-"""Wild values of columns, such as typing errors, which do not decide the scale of their column."""
+"""Outliers of columns, such as typing errors, which must not determine the scale of their column."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-# A column is constant if its standard deviation is at most so many times the round-off of its mean: half of it is what
-# two neighbouring numbers have that take turns.
+# A column is constant if its standard deviation is at most this many times the round-off of its mean. Half of it is the
+# standard deviation of two neighbouring numbers that alternate.
 ROUND_OFF = 0.5
-# The share of a column's rows that may be wild: those farthest from the median, and at least one.
+# Share of a column's rows that may be outliers: those farthest from the median, at least one.
 WILD_SHARE = 0.01
-# They are wild if they make the standard deviation so many times that of the remaining rows.
+# They are outliers if they raise the standard deviation by more than this factor over the remaining rows.
 WILD = 30.0
-# What the standard deviation counts as then, and how far the mean may be from the median, in that of these rows.
+# Then the standard deviation becomes this times that of the remaining rows; the mean may differ from the median by as
+# much.
 COUNTED = 2.0
-# The share of a column's rows that have to differ from the median; of a column of zeros, what is not zero is not wild.
+# Minimum share of rows that differ from the median: in a column of mostly zeros, non-zeros are not outliers.
 VARYING_SHARE = 0.05
-# The sample that tells: at least enough rows for that share to be one of them, at most so many rows, and numbers.
+# Size of the sample: minimum number of rows, so that this share is one row; maximum numbers of rows and of values.
 LEAST_ROWS, SAMPLE_ROWS, SAMPLE_NUMBERS = 20, 2048, 1 << 21
 
 
 @dataclass(frozen=True)
 class ColumnLimits:
-    """``middle`` (D,) holds the median of each column, and ``spread`` (D,) the standard deviation of its tame rows.
+    """``middle`` (D,) holds the median of each column, and ``spread`` (D,) the standard deviation of its rows without
+    outliers.
 
-    A spread of infinity limits nothing. All rows count alike, whatever their weights.
+    An infinite spread means no limit. Weights of rows are ignored.
     """
 
     middle: np.ndarray
@@ -32,7 +34,7 @@ class ColumnLimits:
 
     @classmethod
     def of(cls, X, has_means=True):
-        """Limits from a sample of the rows; deviations are those from zero where means are fixed."""
+        """Limits from a sample of the rows; with fixed means deviations are from zero."""
         n, d = X.shape
         if n < LEAST_ROWS:
             return cls.none(d)
@@ -57,11 +59,11 @@ class ColumnLimits:
         return cls(np.zeros(n_features), np.full(n_features, np.inf), np.zeros(n_features, dtype=bool))
 
     def wild(self, variances):
-        """Whether columns (D,) of these variances have wild values."""
+        """Whether columns (D,) with these variances have outliers."""
         return variances > (WILD * self.spread) ** 2
 
     def variances(self, variances):
-        """Variances (D,) of the columns, without wild values."""
+        """Variances (D,) of the columns without outliers."""
         return np.where(self.wild(variances), (COUNTED * self.spread) ** 2, variances)
 
     def farthest(self, X):
@@ -71,7 +73,7 @@ class ColumnLimits:
         return int(np.argmax(apart[column])), column
 
     def means(self, means):
-        """Means (D,) of the columns; a median where wild values have moved the mean."""
+        """Means (D,) of the columns; the median if outliers moved the mean far."""
         return np.where(np.abs(means - self.middle) > COUNTED * self.spread, self.middle, means)
 
     def pooled(self):

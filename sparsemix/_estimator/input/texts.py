@@ -1,4 +1,4 @@
-"""Texts in the place of numbers: an error that names the row and what turns texts into numbers."""
+"""Errors for texts instead of numbers, which name the row and a suitable vectorizer."""
 
 from contextlib import contextmanager
 
@@ -17,7 +17,7 @@ QUOTED = 30
 
 @contextmanager
 def texts_named(estimator, X):
-    """An error of the block becomes one about texts where X holds any."""
+    """Convert an error of the context into one about texts if X contains any."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -48,7 +48,7 @@ def first_text(X):
 
 
 def is_number(text):
-    """Whether a string spells a number, as those of a CSV file may."""
+    """Whether a string spells a number, as in a CSV file."""
     try:
         float(text)
     except ValueError:
@@ -57,5 +57,5 @@ def is_number(text):
 
 
 def is_numeric(X):
-    """Whether the dtype of X leaves no room for strings."""
+    """Whether the dtype of X excludes strings."""
     return getattr(getattr(X, "dtype", None), "kind", "O") in "biufc"
