@@ -38,7 +38,7 @@ class FitSetup:
     rows: object
     model: object
     stats: object
-    schedule: object = None  # of a stream: for the epochs over its first block; None takes batch steps
+    schedule: object = None  # of a stream: schedule of the epochs over its first block; None means batch steps
     moves: tuple = ()  # functions that change the statistics between steps
     about: dict = field(default_factory=dict)  # attributes of the estimator that describe the initialisation
 

@@ -283,7 +283,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
 
 
 def sampled(executor, survey, size, seed):
-    """Rows chosen by hashes of their numbers, and their weights: at least ``size`` rows if so many have positive
+    """Rows chosen by hashes of their numbers, and their weights: at least ``size`` rows if enough have positive
     weight."""
     n_rows = sum(survey.sizes)
     while True:

@@ -32,7 +32,7 @@ from sparsemix.clusters._split_merge import SplitMerge
 
 # A larger R-hat means that the chains disagree.
 DISAGREE = 1.1
-# Smallest weight of a row: clusters of less than 1e-9 are removed as round-off.
+# Minimum weight of a row. The sampler removes clusters of mass below 1e-9 as round-off.
 SMALLEST_WEIGHT = 1e-8
 
 
@@ -281,7 +281,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         run(model, rows, chain, monitor, state, monitor.samples)
 
     def _check_smallest_weight(self, rows, kept):
-        """Refuse small weights: a cluster of one row has prior weight n_k - discount, and round-off must not hide it.
+        """Refuse small weights. A cluster of one row has prior weight n_k - discount, which must exceed round-off.
         """
         weight, discount = rows.sample_weight, self._params.discount
         if weight is not None and weight.min() <= max(discount, SMALLEST_WEIGHT):
@@ -323,8 +323,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         average : {"density", "log"}, default="density"
-            Quantity to average: densities, which gives the posterior predictive density, or their logarithms, which is
-            lower.
+            "density" averages densities and gives the posterior predictive density. "log" averages log densities, which
+            is lower.
 
         Returns
         -------

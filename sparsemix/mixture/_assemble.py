@@ -160,7 +160,7 @@ def assemble(params, rows, workers):
 
 
 def given_mixture(params, weights, means, covariances):
-    """A maximum likelihood mixture with these parameters, and statistics of mass one that give them."""
+    """A maximum likelihood mixture with these parameters, and with statistics of mass one that reproduce them."""
     has_means = GAUSSIANS[params.covariance_type].has_means
     if has_means == (means is None):
         what = "needs means" if has_means else "has no means"

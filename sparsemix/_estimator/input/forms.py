@@ -1,4 +1,4 @@
-"""Conversion of input to arrays, once and before every check, so that the checked values are the values in use."""
+"""Conversion of input to arrays, once and before all checks, so that later code uses the checked values."""
 
 from itertools import chain
 from numbers import Integral
@@ -25,8 +25,8 @@ def numbers_of(X, name="X"):
     -------
     numbers : ndarray or csr_array
         Missing values of data frames are NaN. The array is the caller's if its type allows that. A CSR matrix has a
-        type of ``TYPES`` and may have unsorted or repeated entries, and zeros. What ``X`` knows of its order is not
-        in it.
+        type of ``TYPES`` and may have unsorted or repeated entries, and zeros. It does not copy flags of ``X`` such as
+        sorted indices.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def column_numbers(column):
 
 
 def csr_of(X, name="X"):
-    """A sparse matrix of any format as CSR; SciPy sees its arrays after they have been checked."""
+    """A sparse matrix of any format as CSR; its arrays are checked before SciPy reads them."""
     check_structure(X, name)
     if X.format in ("lil", "dok"):
         rows, columns, data = (lil_entries if X.format == "lil" else dok_entries)(X, name)
@@ -237,9 +237,9 @@ def check_starts(X, name):
     Returns
     -------
     n : int
-        What the indices have to be less than.
+        Exclusive upper limit of the indices.
     line, kind : str
-        What ``indptr`` and the indices are numbers of.
+        Axis that ``indptr`` describes, and axis of the indices, for messages.
     """
     blocks = np.shape(X.data)[1:] if X.format == "bsr" else (1, 1)
     if np.ndim(X.data) != (3 if X.format == "bsr" else 1) or np.ndim(X.indices) != 1 or np.ndim(X.indptr) != 1:
@@ -273,7 +273,7 @@ def check_whole(numbers, kinds, name):
 
 
 def damaged(name, what):
-    """Raise for a sparse matrix that is none."""
+    """Raise an error for a damaged sparse matrix."""
     raise ValueError(
         f"{name} is a damaged sparse matrix: {what}; build it again, for instance with "
         "scipy.sparse.csr_array((data, (rows, columns)), shape)"

@@ -1,4 +1,4 @@
-"""The parameters that name the prior of Gaussian components, checked against the data's shape."""
+"""Checks of the parameters of the prior of Gaussian components against the shape of the data."""
 
 import numpy as np
 from sklearn.utils import check_array
@@ -9,7 +9,8 @@ from sparsemix._stats import symmetric
 
 
 def prior_arguments(params, family, shift, kind):
-    """The prior's parameters, checked; None where the data decides. ``kind`` is what names the family."""
+    """Checked parameters of the prior; None if data determine a value. ``kind`` is the name of the family's parameter.
+    """
     d = family.n_features
     arguments = {"mean_precision": params.mean_precision_prior, "dof": params.degrees_of_freedom_prior}
     least = d - 1 if family.shape == "full" else 0
@@ -28,7 +29,7 @@ def prior_arguments(params, family, shift, kind):
 
 
 def spread(value, family):
-    """One number as that multiple of the identity, where the family has more than one variance."""
+    """A number as that multiple of the identity, if the family has more than one variance."""
     if np.ndim(value) > 0 or family.shape == "spherical":
         return value
     return np.full(family.n_features, value) if family.shape == "diag" else value * np.eye(family.n_features)
@@ -44,7 +45,7 @@ def check_shape(name, value, shape):
 
 
 def check_means(name, value, shape):
-    """Means as large as rows may be."""
+    """Checked means, within the range of valid rows."""
     value, most = check_shape(name, value, shape), largest_value(np.float64)
     if not (np.abs(value) <= most).all():
         worst = value.flat[np.abs(value).argmax()]
@@ -73,7 +74,7 @@ def check_covariances(name, value, family, n_components):
 
 
 def check_variances(name, value):
-    """Positive numbers of a size that can be computed with."""
+    """Checked positive numbers within the accepted range."""
     bad = value[~((value >= SMALLEST_VARIANCE) & (value <= LARGEST_VARIANCE))]
     if bad.size:
         raise ValueError(
