@@ -1,4 +1,4 @@
-"""What is said on the terminal: nothing of it can fail a command, and no word can drive the terminal."""
+"""Terminal output: a broken stream never fails a command, and printed text cannot control the terminal."""
 
 import argparse
 import os
@@ -6,26 +6,26 @@ import re
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
-# Control characters, halves of characters, and marks that turn the direction of what follows them.
+# Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 class Parser(argparse.ArgumentParser):
-    """Tells what is wrong in one line, and what to do about it; the whole usage is for those who ask for it."""
+    """Argument parser whose errors are one line; the usage is printed for --help only."""
 
     def error(self, message):
-        """One line on stderr, exit status 2."""
+        """Print one line on stderr and exit with status 2."""
         self.exit(2, f"{self.prog}: error: {printable(' '.join(message.split()))}\n")
 
 
 class Console:
-    """Output stream that escapes what its encoding lacks, and writes nowhere once its reader has gone away."""
+    """Output stream that escapes unencodable characters, and discards output after its reader has closed it."""
 
     def __init__(self, stream):
         self.stream = stream
 
     def write(self, text):
-        """Write, with escapes for what cannot be written."""
+        """Write text; escape characters that the encoding lacks."""
         encoding = getattr(self.stream, "encoding", None) or "utf-8"
         try:
             self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -41,22 +41,22 @@ class Console:
             self.silence()
 
     def silence(self):
-        """Write to nowhere from now on: `| head` has what it wanted."""
+        """Send further output to the null device, for example after `| head` has exited."""
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.stream.fileno())
             os.close(nowhere)
         except (OSError, ValueError, AttributeError):
-            pass  # a stream of the tests, or one that is closed already
+            pass  # a stream without a descriptor, as in tests, or a closed stream
 
     def isatty(self):
-        """Whether it is a terminal."""
+        """Whether the stream is a terminal."""
         return self.stream.isatty()
 
 
 @contextmanager
 def console():
-    """Standard output and standard error that cannot fail, for the time of a command."""
+    """Use standard streams that cannot fail, inside the context."""
     with redirect_stdout(Console(sys.stdout)), redirect_stderr(Console(sys.stderr)):
         try:
             yield
@@ -66,10 +66,10 @@ def console():
 
 
 def printable(text):
-    """The text with escapes in the place of what a terminal would obey or could not show."""
+    """Escape characters that control a terminal or that it cannot show."""
     return UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), str(text))
 
 
 def warn(message):
-    """One line on stderr."""
+    """Print a warning on stderr, in one line."""
     print(f"sparsemix topics: warning: {printable(message)}", file=sys.stderr, flush=True)

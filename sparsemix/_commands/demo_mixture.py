@@ -1,4 +1,4 @@
-"""Demo of mixtures: hundreds of Gaussians of image patches, one responsibility a row, scikit-learn."""
+"""Demo of mixtures: hundreds of Gaussians of image patches, compared with L = 1 and with scikit-learn."""
 
 import tempfile
 import time
@@ -16,30 +16,30 @@ from sparsemix.metrics import basis_without_constant, mixture_log_likelihood
 
 
 def check_picture(output):
-    """Before anything is learned: whether the picture can be written."""
+    """Raise before the fit if the picture cannot be written."""
     output = Path(output)
     if output.is_dir():
-        raise IsADirectoryError(f"{output} is a folder; name a file by --output.")
+        raise IsADirectoryError(f"{output} is a folder; give --output the name of a file.")
     with tempfile.TemporaryFile(dir=output.parent) as probe:
         probe.write(b"can this folder be written to?")
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        return  # which is told in its place
+        return  # draw() reports the missing package
     kinds = Figure().canvas.get_supported_filetypes()
     if kind_of(output) not in kinds:
-        raise ValueError(f"{output} ends with no kind of picture; there are {', '.join(sorted(kinds))}.")
+        raise ValueError(f"{output} has no ending of an image format; use one of {', '.join(sorted(kinds))}.")
 
 
 def kind_of(output):
-    """What the name of a picture ends with, or png."""
+    """Image format by the ending of the file name; png without an ending."""
     return Path(output).suffix[1:].lower() or "png"
 
 
 def run(n_components, n_nonzero, max_iter, n_jobs, output):
-    """Fit, compare and draw."""
+    """Fit the three models, print their scores and draw the eigenvectors."""
     patches, held_out = load_image_patches(return_test=True)
-    print(f"{len(patches)} patches of 8 x 8 pixels to learn from, {len(held_out)} held out")
+    print(f"{len(patches)} patches of 8 x 8 pixels for training, {len(held_out)} held out")
 
     def fit(n_nonzero, verbose):
         mixture = SparseGaussianMixture(
@@ -53,9 +53,9 @@ def run(n_components, n_nonzero, max_iter, n_jobs, output):
         return mixture, time.perf_counter() - start
 
     mixture, seconds = fit(n_nonzero, verbose=5)
-    print("the same with one responsibility a row ...", flush=True)
+    print("the same with one responsibility per row ...", flush=True)
     hard, hard_seconds = fit(1, verbose=0)
-    print("scikit-learn's GaussianMixture for the same time ...", flush=True)
+    print("scikit-learn's GaussianMixture for the same number of seconds ...", flush=True)
     rival, rival_passes, rival_seconds = fit_scikit_learn(patches, n_components, seconds)
 
     basis = basis_without_constant(patches.shape[1])
@@ -65,7 +65,7 @@ def run(n_components, n_nonzero, max_iter, n_jobs, output):
         ("scikit-learn GaussianMixture", rival, rival_passes, rival_seconds),
     ]
     title = f"K={n_components}"
-    print(f"\n{title:32s} {'passes':>7s} {'seconds':>8s} {'s/pass':>7s}  held-out log-likelihood a patch")
+    print(f"\n{title:32s} {'epochs':>7s} {'seconds':>8s} {'s/epoch':>7s}  held-out log-likelihood per patch")
     for name, model, passes, spent in rows:
         score = mixture_log_likelihood(held_out, model.weights_, model.means_, model.covariances_, basis=basis)
         print(f"{name:32s} {passes:7d} {spent:8.1f} {spent / passes:7.2f}  {score:.3f}")
@@ -73,7 +73,7 @@ def run(n_components, n_nonzero, max_iter, n_jobs, output):
 
 
 def fit_scikit_learn(patches, n_components, seconds):
-    """scikit-learn's mixture after as many passes as begin within ``seconds``."""
+    """Fit scikit-learn's mixture, epoch by epoch, until ``seconds`` are over."""
     model = GaussianMixture(n_components, reg_covar=1e-5, max_iter=1, tol=0.0, warm_start=True, random_state=0)
     passes, start = 0, time.perf_counter()
     with warnings.catch_warnings():
@@ -85,7 +85,7 @@ def fit_scikit_learn(patches, n_components, seconds):
 
 
 def draw(mixture, output):
-    """The picture, where matplotlib is installed."""
+    """Draw the leading eigenvectors, if matplotlib is installed."""
     try:
         from sparsemix.plotting import plot_eigenvectors
 

@@ -1,27 +1,27 @@
-"""Types of options: numbers within what a command can do with."""
+"""Types of command-line options that check the range of a number."""
 
 import argparse
 
 
 def positive(kind):
-    """Type of an option: a number above zero."""
+    """Option type: a number greater than zero."""
 
     def convert(text):
         if not (value := kind(text)) > 0:
             raise argparse.ArgumentTypeError(f"{text} is not above zero")
         return value
 
-    convert.__name__ = kind.__name__  # what argparse calls it when the text is no number
+    convert.__name__ = kind.__name__  # argparse shows this name if the text is not a number
     return convert
 
 
 def count_or_fraction(text):
-    """Type of an option: a number of documents, or a fraction of them."""
+    """Option type: a number of documents (an integer) or a fraction of all documents."""
     return int(text) if text.isdigit() else float(text)
 
 
 def fraction(text):
-    """Type of an option: from zero to below one."""
+    """Option type: a number of at least 0 and less than 1."""
     if not 0.0 <= (value := float(text)) < 1.0:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return value

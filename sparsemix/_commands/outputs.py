@@ -1,4 +1,4 @@
-"""The folder of results: checked before anything is learned, and filled with all files of a run at the end."""
+"""The output folder: checked before the fit, and filled with all files of a run at the end."""
 
 import csv
 import io
@@ -20,33 +20,33 @@ from sparsemix._estimator.writing import replacing
 TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
     "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",
 )  # fmt: skip
-# Files of models by the library that writes them.
+# File name of the model, by the library that saves it.
 MODELS = {"joblib": "model.joblib", "skops": "model.skops"}
-# How names of folders begin that are there for the time of a run: counts on disk, and files before they are published.
+# Prefixes of temporary folders: counts on disk, and outputs before they are published.
 SCRATCH, STAGE = "scratch", ".outputs"
-# What spreadsheets take for a formula when a cell begins with it.
+# Characters with which a spreadsheet formula begins.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Outputs:
-    """Files of one run.
+    """Output files of one run.
 
     Parameters
     ----------
     folder : str or path
-        Made if it is not there.
+        Created if it does not exist.
     force : bool
-        Whether files of an earlier run may be replaced. They go all at once, when the new files have been written, so
-        that the folder never holds files of two runs.
+        Whether files of an earlier run may be replaced. They are replaced together after the new files are written, so
+        that the folder never mixes files of two runs.
     model_format : {"joblib", "skops"}
-        What the model is saved by.
+        The library that saves the model.
 
     Raises
     ------
     ValueError, OSError
-        When the folder holds an earlier run, or nothing can be written to it.
+        If the folder holds an earlier run or is not writable.
     ImportError
-        When skops is asked for and is not installed.
+        If skops is chosen but not installed.
     """
 
     def __init__(self, folder, force, model_format="joblib"):
@@ -57,24 +57,24 @@ class Outputs:
         self.published = False
         self._stage = self._scratch = None
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{self.folder} exists and is no folder; name another by --output.")
+            raise ValueError(f"{self.folder} exists and is not a folder; choose another with --output.")
         self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
         self.folder.mkdir(parents=True, exist_ok=True)
         self.earlier = [name for name in (*MODELS.values(), *TABLES) if (self.folder / name).exists()]
         if self.earlier and not force:
             raise ValueError(
-                f"{self.folder} holds an earlier run ({', '.join(self.earlier)}); name another folder by --output, or "
-                "give --force to replace it."
+                f"{self.folder} holds an earlier run ({', '.join(self.earlier)}); choose another folder with --output, "
+                "or replace it with --force."
             )
         for name in self.earlier:
             if not (self.folder / name).is_file():
-                raise ValueError(f"{self.folder / name} is no file; name another folder by --output.")
+                raise ValueError(f"{self.folder / name} is not a file; choose another folder with --output.")
         with tempfile.TemporaryFile(dir=self.folder) as probe:
             probe.write(b"can this folder be written to?")
 
     @contextmanager
     def all_or_nothing(self):
-        """All files of the run, or after an interrupt none; a fault publishes those that were written before it."""
+        """Publish all files of the run, or none after an interrupt. An error publishes the files written before it."""
         try:
             yield self
         except Exception:
@@ -85,7 +85,7 @@ class Outputs:
                 self.discard()
 
     def publish(self):
-        """Move the files to the folder, where those of an earlier run give way to them."""
+        """Move the files to the output folder, in place of those of an earlier run."""
         with interrupts_wait():
             stage, self._stage = self._stage, None
             if stage is None:
@@ -100,22 +100,22 @@ class Outputs:
                     self.written.remove(name)
                     self.failed.append(name)
             self.published = True
-            with suppress(OSError):  # it holds a file that could not be moved
+            with suppress(OSError):  # the folder still holds a file that could not be moved
                 stage.rmdir()
 
     def discard(self):
-        """Remove what has not been published, and folders that were made for this run and are empty."""
+        """Remove unpublished files, and the empty folders that this run created."""
         if self._stage is not None:
             shutil.rmtree(self._stage, ignore_errors=True)
         if self._scratch is not None:
             self._scratch.cleanup()
         self._stage = self._scratch = None
-        with suppress(OSError):  # it holds something
+        with suppress(OSError):  # a folder is not empty
             for folder in self._made:
                 folder.rmdir()
 
     def stage(self):
-        """The folder of files that are not published yet, inside the folder of the outputs."""
+        """The folder of unpublished files, inside the output folder."""
         if self._stage is None:
             self.tell_of_killed_runs(STAGE, "outputs")
             self._stage = self.folder / f"{STAGE}-{token_hex(4)}"
@@ -123,19 +123,19 @@ class Outputs:
         return self._stage
 
     def tell_of_killed_runs(self, prefix, what):
-        """Warn of folders that a killed run could not remove."""
+        """Warn of temporary folders that a killed run left behind."""
         for left in sorted(self.folder.glob(f"{prefix}*")):
-            warn(f"{left} holds {what} of a run that was killed, unless one is under way; you may remove it")
+            warn(f"{left} holds {what} of a killed run; you may remove it if no other run uses it")
 
     def scratch(self):
-        """A folder for what does not fit in memory, inside the folder of the outputs, where there is room."""
+        """A temporary folder on disk, inside the output folder, which has free space."""
         if self._scratch is None:
             self.tell_of_killed_runs(SCRATCH, "counts")
             self._scratch = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self.folder, ignore_cleanup_errors=True)
         return self._scratch.name
 
     def write(self, name, writer, **options):
-        """Write a file by ``writer(file)``; a failure is told and remembered, and does not stop other files."""
+        """Write a file with ``writer(file)``. A failure is reported and recorded, and does not stop later files."""
         try:
             with replacing(self.stage() / name, **options) as file:
                 writer(file)
@@ -147,7 +147,7 @@ class Outputs:
         return True
 
     def save_model(self, pipeline):
-        """Save what was learned, before anything else can go wrong; elsewhere if it must be."""
+        """Save the model before later steps can fail; in a temporary folder if the output folder fails."""
         if self.write(self.model, lambda file: self.dump(pipeline, file)):
             return
         refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"), self.model)
@@ -156,15 +156,15 @@ class Outputs:
                 self.dump(pipeline, file)
             warn(f"the model is in {refuge} instead")
         except (OSError, ValueError, MemoryError) as error:
-            warn(f"nor is {refuge}: {error or type(error).__name__}")
+            warn(f"{refuge} is not written either: {error or type(error).__name__}")
             if not self.earlier:
                 refuge.parent.rmdir()
-        if self.earlier:  # here are the files of an earlier run: all files go where the model is
+        if self.earlier:  # the output folder keeps the earlier run: move all files to the folder of the model
             shutil.rmtree(self._stage, ignore_errors=True)
             self._stage, self.folder = None, refuge.parent
 
     def clear_earlier(self):
-        """Remove the files of an earlier run, except the model that is about to be replaced."""
+        """Remove the files of an earlier run, except the model, which is replaced afterwards."""
         for name in self.earlier:
             if name != self.model:
                 (self.folder / name).unlink(missing_ok=True)
@@ -187,7 +187,7 @@ class Outputs:
 
 
 def dumper(model_format):
-    """What writes a model to a file."""
+    """The function that writes a model to a file."""
     if model_format == "joblib":
         return joblib.dump
     try:
@@ -198,25 +198,25 @@ def dumper(model_format):
 
 
 class Spool:
-    """Rows of a table that come while something else is made, on disk."""
+    """Rows of a table, kept on disk until the table is written."""
 
     def __init__(self, folder=None):
         self.file = scratch_file(self, folder)
 
     def add(self, rows):
-        """Keep some more rows."""
+        """Append rows."""
         text = io.StringIO()
         csv.writer(text).writerows(rows)
         self.file.write(text.getvalue().encode("utf-8", "backslashreplace"))
 
     def copy_to(self, file):
-        """All rows to a file, in order."""
+        """Copy all rows to a file, in order."""
         self.file.seek(0)
         while block := self.file.read(1 << 20):
             file.write(block)
 
 
 def cell(text):
-    """A text for a table: no control characters, and nothing that a spreadsheet would calculate."""
+    """A table cell without control characters and spreadsheet formulas."""
     text = printable(text)
     return f"'{text}" if text.startswith(FORMULA) else text

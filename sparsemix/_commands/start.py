@@ -1,4 +1,4 @@
-"""The first and the last moments of the command: open streams, and Ctrl-C without a traceback."""
+"""Process start and exit of the command: open standard streams, and Ctrl-C without a traceback."""
 
 import os
 import signal
@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 def is_command():
-    """Whether this process runs ``sparsemix`` or ``python -m sparsemix``; both import the package first."""
+    """Whether this process runs ``sparsemix`` or ``python -m sparsemix``. Both import the package first."""
     program = (getattr(sys, "argv", None) or [""])[0]
     return Path(program).stem == "sparsemix" or ("-m", "sparsemix") in pairwise(sys.orig_argv)
 
 
 @contextmanager
 def quiet_interrupts():
-    """While the command imports its modules, Ctrl-C ends the process at once: the shell sees 130 and no traceback."""
+    """Let Ctrl-C end the process at once (status 130, no traceback) while the command imports its modules."""
     quiet = is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler and in_main_thread()
     if quiet:
         open_descriptors()
@@ -30,27 +30,27 @@ def quiet_interrupts():
 
 
 def let_interrupts_end():
-    """From now on Ctrl-C ends the process at once; Python would print a traceback while it shuts down."""
+    """Let Ctrl-C end the process at once from now on. Python would print a traceback during shutdown."""
     if is_command() and in_main_thread():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def in_main_thread():
-    """Whether signals can be set here."""
+    """Whether this is the main thread; only the main thread can set signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 def open_descriptors():
-    """Open a stream that the parent has closed: otherwise the next file that is opened gets its number."""
+    """Open standard descriptors that the parent process closed; the next opened file would get their numbers."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is this one
 
 
 def open_streams():
-    """Replace closed output streams by ones that write nowhere; a closed standard input stays None."""
+    """Replace closed output streams by the null device. A closed standard input stays None."""
     open_descriptors()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:

@@ -1,4 +1,4 @@
-"""The command ``sparsemix topics PATH``: topics of a corpus, a model to keep, tables and a report."""
+"""The command ``sparsemix topics PATH``: fit a topic model to a corpus; write the model, tables and a report."""
 
 import platform
 import shlex
@@ -35,25 +35,25 @@ from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._report import report
 from sparsemix.skipgram._vectors import word2vec_lines
 
-# Tokens that a topic should have, to be more than chance.
+# With fewer tokens per topic, topics would be noise.
 LEAST_TOKENS = 100
-# Of a block on disk, and of an entry of the counts.
+# Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
-# Shares that are listed of a document, and how many.
+# Topics of a document in documents.csv: smallest share and maximal number.
 LEAST_SHARE, MOST_TOPICS = 0.01, 10
 
 
 def add_parser(commands):
-    """Add the command to those of the command line."""
-    parser = commands.add_parser("topics", help="learn topics from your texts or counts", description=DESCRIPTION)
+    """Add the subcommand ``topics``."""
+    parser = commands.add_parser("topics", help="learn topics from texts or word counts", description=DESCRIPTION)
     parser.set_defaults(run=lambda options: run(options, parser))
     add_options(parser)
 
 
 def run(options, parser):
-    """Read, learn, save, tell.
+    """Read the corpus, fit, save and print.
 
-    Wrong input is one line and exit status 2, an output that failed 1, an interrupt that leaves no outputs 130.
+    Exit status: 2 for wrong input (one line), 1 if an output could not be written, 130 after an interrupt.
     """
     outputs = None
     try:
@@ -75,7 +75,7 @@ def run(options, parser):
 
 @contextmanager
 def refusals(parser):
-    """Tell in one line what is wrong with options, input or the computer."""
+    """Print errors of options, input and the machine in one line, and exit."""
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
@@ -85,7 +85,7 @@ def refusals(parser):
 
 
 def learn(options, outputs):
-    """Everything up to the model, which is saved as soon as it is there."""
+    """Read the corpus, fit the model and save it at once."""
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
         fields=Fields(options.field, options.id, options.date, options.group),
@@ -100,11 +100,11 @@ def learn(options, outputs):
     describe(corpus, learned, held_out, options)
     model = estimator(options, corpus.counts.shape[1])
     watched = watch(model, corpus.counts[held_out[::2]], options)
-    # what ends a fit should not also score it
+    # documents that end the fit must not score it
     scored = held_out[1::2] if getattr(model, "early_stopping", False) else held_out
     data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
     model, seconds = fit(model, data, checkpoint=options.checkpoint, **watched)
-    # Whoever loads it wants topics of texts: not the lines of this terminal, nor the cores of this machine.
+    # a loaded model transforms texts elsewhere: without this terminal's output and this machine's threads
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
     step = "counts" if corpus.sequences is None else "sequences"
@@ -114,21 +114,21 @@ def learn(options, outputs):
 
 
 def estimator(options, n_words):
-    """The estimator of the option's name, set up from the options."""
+    """The estimator, with the parameters of the options."""
     names = ("n_components", "max_iter", "n_jobs", "random_state", *ESTIMATORS[options.estimator])
     parameters = {name: getattr(options, name) for name in names}
     in_order = options.estimator in IN_ORDER
     if options.max_iter is None:
         parameters["max_iter"] = UNLIMITED if options.seconds is not None else FEW_PASSES if in_order else MAX_ITER
     if in_order:
-        parameters["n_words"] = n_words  # those of held-out documents too
+        parameters["n_words"] = n_words  # includes words that only held-out documents have
     model = getattr(sparsemix, options.estimator)(verbose=1, **parameters)
     model._stop_after = options.seconds
     return model
 
 
 def watch(model, held_out, options):
-    """Let held-out documents say when it is enough, where nothing else does; what ``fit`` needs for that."""
+    """Set early stopping on held-out documents, where no limit is given. Return the arguments for ``fit``."""
     if not hasattr(model, "early_stopping") or not can_be_scored(held_out):
         return {}
     model.set_params(evaluate_every=1, early_stopping=options.max_iter is None and options.seconds is None)
@@ -136,19 +136,19 @@ def watch(model, held_out, options):
 
 
 def can_be_scored(X):
-    """Whether a document has two different words, so that one can be hidden."""
+    """Whether some document has two different words, so that one can be hidden."""
     return bool((np.diff(X.indptr) > 1).any())
 
 
 def split(n_documents, fraction, random_state):
-    """Indices of the documents to learn from and of those held out, both in order."""
+    """Sorted indices of the training documents and of the held-out documents."""
     n_held_out = min(round(fraction * n_documents), MAX_HELD_OUT, n_documents - 1)
     order = check_random_state(random_state).permutation(n_documents)
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
 def describe(corpus, learned, held_out, options):
-    """What has been read, what has not, and what to expect of it."""
+    """Print the sizes of the corpus, the omitted documents, and warnings."""
     for message in corpus.warnings:
         warn(message)
     for what, n in corpus.left_out.items():
@@ -162,22 +162,22 @@ def describe(corpus, learned, held_out, options):
     if options.n_components > len(learned) or n_tokens < LEAST_TOKENS * options.n_components:
         most = max(1, min(len(learned) // 2, int(n_tokens / LEAST_TOKENS)))
         warn(
-            f"{options.n_components} topics are more than {len(learned):,} documents of {n_tokens:,.0f} words can tell "
-            f"apart; give --n-components {most} or fewer"
+            f"{options.n_components} topics are too many for {len(learned):,} documents of {n_tokens:,.0f} words; "
+            f"give --n-components {most} or fewer"
         )
 
 
 def shuffled_blocks(corpus, learned, random_state):
-    """Documents to learn from, in random order in files: steps of learning should see a sample of all."""
+    """Blocks on disk of the training documents in random order, so that each batch is a sample of all documents."""
     n_blocks = -(-corpus.counts.nnz * BYTES // BLOCK_BYTES)
-    print(f"the counts are in {printable(corpus.folder)}, and are learned in {n_blocks:,} blocks", flush=True)
+    print(f"the counts are in {printable(corpus.folder)}; the fit reads {n_blocks:,} blocks", flush=True)
     parts = np.array_split(learned, n_blocks)
     rows = blocks.from_function(n_blocks, lambda i: corpus.counts[parts[i]])
     return blocks.shuffle(rows, Path(corpus.folder, "blocks"), n_blocks=n_blocks, random_state=random_state)
 
 
 def fit(model, X, **arguments):
-    """The fitted model and the seconds it took; an interrupt keeps the passes that are complete."""
+    """The fitted model and its seconds. An interrupt keeps the completed epochs."""
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -189,7 +189,7 @@ def fit(model, X, **arguments):
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise
-            print("interrupted: the result is that of the passes before", file=sys.stderr)
+            print("interrupted: the result is that of the last complete epoch", file=sys.stderr)
     return model, time.perf_counter() - start
 
 
@@ -197,7 +197,7 @@ def fit(model, X, **arguments):
 
 
 def conclude(options, outputs, corpus, model, seconds, held_out, scored):
-    """Write scores, tables and the report, and publish all files; a file that fails does not stop other files."""
+    """Write scores, tables and the report, then publish all files. A file that fails does not stop later files."""
     score = available(held_out_score, model, corpus.rows[scored])
     facts = facts_of(corpus, held_out, options, model, seconds, score)
     spool = Spool(corpus.folder)
@@ -233,7 +233,7 @@ def conclude(options, outputs, corpus, model, seconds, held_out, scored):
 
 
 def available(function, *arguments):
-    """What the function gives, or why it gives nothing."""
+    """The result of the function, or the reason of its ValueError."""
     try:
         return function(*arguments)
     except ValueError as error:
@@ -241,7 +241,7 @@ def available(function, *arguments):
 
 
 def held_out_score(model, X):
-    """Log-likelihood a token of held-out documents, given part of each; of a context word with words in their order."""
+    """Held-out log-likelihood per token given part of each document; per context word for word sequences."""
     from sparsemix.metrics import document_completion
 
     if not X.shape[0]:
@@ -250,41 +250,41 @@ def held_out_score(model, X):
 
 
 def scored_unit(model):
-    """What the held-out log-likelihood is a mean over."""
+    """Unit of the held-out log-likelihood."""
     return "context word" if type(model).__name__ in IN_ORDER else "token"
 
 
 def facts_of(corpus, held_out, options, model, seconds, score):
-    """Labels and values for the report and the terminal, beside the sizes that a report has anyway."""
+    """Labels and values for the report and the terminal, without the sizes that every report has."""
     return [
         ("held out", f"{len(held_out):,} documents"),
         ("estimator", options.estimator),
-        *([("topics of a word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
-        *([("window", f"{options.window:,} words on both sides")] if hasattr(model, "window") else []),
-        ("passes", f"{model.n_iter_:,}{passes_remark(model)}"),
+        *([("topics per word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
+        *([("window", f"{options.window:,} words on each side")] if hasattr(model, "window") else []),
+        ("epochs", f"{model.n_iter_:,}{passes_remark(model)}"),
         ("seconds", f"{seconds:,.1f}"),
-        (f"held-out log-likelihood a {scored_unit(model)}", score if isinstance(score, str) else f"{score:.4f}"),
+        (f"held-out log-likelihood per {scored_unit(model)}", score if isinstance(score, str) else f"{score:.4f}"),
         *((f"left out: {what}", f"{n:,}") for what, n in corpus.left_out.items()),
-        *(("mind", message) for message in corpus.warnings),
+        *(("warning", message) for message in corpus.warnings),
     ]
 
 
 def passes_remark(model):
-    """Why there were no more passes."""
+    """Why the fit ended, if it converged."""
     if not getattr(model, "converged_", False):
         return ""
     best = getattr(model, "best_iter_", model.n_iter_)
-    return ", then nothing was gained" + (f"; the topics are those of pass {best}" if best < model.n_iter_ else "")
+    return ", converged" + (f"; the topics are those of epoch {best}" if best < model.n_iter_ else "")
 
 
 def document_columns(corpus):
-    """Names of the columns of documents."""
+    """Column names of documents.csv."""
     return ["id", *(["date"] if corpus.dates else []), *(["group"] if corpus.groups else []), "tokens", "held_out",
             "topic", "share", "topics"]  # fmt: skip
 
 
 def document_rows(corpus, tokens, held, start, shares):
-    """Rows of documents: the largest topic, and all with a share that counts, the largest first."""
+    """Rows of documents.csv: the largest topic, and all topics above the least share in descending order."""
     order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_TOPICS]
     for row, topics in enumerate(order):
         i = start + row
@@ -299,14 +299,14 @@ def document_rows(corpus, tokens, held, start, shares):
 
 
 def topic_row(row):
-    """A topic as a line of the table."""
+    """A row of topics.csv."""
     coherence = "" if row["coherence"] is None else f"{row['coherence']:.6f}"
     words = (cell(" ".join(row[key])) for key in ("words", "relevant_words"))
     return [row["topic"], f"{row['weight']:.6f}", coherence, *words]
 
 
 def record_of(options, corpus, model, seconds, score, coherent, facts):
-    """What was done, for whoever asks later."""
+    """Contents of run.json: options, versions, sizes and scores of the run."""
     return {
         "command": shlex.join(["sparsemix", *sys.argv[1:]]),
         "options": {name: value for name, value in vars(options).items() if name not in ("run", "command")},
@@ -331,7 +331,7 @@ def record_of(options, corpus, model, seconds, score, coherent, facts):
 
 
 def load_text(path):
-    """How to take the model up again."""
+    """Python code that loads the model."""
     if path.suffix == ".skops":
         load = (
             "import skops.io as sio\n\n"
@@ -344,7 +344,7 @@ def load_text(path):
 
 
 def tell(table, facts):
-    """Topics and numbers on the terminal."""
+    """Print topics and facts."""
     print(f"\n{'topic':>5s} {'weight':>7s} {'NPMI':>6s}  most probable words")
     for row in table:
         coherence = "" if row["coherence"] is None else f"{row['coherence']:.3f}"

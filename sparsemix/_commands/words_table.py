@@ -1,4 +1,4 @@
-"""The table of words: what a model of words in their order says of each."""
+"""words.csv of models of word sequences: counts, topics and similar words of each word."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from sparsemix._engine.blocks import spans
 from sparsemix.skipgram._vectors import nearest
 
 WORD_COLUMNS = ["word", "count", "topics", "similar_words"]
-# Shares that are listed of a word, and how many; neighbours of a word.
+# Topics of a word: smallest share and maximal number. Number of similar words.
 LEAST_SHARE, MOST_TOPICS, NEIGHBOURS = 0.01, 10, 10
-# Words whose neighbours are looked for at a time.
+# Words per search for neighbours.
 BLOCK = 1024
 
 
 def word_rows(model, corpus):
-    """Rows of the words, the most frequent first: their largest topics, which are their senses, and neighbours."""
+    """Yield a row for each word, most frequent first: its count, its largest topics (its senses), its neighbours."""
     names, shares, vectors = corpus.feature_names, model.word_topics_, model.word_vectors_
     counts = np.asarray(corpus.counts.sum(axis=0), dtype=np.float64).ravel()
     order, known = np.argsort(-counts, kind="stable"), model._known()

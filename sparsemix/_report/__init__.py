@@ -1,7 +1,7 @@
-"""Topics as people read them: one page that works offline, made of any topic estimator.
+"""Reports on topics: one HTML page that works offline, for any topic estimator.
 
-``gathering`` goes over the documents once; ``relevance``, ``layout``, ``strata`` and ``passages`` say what of it is
-shown; ``page`` puts it into HTML with the style and the scripts in ``assets``, which need nothing from elsewhere.
+``gathering`` reads the documents once. ``relevance``, ``layout``, ``strata`` and ``passages`` select and arrange the
+content. ``page`` writes the HTML with the styles and scripts in ``assets``, which load nothing from elsewhere.
 """
 
 from sparsemix._report.gathering import representative_documents

@@ -1,4 +1,4 @@
-"""One pass over the documents: how large topics are, who represents them, when and where they occur."""
+"""One reading of all documents: topic sizes, representative documents, and shares by date and group."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,15 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
-# Rows of doc_topic that exist at a time.
+# Rows of doc_topic in memory at once.
 BLOCK = 4096
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents as a model reads them, and as counts of words: one matrix but for models of words in their order.
+    """Documents as input of the model, and as word counts. Both are one matrix, except for word sequences.
 
-    ``rows`` are what ``transform`` takes, ``counts`` CSR of shape (N, V).
+    ``rows`` is the input of ``transform``, ``counts`` a CSR matrix of shape (N, V).
     """
 
     rows: object
@@ -26,22 +26,22 @@ class Documents:
 
     @property
     def in_order(self):
-        """Whether rows are words in their order."""
+        """Whether rows are word sequences."""
         return self.rows is not self.counts
 
     @property
     def shape(self):
-        """Numbers of documents and of words."""
+        """Numbers of documents and words."""
         return self.counts.shape
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What one pass over the documents gives.
+    """Statistics of one reading of the documents.
 
-    ``weights`` (K,) are shares of all tokens; ``documents`` and ``shares`` (K, n) the documents with the largest
-    shares of each topic, largest first; ``strata`` one array (bins, K) of mean shares for each of the strata;
-    ``word_counts`` (V,) tokens of each word.
+    ``weights`` (K,) are the topics' shares of all tokens. ``documents`` and ``shares`` (K, n) are the documents with
+    the largest shares of each topic, largest first. ``strata`` has one array (bins, K) of mean shares for each
+    stratification. ``word_counts`` (V,) are the tokens of each word.
     """
 
     weights: np.ndarray
@@ -52,12 +52,12 @@ class Gathered:
 
     @property
     def n_tokens(self):
-        """In all documents."""
+        """Number of tokens in all documents."""
         return float(self.word_counts.sum())
 
 
 def gather(model, X, n_documents=3, strata=(), observe=None):
-    """Go over the documents.
+    """Read all documents once and collect statistics.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
         With ``components_`` and ``transform``.
     X : Documents
     n_documents : int, default=3
-        Representatives of a topic.
+        Number of representative documents per topic.
     strata : sequence of int ndarray of shape (n_documents,), default=()
-        Bins of the documents; -1 is none.
+        Bin of each document; -1 for none.
     observe : callable, default=None
         Called with the first row and the shares (n, K) of each block.
 
@@ -100,7 +100,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
 
 
 def shares_of(model, X):
-    """Shares of topics in documents; those of a model whose rows do not sum to one are divided by their sums."""
+    """Topic shares of documents; rows that do not sum to one are normalised."""
     doc_topic = np.asarray(model.transform(X), dtype=np.float64)
     totals = doc_topic.sum(axis=1, keepdims=True)
     return np.divide(doc_topic, totals, out=np.full_like(doc_topic, 1.0 / doc_topic.shape[1]), where=totals > 0)
@@ -108,31 +108,31 @@ def shares_of(model, X):
 
 @plain_arguments
 def representative_documents(model, X, n_documents=3):
-    """Documents in which each topic has its largest shares.
+    """Find the documents in which each topic has its largest shares.
 
-    Read them beside the words: they say what a topic is about when its words do not.
+    Read them along with the top words: they show what a topic is about when its words do not.
 
     Parameters
     ----------
     model : estimator
-        Fitted topic model with ``components_`` and ``transform``, scikit-learn's own included.
+        Fitted topic model with ``components_`` and ``transform``, including scikit-learn's.
     X : {array-like, sparse matrix} of shape (n_documents, n_words)
-        Counts of the documents to choose from, or words in their order for :class:`SkipGramTopicModel`. They are read
+        Counts of the documents to choose from, or word sequences for :class:`SkipGramTopicModel`. They are read
         in blocks.
     n_documents : int, default=3
-        How many for each topic.
+        Number of documents per topic.
 
     Returns
     -------
     documents : ndarray of shape (n_components, min(n_documents, n_rows)), int64
-        Rows of X, the largest share first and the lower row first among equals.
+        Row indices of X, largest share first; ties go to the lower index.
     shares : ndarray of the same shape
-        The topic's share of each.
+        Share of the topic in each document.
 
     Raises
     ------
     ValueError
-        For counts that are negative or not finite, and for another number of words than the topics have.
+        For counts that are negative or not finite, and if X and the topics have different numbers of words.
 
     Examples
     --------
@@ -150,9 +150,9 @@ def representative_documents(model, X, n_documents=3):
 
 
 def check_documents(model, X):
-    """Documents as the model reads them, and their counts of the words that the topics have."""
+    """Checked documents: the input of the model, and counts of its words."""
     n_words = read_topics(model, "model").shape[1]
-    if hasattr(model, "transform_words"):  # it reads words in their order
+    if hasattr(model, "transform_words"):  # it reads word sequences
         rows, _ = check_sequences(model, X, n_words)
         return Documents(rows, sparse.csr_matrix(counts_of(rows, n_words)))
     counts = sparse.csr_matrix(read_counts(X, n_words=n_words))

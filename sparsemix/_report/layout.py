@@ -1,19 +1,19 @@
-"""Topics beside each other: distances, similar ones, a map, a tree."""
+"""Relations between topics: distances, similar topics, a map and a tree."""
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-# Topics that have a place on the map and in the tree: memory and time are quadratic.
+# Number of topics on the map and in the tree; memory and time are quadratic in it.
 MOST_TOPICS = 2000
-# With fewer topics the two directions in which they differ most show all there is to see.
+# With fewer topics the map shows the two principal coordinates alone.
 LEAST_NEIGHBOURS = 12
-# Bytes of the probabilities at hand.
+# Bytes of the probabilities in memory at once.
 BLOCK = 1 << 26
 
 
 def affinities(components):
-    """Bhattacharyya coefficients of all pairs of topics (K, K): 1 for equal ones, 0 without a common word."""
+    """Bhattacharyya coefficients (K, K) of all pairs of topics: 1 for equal topics, 0 without common words."""
     n_topics, n_words = components.shape
     totals = components.sum(axis=1, dtype=np.float64)
     out = np.zeros((n_topics, n_topics))
@@ -26,7 +26,7 @@ def affinities(components):
 
 
 def similar_topics(affinity, n=5):
-    """For each topic the most similar others, most similar first: indices (K, n) and affinities."""
+    """The n most similar topics of each topic, most similar first: indices (K, n) and affinities."""
     others = affinity.copy()
     np.fill_diagonal(others, -1.0)
     order = np.argsort(-others, axis=1, kind="stable")[:, : min(n, len(affinity) - 1)]
@@ -34,10 +34,10 @@ def similar_topics(affinity, n=5):
 
 
 def topic_map(affinity):
-    """Places of topics in the plane (K, 2), within -1 and 1: similar topics are near each other.
+    """Coordinates of topics in the plane (K, 2), from -1 to 1; similar topics are close.
 
-    The two principal coordinates of the Hellinger distances; with many topics t-SNE from there, since in two
-    directions hundreds of topics lie on top of each other.
+    With few topics, the first two principal coordinates of the Hellinger distances. With many, t-SNE initialised by
+    them, because hundreds of topics overlap in two principal coordinates.
     """
     n_topics = len(affinity)
     distances = np.sqrt(1.0 - affinity)
@@ -54,7 +54,7 @@ def topic_map(affinity):
 
 
 def principal_coordinates(distances):
-    """Classical scaling to two dimensions."""
+    """Classical multidimensional scaling to two dimensions."""
     squares = distances**2
     centred = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
     values, vectors = np.linalg.eigh(centred)
@@ -66,16 +66,16 @@ def principal_coordinates(distances):
 
 
 def topic_tree(affinity):
-    """Merges of topics, the most similar first, and the order of the leaves.
+    """Hierarchical clustering of topics: merges, most similar topics first, and the order of the leaves.
 
-    Ward's method; Hellinger distances are Euclidean ones of square roots of probabilities, which it needs.
+    By Ward's method. It needs Euclidean distances, and Hellinger distances are those of square roots of probabilities.
 
     Returns
     -------
     merges : ndarray of shape (K - 1, 2), int
         Merge i joins two nodes into node K + i; nodes below K are topics.
     order : ndarray of shape (K,), int
-        Topics so that those which merge are beside each other.
+        Topics in an order that puts merged topics next to each other.
     """
     n_topics = len(affinity)
     if n_topics < 2:

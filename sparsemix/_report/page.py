@@ -1,4 +1,4 @@
-"""The page: style, scripts and data in one file that asks nobody for anything."""
+"""The HTML page: styles, scripts and data in one file that loads nothing from elsewhere."""
 
 import json
 from base64 import b64encode
@@ -6,9 +6,9 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-# In the order in which they are needed.
+# In order of dependence.
 SCRIPTS = ("tools", "words", "plots", "views", "topic", "passage", "main")
-# The browser runs these scripts, by their checksums, and nothing else that a word or a name may hold.
+# The content security policy allows these scripts by checksum; the browser runs no script inside a word or a name.
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -32,12 +32,12 @@ PAGE = """<!DOCTYPE html>
 
 
 def html_page(data):
-    """The page of a report.
+    """HTML page of a report.
 
     Parameters
     ----------
     data : dict
-        What the scripts read; anything that JSON can hold.
+        Data for the scripts; must be JSON serialisable.
 
     Returns
     -------
@@ -56,12 +56,12 @@ def html_page(data):
 
 
 def asset(name):
-    """A file that comes with the package."""
+    """Text of a file of the package."""
     return files("sparsemix._report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def embedded(data):
-    """JSON that can stand in a script element: nothing in it can end the element or begin a comment."""
+    """JSON inside a script element: no character can end the element or begin a comment."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -69,10 +69,10 @@ def embedded(data):
 
 
 def without_surrogates(text):
-    """Halves of characters as escapes: they are no UTF-8."""
+    """Escape lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def checksum(text):
-    """What a policy calls a script or a style by."""
+    """Checksum of a script or style in a content security policy."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()

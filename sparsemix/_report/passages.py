@@ -1,4 +1,4 @@
-"""Documents that are shown: their beginnings, with the topic of each word."""
+"""Documents shown in the report: their beginnings, with the topic of each word."""
 
 import re
 
@@ -6,34 +6,34 @@ import numpy as np
 
 from sparsemix._report.gathering import shares_of
 
-# Characters of a text, or words of a document without one; topics that a document is said to have.
+# Characters of a text; words of a document without text; topics listed for a document.
 MOST_CHARACTERS, MOST_WORDS, MOST_TOPICS = 1500, 80, 8
 LEAST_SHARE = 0.02
 RUN = re.compile(r"\w+")
 
 
 def passages(model, X, rows, feature_names, documents=None, token_pattern=None, lowercase=True):
-    """Shares and coloured words of some documents.
+    """Topic shares and coloured words of some documents.
 
     Parameters
     ----------
     model : estimator
     X : Documents
     rows : ndarray of int
-        Which documents.
+        Indices of the documents.
     feature_names : sequence of str
     documents : sequence of str, default=None
-        Texts of all documents; without them there are words with their counts.
+        Texts of all documents. Without them, the words and their counts are shown.
     token_pattern : str, default=None
-        What is a word of a text.
+        Regular expression of a word.
     lowercase : bool, default=True
-        Whether words of the vocabulary are in lower case.
+        Whether the vocabulary is in lower case.
 
     Returns
     -------
     found : list of dict
-        "shares": [topic, share] of the largest topics; "text": pieces that are in turn no word and a word of the
-        vocabulary; "topics": the topic of each of the latter.
+        "shares": [topic, share] of the largest topics; "text": alternating pieces, first text that is not in the
+        vocabulary, then a word of the vocabulary; "topics": the topic of each such word.
     """
     if len(rows) == 0:
         return []
@@ -62,10 +62,10 @@ def passages(model, X, rows, feature_names, documents=None, token_pattern=None, 
 
 
 class InOrder:
-    """Topics of the words of a document that are asked for in their order: each has its own where it stands.
+    """Topics of the words of a document, called with the words in their order: each occurrence has its topic.
 
-    A text in which other words are found than those that were learned from gets the topics that its words have
-    elsewhere in the document.
+    A word out of order, as in a text that was not part of the fit, gets the topic that it has elsewhere in the
+    document.
     """
 
     def __init__(self, words, topics):
@@ -80,7 +80,7 @@ class InOrder:
 
 
 def from_text(text, pattern, columns, topic_of, lowercase):
-    """Pieces of the beginning of a text, and the topics of its words."""
+    """The beginning of a text, in pieces, and the topics of its words."""
     cut = len(text) > MOST_CHARACTERS
     text = text[:MOST_CHARACTERS]
     pieces, marks, end = [], [], 0
@@ -96,7 +96,7 @@ def from_text(text, pattern, columns, topic_of, lowercase):
 
 
 def from_counts(words, counts, feature_names, topic_of):
-    """The most frequent words in the place of a text, or those in their order."""
+    """Pieces for a document without text: its most frequent words, or its words in order."""
     order = np.argsort(-counts, kind="stable")[:MOST_WORDS]
     pieces, marks, before = [], [], ""
     for word, count in zip(words[order].tolist(), counts[order], strict=True):

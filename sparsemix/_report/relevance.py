@@ -1,37 +1,37 @@
-"""Which words stand for a topic: frequent in it, or rare elsewhere, or anything between."""
+"""Relevance of words to a topic: between frequency in the topic and distinctiveness."""
 
 import numpy as np
 
-# Positions of the slider. Words are chosen so that the list is exact at each of them.
+# Positions of the slider. The list of words is exact at each of them.
 POSITIONS = np.linspace(0.0, 1.0, 11)
-# Tokens that a topic must be expected to have of a word; fewer are the prior, and any word is distinctive by chance.
+# Expected tokens of a word in a topic. Words with fewer owe their weight to the prior, and are distinctive by chance.
 LEAST_TOKENS = 0.5
 SMALLEST = np.finfo(float).tiny
 
 
 def relevant_words(row, weight, word_counts, n_words):
-    """Words that are among the most relevant ``n_words`` of a topic at some position of the slider.
+    """Words that are among the ``n_words`` most relevant words of a topic at some position of the slider.
 
-    Relevance is :math:`\\lambda \\log \\phi_{kw} + (1 - \\lambda) \\log(\\phi_{kw} / p_w)`, with p the words'
+    Relevance is :math:`\\lambda \\log \\phi_{kw} + (1 - \\lambda) \\log(\\phi_{kw} / p_w)`, where p are the word
     frequencies in the corpus (Sievert and Shirley 2014, "LDAvis: A method for visualizing and interpreting topics").
 
     Parameters
     ----------
     row : ndarray of shape (V,)
-        The topic's weights of words.
+        Word weights of the topic.
     weight : float
-        The topic's share of all tokens.
+        Share of all tokens that belong to the topic.
     word_counts : ndarray of shape (V,)
         Tokens of each word in the corpus.
     n_words : int
-        How many words are shown.
+        Number of words shown at a time.
 
     Returns
     -------
     words : ndarray of int
-        The most probable first; fewer than asked for where the topic has no more.
+        Most probable word first; fewer than ``n_words`` if the topic has fewer.
     probabilities : ndarray of float
-        Of these words in the topic.
+        Probabilities of these words in the topic.
     """
     probabilities = row / row.sum(dtype=np.float64)
     n_words, n_tokens = min(n_words, len(row)), max(word_counts.sum(), LEAST_TOKENS)

@@ -1,4 +1,4 @@
-"""A report on topics: what is shown of them, as a page and as a table."""
+"""Report on topics: collects its data, for the page and the table."""
 
 import math
 from datetime import date
@@ -18,17 +18,17 @@ from sparsemix._report.strata import bins_of_dates, bins_of_groups
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence
 
-# Documents that are shown in all, and for one topic; words of a topic.
+# Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
-# Between frequency and distinctiveness: the value that people named topics best by (Sievert and Shirley 2014).
+# Weight of frequency against distinctiveness at which people named topics best (Sievert and Shirley 2014).
 RELEVANCE = 0.6
-# Records of a fit that make a curve.
+# Records of a fit that are plotted as curves.
 CURVES = {
-    "score": "Held-out log-likelihood of a token",
+    "score": "Held-out log-likelihood per token",
     "coherence": "Coherence (mean NPMI)",
-    "lower_bound_per_token": "Lower bound of a token",
-    "log_joint_per_token": "Log joint probability of a token",
+    "lower_bound_per_token": "Lower bound per token",
+    "log_joint_per_token": "Log joint probability per token",
 }
 
 
@@ -48,50 +48,50 @@ def report(
     n_top_words=None,
     observe=None,
 ):
-    """Topics as a page to read, explore and hand on: one HTML file that works offline.
+    """Report on topics: one HTML file to read, explore and pass on, which works offline.
 
-    It has a searchable list of topics, whose words are sorted by relevance between frequency and distinctiveness
-    ([1]_), a map and a tree of topics, and for each topic its words beside their frequency in the corpus, the
-    documents that represent it with coloured words, similar topics, and its share over time or by group. It takes any
-    topic model, scikit-learn's own included.
+    It has a searchable list of topics, a map and a tree of topics. Words are sorted by relevance, between frequency
+    and distinctiveness ([1]_). For each topic it shows its words and their frequency in the corpus, representative
+    documents with coloured words, similar topics, and its share over time or by group. It works with any topic model,
+    including scikit-learn's.
 
     Parameters
     ----------
     model : estimator
         Fitted topic model with ``components_`` and ``transform``.
     X : {array-like, sparse matrix} of shape (n_documents, n_words)
-        Counts, or words in their order for :class:`SkipGramTopicModel`; ``transform`` reads them in blocks.
+        Counts, or word sequences for :class:`SkipGramTopicModel`; ``transform`` reads them in blocks.
     vocabulary : array-like of str or vectorizer, default=None
-        The words, or what counted them (anything with ``get_feature_names_out``). None means the names that the
-        model's data came with; a model without any shows the numbers of columns, and says so.
+        The words, or the vectorizer that counted them (any object with ``get_feature_names_out``). None takes the
+        feature names of the training data; without these, the report shows column numbers.
     documents : sequence of str, default=None
-        Texts. Of those that are shown, the first 1,500 characters are in the report; without texts it has their words.
+        Texts. The report contains the first 1,500 characters of each document that it shows; without texts, its words.
     names : sequence of str, default=None
-        What to call documents; None numbers them from 0, as X does.
+        Names of the documents; None numbers them from 0, in the order of X.
     dates : sequence, default=None
-        Dates of documents: years, dates, or their text in ISO 8601; None for a document without one.
+        Dates of documents: years, dates, or ISO 8601 texts; None for a document without a date.
     groups : sequence, default=None
         Groups of documents, such as authors or sections.
     title : str, default="Topics"
         Heading of the page.
     facts : sequence of (str, str), default=()
-        Labels and values to begin with, beside those that follow from the data.
+        Labels and values to show at the top, after the sizes of the data.
     n_documents : int, default=None
-        Documents shown for each topic. None means 5, and fewer for more than 200 topics: at most 1,000 in all.
+        Documents shown per topic. None means 5; with more than 200 topics fewer, so that there are at most 1,000.
     n_top_words : int, default=None
-        Words shown for each topic at once. None means 20, and 12 for more than 300 topics.
+        Words shown per topic at a time. None means 20, or 12 for more than 300 topics.
     observe : callable, default=None
         Called with the first row and the shares (n, n_components) of each block of documents.
 
     Returns
     -------
     report : Report
-        With ``save(path)`` and ``table()``; a notebook shows it.
+        Has ``save(path)`` and ``table()``; notebooks display it.
 
     Raises
     ------
     ValueError
-        For counts that are negative or not finite, and for texts, names, dates, groups or words of another number.
+        For counts that are negative or not finite, and for texts, names, dates, groups or words of a wrong number.
 
     References
     ----------
@@ -112,7 +112,7 @@ def report(
     feature_names, facts = words_of(model, vocabulary, X.shape[1], list(facts))
     for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups")):
         if values is not None and len(values) != X.shape[0]:
-            raise ValueError(f"{name} has {len(values)} entries and X has {X.shape[0]} rows; give one for each row")
+            raise ValueError(f"{name} has {len(values)} entries but X has {X.shape[0]} rows; give one for each row")
     components = model.components_
     n_topics = len(components)
     per_topic = max(1, min(OF_TOPIC, DOCUMENTS // n_topics)) if n_documents is None else n_documents
@@ -166,14 +166,14 @@ def report(
 
 
 class Report:
-    """A report on topics: a page, shown by notebooks and saved as one file, and a table.
+    """A report on topics: an HTML page, which notebooks display, and a table.
 
-    Made by :func:`report`.
+    :func:`report` creates it.
 
     Parameters
     ----------
     data : dict
-        What the page shows.
+        Content of the page.
 
     Examples
     --------
@@ -195,12 +195,12 @@ class Report:
         return html_page(self.data)
 
     def save(self, path):
-        """Write the page to a file; an older one is replaced when the new one is complete.
+        """Write the page to a file. An existing file is replaced once the new one is complete.
 
         Parameters
         ----------
         path : str or path
-            Where to.
+            Name of the file.
 
         Returns
         -------
@@ -211,17 +211,17 @@ class Report:
         return Path(path)
 
     def table(self, n_top_words=10):
-        """The topics, the largest first.
+        """Topics, largest first.
 
         Parameters
         ----------
         n_top_words : int, default=10
-            Words of each topic.
+            Words per topic.
 
         Returns
         -------
         rows : list of dict
-            With "topic" (its index), "weight" (share of all tokens), "coherence" (NPMI; None where there is none),
+            With "topic" (its index), "weight" (share of all tokens), "coherence" (NPMI, or None),
             "words" (most probable first) and "relevant_words" (between frequency and distinctiveness).
         """
         return [
@@ -234,14 +234,14 @@ class Report:
         ]  # fmt: skip
 
     def _relevant(self, topic):
-        """Words of a topic by relevance."""
+        """Words of a topic, most relevant first."""
         total = sum(self.data["counts"]) if not self.data.get("nTokens") else self.data["nTokens"]
         lift = {v: math.log(max(p, 1e-300)) - (1 - RELEVANCE) * math.log(max(self.data["counts"][v], 0.5) / total)
                 for v, p in zip(topic["words"], topic["p"], strict=True)}  # fmt: skip
         return sorted(lift, key=lambda v: -lift[v])
 
     def _repr_html_(self):
-        """The page in a frame of its own, for notebooks."""
+        """The page inside an iframe, for notebooks."""
         return (
             f'<iframe title="{escape(self.data["title"])}" style="width:100%;height:720px;border:0" '
             f'sandbox="allow-scripts" srcdoc="{escape(self.html())}"></iframe>'
@@ -252,7 +252,7 @@ class Report:
 
 
 class Numbers:
-    """Words that occur in the report, numbered as they come."""
+    """Numbers of the words in the report, in order of first use."""
 
     def __init__(self):
         self.of, self.values = {}, []
@@ -265,27 +265,27 @@ class Numbers:
 
 
 def words_of(model, vocabulary, n_words, facts):
-    """Names of the columns, and a fact that says so if they have none."""
+    """Names of the columns, and the facts; these note missing names."""
     if vocabulary is None:
         vocabulary = getattr(model, "feature_names_in_", None)
     if hasattr(vocabulary, "get_feature_names_out"):
         vocabulary = vocabulary.get_feature_names_out()
     if vocabulary is None:
-        facts = [*facts, ("names of words", "not given: numbers of columns are shown")]
+        facts = [*facts, ("names of words", "not given: the report shows column numbers")]
         return [f"column {v}" for v in range(n_words)], facts
     if len(vocabulary) != n_words:
-        raise ValueError(f"vocabulary has {len(vocabulary)} words and X has {n_words} columns; give one for each")
+        raise ValueError(f"vocabulary has {len(vocabulary)} words but X has {n_words} columns; give a word for each")
     return vocabulary, facts
 
 
 def sizes(X, gathered, n_topics):
-    """Facts that every report begins with."""
+    """Sizes of the data, which every report lists first."""
     numbers = ("documents", X.shape[0]), ("words", gathered.n_tokens), ("vocabulary", X.shape[1]), ("topics", n_topics)
     return [(label, f"{value:,.0f}") for label, value in numbers]
 
 
 def coherence_of(components, X, n_top_words):
-    """Coherence of topics, or none and why."""
+    """Coherence of topics and an empty remark, or NaN and the reason."""
     try:
         return topic_coherence(components, X, measure="npmi", n_top_words=n_top_words), ""
     except ValueError as error:
@@ -293,7 +293,7 @@ def coherence_of(components, X, n_top_words):
 
 
 def topic_record(k, row, gathered, coherence, word_counts, n_words, numbers):
-    """What the page knows of a topic."""
+    """Data of a topic for the page."""
     words, probabilities = relevant_words(row, gathered.weights[k], word_counts, n_words)
     documents = zip(gathered.documents[k].tolist(), gathered.shares[k].tolist(), strict=True)
     return {
@@ -307,7 +307,7 @@ def topic_record(k, row, gathered, coherence, word_counts, n_words, numbers):
 
 
 def place_topics(topics, affinity):
-    """Places on the map, and similar topics, for the largest of them, whose affinities these are."""
+    """Set map coordinates and similar topics of the largest topics, to which ``affinity`` belongs."""
     places = topic_map(affinity)
     others, near = similar_topics(affinity)
     for i, topic in enumerate(topics[: len(affinity)]):
@@ -318,7 +318,7 @@ def place_topics(topics, affinity):
 
 
 def document_rows(topics):
-    """Rows of the documents that are shown; topics then name them by their places."""
+    """Rows of the documents shown. Topics then refer to them by their positions in this list."""
     places = {}
     for topic in topics:
         for document in topic["documents"]:
@@ -327,7 +327,7 @@ def document_rows(topics):
 
 
 def curves_of(model):
-    """Curves of learning, from the history of a fit."""
+    """Learning curves from the history of a fit."""
     history = getattr(model, "history_", None)
     curves = []
     for key, label in CURVES.items():
@@ -342,5 +342,5 @@ def curves_of(model):
 
 
 def short(values):
-    """Numbers with four digits that count."""
+    """Round numbers to four significant digits."""
     return [float(f"{value:.4g}") for value in values]

@@ -1,4 +1,4 @@
-"""Bins of documents: by date and by group."""
+"""Bins of documents by date and by group."""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -10,15 +10,15 @@ from numbers import Real
 import numpy as np
 
 MOST_BINS, MOST_GROUPS = 60, 30
-# Years of a number that is one; larger numbers are seconds since 1970.
+# Numbers that are read as years; larger numbers are seconds since 1970.
 YEARS = range(1000, 3000)
 
 
 def read_date(value):
-    """A day, from a date, a year, seconds since 1970, ISO 8601 or the date of a mail; None if it is none of these."""
-    if value is None or value != value:  # NaN and NaT are not themselves
+    """Date of a value: a date, a year, seconds since 1970, ISO 8601 or an e-mail date; None if it is none of these."""
+    if value is None or value != value:  # NaN and NaT differ from themselves
         return None
-    if isinstance(value, date):  # so are datetime and pandas' Timestamp
+    if isinstance(value, date):  # includes datetime and pandas.Timestamp
         return date(value.year, value.month, value.day)
     if isinstance(value, np.datetime64):
         return read_date(value.astype("datetime64[D]").item())
@@ -41,7 +41,7 @@ def read_date(value):
 
 
 def date_of_number(number):
-    """A year or seconds since 1970; a number that looks like 20240131 is a day."""
+    """Date of a year, of seconds since 1970, or of a number such as 20240131."""
     if number in YEARS:
         return date(int(number), 1, 1)
     if 1000_01_01 <= number <= 2999_12_31:
@@ -50,14 +50,14 @@ def date_of_number(number):
 
 
 def bins_of_dates(values):
-    """Bins of documents by time: years, months, days or decades, whichever are some dozens.
+    """Bins of documents by days, months, years or decades, whichever gives some dozens of bins.
 
     Returns
     -------
     codes : ndarray of shape (n_documents,), int
         Bin of each document; -1 without a date.
     labels : list of str
-        In the order of time, those without documents included.
+        In order of time, including bins without documents.
     """
     read = cache(read_date)  # many documents have the same date
     days = [read(value) if isinstance(value, Hashable) else read_date(value) for value in values]
@@ -77,14 +77,14 @@ def bins_of_dates(values):
         number, label = (lambda day: day.year // 10), lambda n: f"{10 * n}s"
     start = number(first)
     labels = [label(n) for n in range(start, number(last) + 1)]
-    if len(labels) > 4 * MOST_BINS:  # a few documents far from all others
+    if len(labels) > 4 * MOST_BINS:  # outliers: a few documents are much older
         labels, start = labels[-4 * MOST_BINS :], number(last) + 1 - 4 * MOST_BINS
     codes = np.array([-1 if day is None else max(-1, number(day) - start) for day in days])
     return codes, labels
 
 
 def bins_of_groups(values):
-    """Bins of documents by group, the largest first; the smallest of very many are one.
+    """Bins of documents by group, largest first; the smallest of very many groups share one bin.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Pictures of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``)."""
+"""Plots of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``)."""
 
 from sparsemix.plotting._eigenvectors import plot_eigenvectors
 from sparsemix.plotting._topics import (

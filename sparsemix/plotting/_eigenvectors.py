@@ -1,4 +1,4 @@
-"""The shapes of a mixture's components."""
+"""Plot of the covariances of mixture components."""
 
 import numpy as np
 
@@ -8,20 +8,20 @@ from sparsemix.plotting._checks import check_number
 
 @plain_arguments
 def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=10, figure=None):
-    """Leading eigenvectors of the covariances of the largest components, as small images.
+    """Plot the leading eigenvectors of the covariances of the largest components as small images.
 
     Parameters
     ----------
     mixture : fitted mixture with full covariances
-        Anything with ``weights_`` and ``covariances_`` of shape (n_components, n_features, n_features).
+        An estimator with ``weights_`` and ``covariances_`` of shape (n_components, n_features, n_features).
     patch_shape : tuple of int
-        Height and width of a patch.
+        Height and width of a patch in pixels.
     n_components : int, default=12
-        How many components, largest first, one a row.
+        Number of components, one per row of the figure, largest first.
     n_eigenvectors : int, default=10
-        How many eigenvectors, largest variance first; as many as there are at most.
+        Number of eigenvectors per component, largest variance first; at most ``n_features``.
     figure : matplotlib.figure.Figure, default=None
-        Where to draw; a new figure when None.
+        Figure to draw into; None creates one.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=1
     Raises
     ------
     ValueError
-        For mixtures without full covariances, patches of another size, and numbers below one.
+        For mixtures without full covariances, a wrong patch size, and numbers below one.
     """
     from matplotlib.figure import Figure
 
@@ -38,7 +38,7 @@ def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=1
     check_number("n_eigenvectors", n_eigenvectors)
     weights, covariances = mixture.weights_, getattr(mixture, "covariances_", None)
     if np.ndim(covariances) != 3:
-        raise ValueError(f"this {type(mixture).__name__} has no full covariances, of which each component has its own")
+        raise ValueError(f"this {type(mixture).__name__} has no full covariances; fit it with covariance_type='full'")
     n_features = covariances.shape[2]
     if np.shape(patch_shape) != (2,) or np.min(patch_shape) < 1 or np.prod(patch_shape) != n_features:
         raise ValueError(f"patch_shape is {patch_shape!r}; give height and width of patches of {n_features} values")

@@ -1,4 +1,4 @@
-"""Topics as pictures: their words, how they were learned, when they occur, how they lie to each other."""
+"""Plots of topics: top words, learning curves, shares over time, a map, the choice of their number."""
 
 import numpy as np
 
@@ -13,20 +13,20 @@ from sparsemix.plotting._checks import check_number, label
 
 @plain_arguments
 def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, figure=None):
-    """Most probable words of the largest topics, as bars of their probabilities.
+    """Plot the most probable words of the largest topics as bars of their probabilities.
 
     Parameters
     ----------
     model : estimator
         Fitted topic model with ``components_``.
     feature_names : array-like of str or vectorizer, default=None
-        The words, or what counted them.
+        The words, or the vectorizer that counted them.
     n_topics : int, default=10
-        How many topics: those of the largest ``topic_weights_``, or the first where a model has none.
+        Number of topics: the largest by ``topic_weights_``, or the first ones if the model has no weights.
     n_top_words : int, default=10
-        Words of a topic.
+        Words per topic.
     figure : matplotlib.figure.Figure, default=None
-        Where to draw; a new figure when None.
+        Figure to draw into; None creates one.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
     Raises
     ------
     ValueError
-        For numbers below one, and words that are not as many as the model has.
+        For numbers below one, and if ``feature_names`` does not have one name per word.
     """
     check_number("n_topics", n_topics)
     check_number("n_top_words", n_top_words)
@@ -61,14 +61,14 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
 
 @plain_arguments
 def plot_learning_curves(model, *, figure=None):
-    """What ``history_`` recorded after each pass: held-out score, coherence, or the bound.
+    """Plot the scores in ``history_`` by epoch: held-out score, coherence, or the bound.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with ``history_``.
+        Fitted estimator with ``history_``.
     figure : matplotlib.figure.Figure, default=None
-        Where to draw; a new figure when None.
+        Figure to draw into; None creates one.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def plot_learning_curves(model, *, figure=None):
     Raises
     ------
     ValueError
-        When nothing was recorded; ``evaluate_every=1`` records a score.
+        If ``history_`` has no scores. ``evaluate_every=1`` records them.
     """
     records = {}
     for key in CURVES:
@@ -85,17 +85,17 @@ def plot_learning_curves(model, *, figure=None):
         if points := [point for point in points if np.isfinite(point[1])]:
             records[key] = points
     if not records:
-        raise ValueError(f"this {type(model).__name__} has recorded nothing to draw; fit it with evaluate_every=1")
+        raise ValueError(f"the history_ of this {type(model).__name__} has no scores; fit it with evaluate_every=1")
     figure = new_figure(figure, 4.0 * len(records), 3.0)
     for axis, (key, points) in zip(figure.subplots(1, len(records), squeeze=False)[0], records.items(), strict=True):
         axis.plot(*zip(*points, strict=True), marker="o", markersize=3)
-        axis.set(xlabel="pass", title=CURVES[key])
+        axis.set(xlabel="epoch", title=CURVES[key])
     return figure
 
 
 @plain_arguments
 def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, figure=None):
-    """Mean shares of the largest topics by date, with bins of days, months, years or decades.
+    """Plot the mean shares of the largest topics by day, month, year or decade.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     X : {array-like, sparse matrix} of shape (n_documents, n_words)
         Counts.
     dates : sequence of length n_documents
-        Dates, years, or their text in ISO 8601; None for a document without one.
+        Dates, years, or ISO 8601 texts; None for a document without a date.
     feature_names : array-like of str or vectorizer, default=None
-        The words, or what counted them.
+        The words, or the vectorizer that counted them.
     n_topics : int, default=8
-        How many topics.
+        Number of topics.
     figure : matplotlib.figure.Figure, default=None
-        Where to draw; a new figure when None.
+        Figure to draw into; None creates one.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     Raises
     ------
     ValueError
-        When no date can be read, and for numbers below one.
+        If no date can be read, and for numbers below one.
     """
     check_number("n_topics", n_topics)
     X = check_documents(model, X)
@@ -142,18 +142,18 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
 
 @plain_arguments
 def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
-    """Topics in the plane, similar ones near each other, areas by their weights.
+    """Plot topics in the plane: similar topics are close, and areas show their weights.
 
     Parameters
     ----------
     model : estimator
-        Fitted topic model with ``components_``; areas are by ``topic_weights_`` where it has them.
+        Fitted topic model with ``components_``. Areas are proportional to ``topic_weights_``, if it has them.
     feature_names : array-like of str or vectorizer, default=None
-        The words, or what counted them.
+        The words, or the vectorizer that counted them.
     n_labels : int, default=15
-        How many topics, the largest ones, have their first words beside them.
+        Number of topics that are labelled by their first words, largest first.
     figure : matplotlib.figure.Figure, default=None
-        Where to draw; a new figure when None.
+        Figure to draw into; None creates one.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     Raises
     ------
     ValueError
-        For numbers below one, and words that are not as many as the model has.
+        For numbers below one, and if ``feature_names`` does not have one name per word.
     """
     check_number("n_labels", n_labels)
     components = model.components_
@@ -181,14 +181,14 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
 
 @plain_arguments
 def plot_choice(choice, *, figure=None):
-    """Held-out score, coherence and diversity against the number of topics.
+    """Plot held-out score, coherence and diversity against the number of topics.
 
     Parameters
     ----------
     choice : Bunch
-        What :func:`sparsemix.topics.choose_n_topics` gave.
+        Result of :func:`sparsemix.topics.choose_n_topics`.
     figure : matplotlib.figure.Figure, default=None
-        Where to draw; a new figure when None.
+        Figure to draw into; None creates one.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def largest(model, n_topics):
 
 
 def new_figure(figure, width, height):
-    """The figure, or a new one of a size in inches."""
+    """The given figure, or a new one of this size in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained") if figure is None else figure

@@ -40,7 +40,7 @@ def test_other_bytes_are_counted_and_told(tmp_path):
     content = "größe words\nnaïve words\n".encode("latin-1")
     corpus = corpus_of(tmp_path, content)
     (warning,) = corpus.warnings
-    assert warning.startswith("3 bytes in 2 places are not utf-8 and part words; name the encoding")
+    assert warning.startswith("3 bytes in 2 places are not utf-8 and split words; name the encoding")
     assert "--encoding latin-1" in warning
     corpus = corpus_of(tmp_path, content, encoding="latin-1")
     assert corpus.feature_names.tolist() == ["größe", "naïve", "words"]
@@ -82,7 +82,7 @@ def test_segmented_texts_keep_short_words(tmp_path):
 @pytest.mark.parametrize("text", ["自然语言处理是计算机科学领域中的一个重要方向", "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำ"])
 def test_texts_without_spaces_need_a_segmenter(tmp_path, text):
     corpus = corpus_of(tmp_path, "\n".join([text, text[1:], text[2:]]))
-    assert "cut them into words first (jieba" in corpus.warnings[0]
+    assert "segment them first (with jieba" in corpus.warnings[0]
 
 
 def test_words_as_long_as_sentences_and_empty_documents_are_told(tmp_path):
@@ -118,7 +118,7 @@ def test_a_vectorizer_of_ones_own(tmp_path):
     assert corpus.feature_names.tolist() == ["apple", "pear"]
     assert corpus.counts.shape == (1, 2)
     joblib.dump([1], tmp_path / "list")
-    with pytest.raises(ValueError, match="holds a list, which has no fit_transform"):
+    with pytest.raises(ValueError, match="holds a list, which has no method fit_transform"):
         corpus_of(tmp_path, "apple", words=Words(vectorizer=tmp_path / "list"))
 
 
@@ -180,7 +180,7 @@ def table_of(rows, *, at=None, row=None, delimiter=","):
     return "\n".join(["id,text", *rows, ""]).replace(",", delimiter)
 
 
-UNCLOSED = "line 10 opens a quote that is not closed; a field that begins with a quote ends with one"
+UNCLOSED = "line 10 opens a quote that is not closed; a field that begins with a quote must end with one"
 WRONG_TABLES = {
     "a stray quote": (table_of(ROWS, at=10, row='9,"apple pear'), UNCLOSED),
     "a stray quote in the last line": (table_of(ROWS, at=41, row='40,"apple'), "line 41 opens a quote that is not"),
@@ -192,8 +192,8 @@ WRONG_TABLES = {
         table_of([*ROWS[:8], '9,"apple', *ROWS[9:30], '31,pear of 5"']), "line 10 has a quoted field of 23 lines",
     ),
     "a quote in the first line": ('id,"text\n1,apple\n', "line 1 opens a quote that is not closed"),
-    "more fields": (table_of(ROWS, at=10, row="9,apple, pear"), "line 10 has 3 fields and line 1 names 2; quote"),
-    "fewer fields": (table_of(ROWS, at=10, row="apple pear"), "line 10 has 1 fields and line 1 names 2; quote"),
+    "more fields": (table_of(ROWS, at=10, row="9,apple, pear"), "line 10 has 3 fields, but line 1 names 2; give"),
+    "fewer fields": (table_of(ROWS, at=10, row="apple pear"), "line 10 has 1 fields, but line 1 names 2; give"),
     "zero bytes": (table_of(ROWS * 300, at=10_000, row="9,apple\0pear"), "not text .line 10000 has zero bytes"),
     "TSV with an unclosed field of several lines": (
         table_of(ROWS, at=10, row='9,"apple\nred', delimiter="\t"), UNCLOSED,
@@ -214,7 +214,7 @@ def test_wrong_rows_of_tables_are_refused_by_their_line(tmp_path, name):
 def test_fields_beyond_a_sensible_length_are_refused(tmp_path, monkeypatch, limit, row):
     monkeypatch.setattr(_tables, limit, 10_000 if limit == "LONGEST_LINE" else 100)
     content = table_of(ROWS, at=10, row=row)
-    with pytest.raises(ValueError, match=r"line 10 has a .*field of .* a quote (that )?is not closed"):
+    with pytest.raises(ValueError, match=r"line 10 has a .*field of .* (a quote is not closed|an unclosed quote)"):
         corpus_of(tmp_path, content, "file.csv")
 
 
@@ -280,7 +280,7 @@ def test_files_that_are_not_read_are_told(tmp_path):
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     corpus = read_corpus(tmp_path, words=ALL)
     assert corpus.names == ["a.txt", "b.txt.gz"]
-    told = "other files of the folder are not read (2 .md, 1 .html, 1 README); see --glob"
+    told = "files of the folder that do not match --glob are not read (2 .md, 1 .html, 1 README)"
     assert corpus.warnings == (told,)
     for i in range(6):
         (tmp_path / f"x.{i}").write_text("other")

@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_all_outputs_or_none(tmp_path, corpus, monkeypatch, capsys
 def test_outputs_of_a_killed_run_are_told(tmp_path, corpus, capsys):
     (tmp_path / "out" / ".outputs-1234").mkdir(parents=True)
     main(topics(corpus, tmp_path / "out")[3:])
-    assert ".outputs-1234 holds outputs of a run that was killed" in capsys.readouterr().err
+    assert ".outputs-1234 holds outputs of a killed run" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_moved_is_told_and_kept(tmp_path, corpus, monkeypatch, capsys):

@@ -126,7 +126,7 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
     output = run(writer(tmp_path / "corpus", texts, counts), tmp_path)
     printed = capsys.readouterr().out
     assert "60 documents, 720 tokens of 12 words; 3 topics from 54 documents, 6 held out" in printed
-    assert "held-out log-likelihood a token" in printed
+    assert "held-out log-likelihood per token" in printed
     assert "written to" in printed
     assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
 
@@ -175,10 +175,10 @@ def test_documents_have_names(tmp_path, texts, counts):
 def test_sparse_lda_can_be_chosen(tmp_path, capsys, texts):
     """It tells the topics of a word, and its bound makes a curve."""
     output = run([*write_lines(tmp_path / "corpus", texts, None), "--estimator", "SparseLDA"], tmp_path)
-    assert re.search(r"topics of a word \(L\) +2", capsys.readouterr().out)
+    assert re.search(r"topics per word \(L\) +2", capsys.readouterr().out)
     model = joblib.load(output / "model.joblib")
     np.testing.assert_allclose(model.transform(texts[:3]).sum(axis=1), 1.0)
-    assert "Lower bound of a token" in (output / "report.html").read_text(encoding="utf-8")
+    assert "Lower bound per token" in (output / "report.html").read_text(encoding="utf-8")
 
 
 IN_ORDER = ["--estimator", "SkipGramTopicModel", "--window", "3"]
@@ -192,8 +192,8 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
     output = run([*IN_ORDER, "--gaps", gaps, *arguments], tmp_path)
     printed = capsys.readouterr().out
     assert "60 documents, 720 tokens of 12 words" in printed
-    assert "held-out log-likelihood a context word -" in printed
-    assert re.search(r"window +3 words on both sides", printed)
+    assert "held-out log-likelihood per context word -" in printed
+    assert re.search(r"window +3 words on each side", printed)
     assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "words.csv", "word_vectors.bin"])
     record = json.loads((output / "run.json").read_text())
     assert record["scores"]["held_out_log_likelihood_per_context_word"] < 0
@@ -230,17 +230,17 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
 def test_passes_over_words_in_their_order(tmp_path, capsys, texts):
     arguments = ["topics", *write_lines(tmp_path / "corpus", texts, None), "--estimator", "SkipGramTopicModel"]
     arguments += ["--n-components", "2", "--output", str(tmp_path / "result"), "--force"]
-    for options, passes in (([], "20"), (["--seconds", "1e-6"], "1")):
+    for options, epochs in (([], "20"), (["--seconds", "1e-6"], "1")):
         main([*arguments, *options])
-        assert re.search(rf"passes +{passes}\n", capsys.readouterr().out)
+        assert re.search(rf"epochs +{epochs}\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["counts"], "holds counts, which have no order of words; give texts, or another --estimator"),
+        (["counts"], "holds counts without word order; give texts, or choose another --estimator"),
         (["--ngram-range", "1", "2"], "--ngram-range is for counts"),
-        (["--vectorizer", "COUNTS"], "holds a CountVectorizer, and the --estimator needs TokenSequences"),
+        (["--vectorizer", "COUNTS"], "holds a CountVectorizer, but the --estimator needs TokenSequences"),
         (["--vectorizer", "SEQUENCES", "--estimator", "SparseLDA"], "--estimator needs something that counts words"),
         (["--window", "0"], "0 is not above zero"),
     ],
@@ -267,23 +267,23 @@ def test_learning_ends_when_nothing_is_gained(tmp_path, capsys, texts):
     path = write_lines(tmp_path / "corpus", texts, None)
     main(["topics", *path, "--n-components", "3", "--output", str(tmp_path / "result")])
     printed = capsys.readouterr().out
-    assert re.search(r"passes +\d+, then nothing was gained", printed)
+    assert re.search(r"epochs +\d+, converged", printed)
     record = json.loads((tmp_path / "result" / "run.json").read_text())
     assert len(record["history"]) < 50
     assert {"score", "coherence"} <= set(record["history"][0])
-    assert "Held-out log-likelihood of a token" in (tmp_path / "result" / "report.html").read_text()
+    assert "Held-out log-likelihood per token" in (tmp_path / "result" / "report.html").read_text()
 
 
 def test_seconds_end_the_fit(tmp_path, capsys, texts):
     options = ["--n-components", "3", "--seconds", "1e-6", "--output", str(tmp_path / "result")]
     main(["topics", *write_lines(tmp_path / "corpus", texts, None), *options])
-    passes = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("passes"))
-    assert passes.split() == ["passes", "1"]
+    epochs = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("epochs"))
+    assert epochs.split() == ["epochs", "1"]
 
 
 def test_nothing_need_be_held_out(tmp_path, capsys, texts):
     run([*write_lines(tmp_path / "corpus", texts, None), "--held-out", "0"], tmp_path)
-    assert "held-out log-likelihood a token  none held out" in capsys.readouterr().out
+    assert "held-out log-likelihood per token none held out" in capsys.readouterr().out
 
 
 def test_documents_without_a_word_are_left_out(tmp_path, capsys, texts):
@@ -322,7 +322,7 @@ def wrong(tmp_path, name, content, *options):
     [
         ("absent", None, [], "does not exist"),
         ("empty", "folder", [], r"has no file that matches '\*\.txt'; give another pattern with --glob"),
-        ("empty", "folder", ["--glob", "/x"], "--glob '/x' is no pattern"),
+        ("empty", "folder", ["--glob", "/x"], "--glob '/x' is not a pattern"),
         ("empty", "folder", ["--format", "lines"], "is a folder; it needs another --format"),
         ("file.txt", b"words", ["--format", "folder"], "is a file; it needs another --format"),
         ("file.txt", b"", [], "No words are left of 0 documents"),
@@ -336,25 +336,25 @@ def wrong(tmp_path, name, content, *options):
         ("docword.x.txt", b"1\n1\n1\n1 1 1\n", [], r"vocab\.x\.txt is not there"),
         ("docword.x.txt", b"one\n", [], "line 1: 'one' is not the number of documents"),
         ("file.npz", b"no archive", [], "has no words; give a file with a word a line by --vocabulary"),
-        ("file.npz", b"no archive", ["--vocabulary", "WORDS"], "is not a matrix that scipy.sparse.save_npz wrote"),
+        ("file.npz", b"no archive", ["--vocabulary", "WORDS"], "is not a matrix saved by scipy.sparse.save_npz wrote"),
         ("file.txt", b"word word\n", ["--vocabulary", "TWICE"], "has 'twice' twice"),
         ("file.txt", b"other\n", ["--vocabulary", "WORDS"], "no document with a word of the vocabulary"),
         ("file.txt", b"some words\n", ["--n-components", "0"], "0 is not above zero"),
         ("file.txt", b"some words\n", ["--seconds", "soon"], "invalid float value: 'soon'"),
         ("file.txt", b"some words\n", ["--held-out", "1.5"], "1.5 is not between 0 and 1"),
-        ("file.txt", b"some words\n", ["--output", "FILE"], "exists and is no folder"),
+        ("file.txt", b"some words\n", ["--output", "FILE"], "exists and is not a folder"),
         ("file.txt", b"some words\n", ["--encoding", "utf-9"], "--encoding utf-9 is not known"),
-        ("file.txt", b"some words\n", ["--token-pattern", "["], "is no regular expression"),
+        ("file.txt", b"some words\n", ["--token-pattern", "["], "is not a regular expression"),
         ("file.txt", b"some words\n", ["--token-pattern", "(a)(b)"], "has 2 groups"),
-        ("file.txt", b"some words\n", ["--vectorizer", "WORDS"], "is no pickle"),
+        ("file.txt", b"some words\n", ["--vectorizer", "WORDS"], "is not a pickle"),
         ("file.txt", b"some words\n", ["--stop-words", "ABSENT"], "ABSENT"),
         ("picture.txt", b"\x89PNG\r\n", [], "is a picture"),
         ("archive.txt", b"PK\x03\x04", [], "is a zip archive"),
         ("file.csv", b"", [], "has no first line"),
         ("file.csv", b"a,b\n1,2\n", [], r"line 1 has no text in the field 'text' \(it has 'a', 'b'\)"),
-        ("file.csv", b"text,b\n1,2,3\n", [], "line 2 has 3 fields and line 1 names 2"),
+        ("file.csv", b"text,b\n1,2,3\n", [], "line 2 has 3 fields, but line 1 names 2"),
         ("file.csv", b"text,b\nx,2\n", ["--date", "day"], r"has no field 'day' \(it has .*; name another by --date"),
-        ("file.json", b"[" * 200_000, [], "JSON of too many levels"),
+        ("file.json", b"[" * 200_000, [], "too many levels of JSON"),
         ("file.json", b'[{"text": "a"},\n {"text": 1}]', [], "record 2 has int in the field 'text', not text"),
         ("file.parquet", b"PAR1", [], "Parquet"),
     ],
@@ -376,9 +376,9 @@ def test_wrong_input_is_one_sentence_and_exit_code_two(tmp_path, capsys, name, c
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (sparse.csr_matrix([[1.0, -1.0]]), "entries that are no counts"),
-        (sparse.csr_matrix([[1.0, np.nan]]), "entries that are no counts"),
-        (sparse.csr_matrix([[1.0, 2.0, 3.0]]), "3 columns and .* has 2 words"),
+        (sparse.csr_matrix([[1.0, -1.0]]), "entries that are not counts"),
+        (sparse.csr_matrix([[1.0, np.nan]]), "entries that are not counts"),
+        (sparse.csr_matrix([[1.0, 2.0, 3.0]]), "3 columns, but .* has 2 words"),
         (sparse.csr_matrix((2, 2)), "no document with a word"),
     ],
 )
@@ -401,7 +401,7 @@ def test_matrices_with_columns_beyond_their_shape_are_refused(tmp_path):
     matrix = sparse.csr_matrix([[1.0, 2.0]])
     matrix.indices[1] = 50_000_000
     sparse.save_npz(tmp_path / "x.npz", matrix)
-    with pytest.raises(ValueError, match="is not a matrix that"):
+    with pytest.raises(ValueError, match="is not a matrix saved by"):
         read_corpus(tmp_path / "x.npz", words=Words(vocabulary=tmp_path / "words.txt"))
 
 
@@ -553,7 +553,7 @@ def test_a_score_that_cannot_be_computed_loses_nothing(tmp_path, capsys):
     words = " ".join(THEMES).split()
     path = write_lines(tmp_path / "corpus", [" ".join(5 * [words[i % 12]]) for i in range(120)], None)
     output = run(path, tmp_path)
-    assert re.search(r"held-out log-likelihood a token +not available \(no row of X has two", capsys.readouterr().out)
+    assert re.search(r"held-out log-likelihood per token +not available \(no row of X has two", capsys.readouterr().out)
     assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
     record = json.loads((output / "run.json").read_text())
     assert record["scores"]["held_out_log_likelihood_per_token"].startswith("not available")
@@ -638,7 +638,7 @@ def test_formulas_in_tables_are_texts(tmp_path):
 def test_more_topics_than_the_data_can_carry_warn(tmp_path, capsys, texts):
     path = write_lines(tmp_path / "corpus", texts, None)
     main(["topics", *path, "--n-components", "100", "--max-iter", "1", "--output", str(tmp_path / "result")])
-    assert "100 topics are more than 54 documents of 720 words can tell apart" in capsys.readouterr().err
+    assert "100 topics are too many for 54 documents of 720 words" in capsys.readouterr().err
 
 
 def test_the_saved_vectorizer_counts_every_word_of_its_vocabulary(tmp_path, counts):
@@ -671,7 +671,7 @@ def test_the_demo_of_topics_compares_in_the_same_time(monkeypatch, capsys, count
     main(["demo", "--only", "topics", "--n-topics", "3", "--seconds", "0.05", "--n-jobs", "1"])
     printed = capsys.readouterr().out
     scores = [float(line.split()[-1]) for line in printed.splitlines()
-              if line.startswith(("SparseLDA", "scikit-learn LDA", "words of all"))]  # fmt: skip
+              if line.startswith(("SparseLDA", "scikit-learn LDA", "one topic"))]  # fmt: skip
     assert len(scores) == 3
     assert scores[0] > scores[2]
 

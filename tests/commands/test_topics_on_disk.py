@@ -94,7 +94,7 @@ def test_the_texts_of_one_theme_after_the_other_teach_all_three(tmp_path, capsys
         output = tmp_path / where
         main([*options, "--counts", where, "--output", str(output)])
         printed = capsys.readouterr().out
-        assert ("are learned in" in printed) == (where == "disk")
+        assert ("the fit reads" in printed) == (where == "disk")
         assert "238 documents, 2,856 tokens of 12 words; 3 topics from 214 documents, 24 held out" in printed
         assert sorted(file.name for file in output.iterdir()) == NAMES
         with (output / "topics.csv").open(newline="") as file:
@@ -129,7 +129,7 @@ def test_early_stopping_and_sparse_lda_learn_from_disk(tmp_path, texts):
     assert model.converged_
     main([*common, "--estimator", "SparseLDA", "--n-nonzero", "2"])
     assert joblib.load(tmp_path / "out" / "model.joblib")["topics"].converged_
-    assert "Lower bound of a token" in (tmp_path / "out" / "report.html").read_text()
+    assert "Lower bound per token" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("where", ["memory", "disk"])
@@ -151,7 +151,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path, texts, where, estima
     main(options)
     whole, resumed = (joblib.load(tmp_path / name / "model.joblib")["topics"] for name in ("whole", "out"))
     np.testing.assert_array_equal(whole.components_, resumed.components_)
-    assert ("scratch0 holds counts of a run that was killed" in capsys.readouterr().err) == (where == "disk")
+    assert ("scratch0 holds counts of a killed run" in capsys.readouterr().err) == (where == "disk")
     options[3] = "4"
     with pytest.raises(SystemExit):
         main([*options, "--force"])
@@ -182,7 +182,7 @@ def test_texts_above_some_size_go_to_disk(tmp_path, texts, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--estimator", "SkipGramTopicModel"], "models of words in their order have them in memory"),
+        (["--estimator", "SkipGramTopicModel"], "estimators of word sequences need them in memory"),
         (["--vectorizer", "UNFITTED"], "is not fitted, which takes all texts in memory"),
         (["--min-df", "1000"], "No words are left of 240 documents"),
         (["--min-df", "200", "--max-df", "10"], "max_df corresponds to < documents than min_df"),

@@ -273,7 +273,7 @@ def test_the_page_is_whole(fitted, tmp_path):
     assert document["about"] == [str(2000 + row % 5), f"group {row % 3}"]
     assert max(data["strata"][1]["sizes"]) == 20
     assert max(first["strata"][1]) > 0.8  # a topic is a theme, a group too
-    assert data["curves"][0]["label"] == "Lower bound of a token"
+    assert data["curves"][0]["label"] == "Lower bound per token"
     assert len(data["curves"][0]["points"]) == 20
     assert made._repr_html_().startswith("<iframe")
     assert "3 topics" in repr(made)
@@ -322,15 +322,15 @@ def test_documents_without_texts_show_their_words(fitted):
 def test_words_without_names_say_so(fitted):
     model, X, _, _ = fitted
     made = report(model, X)
-    assert ["names of words", "not given: numbers of columns are shown"] in made.data["facts"]
+    assert ["names of words", "not given: the report shows column numbers"] in made.data["facts"]
     assert made.table()[0]["words"][0].startswith("column ")
 
 
 def test_wrong_lengths_are_named(fitted):
     model, X, vectorizer, texts = fitted
-    with pytest.raises(ValueError, match="documents has 59 entries and X has 60 rows"):
+    with pytest.raises(ValueError, match="documents has 59 entries but X has 60 rows"):
         report(model, X, vectorizer, documents=texts[1:])
-    with pytest.raises(ValueError, match="vocabulary has 2 words and X has 12 columns"):
+    with pytest.raises(ValueError, match="vocabulary has 2 words but X has 12 columns"):
         report(model, X, ["a", "b"])
     with pytest.raises(ValueError, match="X has 11 columns but topics have 12 words"):
         report(model, X[:, :11], vectorizer)

@@ -1,4 +1,4 @@
-"""A corpus: words of documents, as counts or in their order, and what is known of the documents."""
+"""A corpus: counts or sequences of words, with names, dates and groups of its documents."""
 
 import os
 import warnings
@@ -32,24 +32,24 @@ from sparsemix.datasets._bag_of_words import read_vocabulary
 from sparsemix.skipgram import TokenSequences
 from sparsemix.skipgram._input import counts_of
 
-# Characters that are kept of each text for the report.
+# Characters of each text that the report can show.
 EXCERPT = 2000
-# Texts that are looked at for what is wrong with their words.
+# Texts that are checked for problems with their words.
 SAMPLE = 200
-# Bytes of texts whose counts are kept on disk, where nobody says where; and what packed files are larger unpacked.
+# Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
-# Shares of documents without a word, and of the letters of a mean word, that deserve a warning.
+# Warn above this share of documents without words, and above this mean number of letters per word.
 MANY_EMPTY, LONG_WORD = 0.2, 20
-# Endings of files that are not read, of which people are told.
+# File endings that a warning lists.
 MOST_ENDINGS = 5
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts, and what is needed to talk about them and to count new texts in the same way.
+    """Word counts, and everything needed to describe them and to count new texts in the same way.
 
-    ``sequences`` are the same words in their order, for models that read them; ``folder`` is where counts lie that are
-    not in memory.
+    ``sequences`` holds the same words in their order, for estimators that read sequences. ``folder`` holds counts that
+    are on disk.
     """
 
     counts: sparse.csr_matrix
@@ -66,18 +66,18 @@ class Corpus:
 
     @property
     def rows(self):
-        """What the model reads of the documents."""
+        """Input of the model: sequences if there are any, else counts."""
         return self.counts if self.sequences is None else self.sequences
 
     @property
     def n_empty(self):
-        """Documents that had no word of the vocabulary."""
+        """Number of omitted documents, which had no word of the vocabulary."""
         return self.left_out.get("documents without a word of the vocabulary", 0)
 
 
 @dataclass(frozen=True)
 class Words:
-    """What is a word, and which of them count; with ``gaps`` they stay in their order, as in ``TokenSequences``."""
+    """Options for words: their pattern, and which of them to count. With ``gaps``, as in ``TokenSequences``."""
 
     token_pattern: str = "letters"
     stop_words: str | None = "english"
@@ -90,14 +90,14 @@ class Words:
 
 
 class Excerpts:
-    """The beginnings of texts, by their numbers; many of them wait on disk."""
+    """Sequence of the beginnings of texts, in a temporary file."""
 
     def __init__(self, folder=None):
         self.file = scratch_file(self, folder)
         self.ends = array("q", [0])
 
     def append(self, text):
-        """Keep the beginning of one more text."""
+        """Add the beginning of a text."""
         self.file.seek(0, os.SEEK_END)
         self.ends.append(self.ends[-1] + self.file.write(text[:EXCERPT].encode("utf-8", "replace")))
 
@@ -112,26 +112,26 @@ class Excerpts:
 def read_corpus(
     path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=None, words=None, where="memory", scratch=None
 ):
-    """Read a corpus; documents without a word are left out, and counted.
+    """Read a corpus. Documents without a word are omitted and counted.
 
     Parameters
     ----------
     path : str or path
         File or folder, or ``-`` for standard input.
     kind : {"auto", "folder", "lines", "json", "csv", "parquet", "uci", "npz"}, default="auto"
-        What the path holds; "auto" goes by its name.
+        Format of the path; "auto" decides by the file name.
     glob : str, default="*.txt"
-        Which files of a folder and of the folders in it are documents; packed ones with another ending belong to them.
+        Pattern of the files in a folder and its subfolders; matches compressed files with an additional ending too.
     encoding : str, default="utf-8"
-        Of texts without a mark that says it.
+        Encoding of texts without a byte order mark.
     fields : Fields, default=None
-        Which fields of records are text, id, date and group.
+        Names of the fields with text, id, date and group.
     words : Words, default=None
-        What is a word of a text, and which of them count. For counts, ``vocabulary`` is the file of their columns.
+        Options for words. For counts, ``vocabulary`` is the file with the words of the columns.
     where : {"memory", "disk", "auto"}, default="memory"
-        Where counts of texts are kept; "auto" goes by the size of the texts.
+        Where counts of texts are kept; "auto" decides by the size of the texts.
     scratch : callable, default=None
-        Makes the folder for those on disk.
+        Creates and returns the folder for counts on disk.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def read_corpus(
     Raises
     ------
     ValueError, OSError
-        With a sentence on what is wrong.
+        With one sentence that says what is wrong.
     """
     fields, words = fields or Fields(), words or Words()
     encoding = check_encoding(encoding)
@@ -152,7 +152,7 @@ def read_corpus(
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
         counts = kind in READERS_OF_COUNTS
         if counts and words.gaps is not None:
-            raise ValueError(f"{path} holds counts, which have no order of words; give texts, or another --estimator.")
+            raise ValueError(f"{path} holds counts without word order; give texts, or choose another --estimator.")
         reader = None if counts else READERS_OF_TEXTS[kind]
         vectorizer = None if counts else make_vectorizer(words, encoding)
         folder = None
@@ -170,14 +170,14 @@ def read_corpus(
 
 
 def wants_disk(where, path, kind, glob, vectorizer, words):
-    """Whether counts go to disk; what cannot go there is refused, unless nobody has asked for it."""
+    """Whether counts go to disk. Raises if the user chose disk and the input does not allow it."""
     refusal = None
     if vectorizer is None:
-        refusal = f"{path} holds counts, which are read whole; use sparsemix.distributed.fit where they are too many"
+        refusal = f"{path} holds counts, which are read whole; use sparsemix.distributed.fit if they exceed memory"
     elif words.gaps is not None:
-        refusal = "models of words in their order have them in memory; choose another --estimator"
+        refusal = "estimators of word sequences need them in memory; choose another --estimator"
     elif words.vectorizer is not None and not is_fitted(vectorizer):
-        refusal = f"--vectorizer {words.vectorizer} is not fitted, which takes all texts in memory; fit it before"
+        refusal = f"--vectorizer {words.vectorizer} is not fitted, which needs all texts in memory; fit it first"
     if where == "auto":
         return refusal is None and size_of(files_of(path, glob) if kind == "folder" else [path]) > LARGE
     if refusal is not None:
@@ -186,12 +186,12 @@ def wants_disk(where, path, kind, glob, vectorizer, words):
 
 
 def size_of(files):
-    """Bytes of text in files, as if packed ones were unpacked."""
+    """Bytes of text in files, with an estimate for compressed files."""
     return sum(file.stat().st_size * (PACKED if file.suffix in ENDINGS else 1) for file in files)
 
 
 def guess_kind(path):
-    """What a path holds, by its name and its first bytes."""
+    """The format of a path, by its name."""
     if path.is_dir():
         return "folder"
     name = path.name.lower()
@@ -210,7 +210,7 @@ def guess_kind(path):
 
 
 def make_vectorizer(words, encoding):
-    """What counts the words of texts, or numbers them in their order."""
+    """The vectorizer of the options: it counts words, or numbers them in their order."""
     if words.vectorizer is not None:
         return load_vectorizer(words.vectorizer, words.gaps is not None)
     vocabulary, left_out = words.vocabulary, stop_words(words.stop_words, encoding)
@@ -222,32 +222,32 @@ def make_vectorizer(words, encoding):
     if words.gaps is None:
         return ComposedVectorizer(ngram_range=words.ngram_range, dtype=np.float32, **options)
     if tuple(words.ngram_range) != (1, 1):
-        raise ValueError("--ngram-range is for counts; a model of words in their order has its --window.")
+        raise ValueError("--ngram-range is for counts; for word sequences, set --window instead.")
     return TokenSequences(gaps=words.gaps, preprocessor=composed_lower, **options)
 
 
 def load_vectorizer(path, in_order=False):
-    """The user's own, fitted or not."""
+    """Load the user's vectorizer, fitted or not."""
     try:
         vectorizer = joblib.load(path)
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise ValueError(f"--vectorizer {path} is no pickle that can be loaded ({error}).") from error
+        raise ValueError(f"--vectorizer {path} is not a pickle that can be loaded ({error}).") from error
     needed = "fit_transform", "transform", "get_feature_names_out"
     missing = [name for name in needed if not hasattr(vectorizer, name)]
     if missing:
-        raise ValueError(f"--vectorizer {path} holds a {type(vectorizer).__name__}, which has no {missing[0]}.")
+        raise ValueError(f"--vectorizer {path} holds a {type(vectorizer).__name__}, which has no method {missing[0]}.")
     if isinstance(vectorizer, TokenSequences) != in_order:
-        wanted = "TokenSequences" if in_order else "something that counts words"
+        wanted = "TokenSequences" if in_order else "a vectorizer that counts words"
         raise ValueError(
-            f"--vectorizer {path} holds a {type(vectorizer).__name__}, and the --estimator needs {wanted}."
+            f"--vectorizer {path} holds a {type(vectorizer).__name__}, but the --estimator needs {wanted}."
         )
     return vectorizer
 
 
 def stop_words(given, encoding):
-    """What CountVectorizer takes: "english", None, or the words of a file."""
+    """Stop words for CountVectorizer: "english", None, or the words of a file."""
     if given in ("english", None):
         return given
     with on_disk(given) as path:
@@ -255,9 +255,9 @@ def stop_words(given, encoding):
 
 
 def count_texts(read, vectorizer, encoding, folder=None):
-    """Counts of the words of documents, and what is known of these.
+    """The corpus of a stream of documents.
 
-    ``read(tally)`` gives the documents, as often as it is called: twice where counts go to a folder.
+    ``read(tally)`` returns a new stream of the documents. It is called twice if counts go to a folder.
     """
     tally, kinds = Tally(), {}
     names, dates, groups, excerpts = Excerpts(folder) if folder else [], [], [], Excerpts(folder)
@@ -273,7 +273,7 @@ def count_texts(read, vectorizer, encoding, folder=None):
 
     try:
         with warnings.catch_warnings():
-            # On stop words that the tokenizer would cut: they are then left out in pieces, which is meant.
+            # Stop words that the tokenizer would split are omitted in pieces, as intended.
             warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
             if folder is None:
                 counts, sequences = words_of(vectorizer, texts())
@@ -296,12 +296,12 @@ def count_texts(read, vectorizer, encoding, folder=None):
 
 
 class Reading:
-    """Whether a stream has come to its end, and how long it was."""
+    """Number of documents read from a stream, and whether the stream is exhausted."""
 
     n, complete = 0, False
 
     def watched(self, documents):
-        """The documents."""
+        """Yield the documents and count them."""
         self.n, self.complete = 0, False
         for document in documents:
             self.n += 1
@@ -310,7 +310,7 @@ class Reading:
 
 
 def words_of(vectorizer, texts):
-    """Counts of words, and the words in their order where the vectorizer numbers them."""
+    """Counts of words, and word sequences if the vectorizer makes them."""
     read = transformed(vectorizer, texts)
     if not isinstance(vectorizer, TokenSequences):
         return sparse.csr_matrix(read), None
@@ -318,31 +318,31 @@ def words_of(vectorizer, texts):
 
 
 def transformed(vectorizer, texts):
-    """Texts through a vectorizer that may be fitted."""
+    """Transform texts; fit the vectorizer first if it is not fitted."""
     return vectorizer.transform(texts) if is_fitted(vectorizer) else vectorizer.fit_transform(texts)
 
 
 def is_fitted(vectorizer):
-    """Whether it knows its words."""
+    """Whether the vectorizer has a vocabulary."""
     try:
         check_is_fitted(vectorizer)
-    except (TypeError, ValueError, AttributeError):  # NotFittedError is one of the last two
+    except (TypeError, ValueError, AttributeError):  # NotFittedError is a subclass of the last two
         return False
     return True
 
 
 def warnings_of(tally, excerpts, counts, vectorizer, encoding):
-    """Sentences on what people should know of their texts before they believe topics."""
+    """Warnings of problems with the texts that spoil topics."""
     if tally.bad_characters:
         other = "latin-1" if encoding == "utf-8" else "utf-8"
         yield (
-            f"{tally.bad_characters:,} bytes in {tally.bad_documents:,} places are not {encoding} and part words; name "
-            f"the encoding, for example --encoding {other}"
+            f"{tally.bad_characters:,} bytes in {tally.bad_documents:,} places are not {encoding} and split words; "
+            f"name the encoding, for example --encoding {other}"
         )
     if tally.other_files:
         some = ", ".join(f"{n:,} {ending}" for ending, n in tally.other_files[:MOST_ENDINGS])
         more = ", ..." if len(tally.other_files) > MOST_ENDINGS else ""
-        yield f"other files of the folder are not read ({some}{more}); see --glob"
+        yield f"files of the folder that do not match --glob are not read ({some}{more})"
     n_texts, n_empty = len(excerpts), int((np.diff(counts.indptr) == 0).sum())
     if n_empty > MANY_EMPTY * n_texts:
         yield (
@@ -356,25 +356,25 @@ def warnings_of(tally, excerpts, counts, vectorizer, encoding):
     sample = [excerpts[i] for i in chosen]
     if needs_segmenter(sample, vectorizer.token_pattern):
         yield (
-            "the texts are in a script without spaces between words, and whole sentences count as words; cut them into "
-            "words first (jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai) and give them with a "
-            "space between words"
+            "the texts are in a script without spaces between words, so whole sentences count as words; segment them "
+            "first (with jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai) and separate words by "
+            "spaces"
         )
         return
     tokenize = CountVectorizer(token_pattern=vectorizer.token_pattern, tokenizer=vectorizer.tokenizer).build_tokenizer()
     tokens = [token for text in sample for token in tokenize(text)]
     if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
-        yield "words have more than 20 letters in the mean; is this text with spaces between its words?"
+        yield "words have more than 20 letters on average; check that the text has spaces between its words"
 
 
 # -- counts
 
 
 def read_counts(path, kind, vocabulary):
-    """A corpus of counts, whose documents have numbers for names."""
+    """The corpus of a file of counts; its documents are named by their numbers."""
     counts, words = READERS_OF_COUNTS[kind](path, vocabulary)
     try:
-        check_magnitude(counts, None)  # before anything is learned: documents that are held out are read later
+        check_magnitude(counts, None)  # now, because held-out documents are read only after the fit
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     counts = counts.astype(np.float32, copy=False)
@@ -383,31 +383,31 @@ def read_counts(path, kind, vocabulary):
 
 
 def read_uci(path, vocabulary):
-    """A bag of words in the UCI format."""
+    """Read a bag of words in UCI format."""
     corpus = load_bag_of_words(path, vocabulary)
     return corpus.data, corpus.feature_names
 
 
 def read_npz(path, vocabulary):
-    """A matrix that scipy.sparse.save_npz wrote, rows are documents."""
+    """Read a matrix saved by scipy.sparse.save_npz, with one document per row."""
     if vocabulary is None:
-        raise ValueError(f"{path} has no words; give a file with a word a line by --vocabulary.")
+        raise ValueError(f"{path} has no words; give a file with one word per line with --vocabulary.")
     try:
         counts = sparse.csr_matrix(csr_of(sparse.load_npz(path), "the matrix"))
     except (FileNotFoundError, PermissionError):
         raise
     except DAMAGED as error:
-        raise ValueError(f"{path} is not a matrix that scipy.sparse.save_npz wrote ({error}).") from error
+        raise ValueError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error}).") from error
     if counts.dtype.kind not in "iuf" or not np.all(np.isfinite(counts.data)) or counts.data.min(initial=0) < 0:
-        raise ValueError(f"{path} has entries that are no counts; they must be finite and not negative.")
+        raise ValueError(f"{path} has entries that are not counts; they must be finite and not negative.")
     words = read_vocabulary(vocabulary)
     if len(words) != counts.shape[1]:
-        raise ValueError(f"{path} has {counts.shape[1]} columns and {vocabulary} has {len(words)} words.")
+        raise ValueError(f"{path} has {counts.shape[1]} columns, but {vocabulary} has {len(words)} words.")
     return counts, words
 
 
 def without_empty_documents(corpus, path):
-    """The corpus less documents without a word."""
+    """The corpus without documents that have no word."""
     counts = corpus.counts
     if np.count_nonzero(counts.data) < counts.nnz:
         counts.eliminate_zeros()
@@ -417,7 +417,7 @@ def without_empty_documents(corpus, path):
     n_empty = int((~full).sum())
     if not n_empty:
         return corpus
-    entries = counts.data, counts.indices, counts.indptr[np.append(True, full)]  # those of empty ones are no entries
+    entries = counts.data, counts.indices, counts.indptr[np.append(True, full)]  # empty documents have no entries
 
     def kept(values):
         if values is None or isinstance(values, Excerpts):
@@ -433,7 +433,7 @@ def without_empty_documents(corpus, path):
 
 
 class Chosen:
-    """Some items of a sequence."""
+    """A subset of a sequence, by indices."""
 
     def __init__(self, items, numbers):
         self.items, self.numbers = items, numbers

@@ -1,4 +1,4 @@
-"""Files as text: unpacked by their first bytes, decoded, and an account of what could not be decoded."""
+"""Files as text: decompression by magic bytes, decoding, and a tally of undecodable bytes."""
 
 import codecs
 import io
@@ -14,35 +14,35 @@ from pathlib import Path
 
 from sparsemix.datasets._files import HEAD, open_packed
 
-# What a file that is no text begins with, and what to call it.
+# Magic bytes of files that are not text, and the names of their formats.
 NO_TEXT = {
-    b"%PDF": "a PDF document; take the text out of it first, with pdftotext for example",
+    b"%PDF": "a PDF document; extract its text first, for example with pdftotext",
     b"\x89PNG": "a picture (PNG)",
     b"\xff\xd8\xff": "a picture (JPEG)",
     b"GIF8": "a picture (GIF)",
     b"PK\x03\x04": "a zip archive (or an Office document); unpack it or save it as text first",
     b"\xd0\xcf\x11\xe0": "an Office document; save it as text first",
     b"\x7fELF": "a program",
-    b"\x93NUMPY": "an array of NumPy; counts are a sparse matrix that scipy.sparse.save_npz wrote",
+    b"\x93NUMPY": "a NumPy array; save counts as a sparse matrix with scipy.sparse.save_npz",
     b"SQLite format 3": "a database; export a table as CSV",
 }
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")
-# The marks that a text may begin with; that of UTF-32 begins with that of UTF-16.
+# Byte order marks. UTF-32 comes before UTF-16, whose mark is a prefix of its mark.
 MARKS = [
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]  # fmt: skip
-# Characters of one line and bytes of one file that is a document, or JSON as a whole: more is no text that a person
-# wrote, but a file of another kind, or one that was packed to do harm.
+# Limits: characters of a line; bytes of a file that is one document or one JSON value. Longer input is not text, or is
+# a decompression bomb.
 LONGEST_LINE, LARGEST_FILE, PIECE = 1 << 26, 1 << 31, 1 << 20
-# Bytes of a temporary file before it goes to disk, and where much else is there.
+# Size at which a temporary file moves to disk, and the smaller size if other data are on disk too.
 IN_MEMORY, LITTLE = 1 << 26, 1 << 20
 LONE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
 class Tally:
-    """What was met while reading: for the words that follow it."""
+    """Problems found while reading, for warnings."""
 
     bad_characters: int = 0
     bad_documents: int = 0
@@ -50,7 +50,7 @@ class Tally:
     other_files: tuple = ()
 
     def clean(self, text):
-        """The text in composed characters; bytes and surrogates that are no characters become marks, and count."""
+        """The text in composed characters; replaces and counts undecodable bytes and surrogates."""
         if text.isascii():
             return text
         if n := len(LONE.findall(text)):
@@ -62,7 +62,7 @@ class Tally:
 
 @contextmanager
 def open_text(path, encoding):
-    """A file opened for reading text with its line ends; bytes that are no characters become lone surrogates."""
+    """Open a file for text, with its line ends; undecodable bytes become lone surrogates."""
     with open_packed(path) as file:
         head = file.peek(HEAD)[:HEAD]
         for mark, called in MARKS:
@@ -83,7 +83,7 @@ def open_text(path, encoding):
 
 
 def refuse(head, path, encoding):
-    """Raise for a file that is known not to be text."""
+    """Raise for a known format that is not text."""
     for mark, called in NO_TEXT.items():
         if head.startswith(mark):
             raise ValueError(f"{path} is {called}.")
@@ -94,13 +94,13 @@ def refuse(head, path, encoding):
 
 
 def read_whole(path, encoding, tally):
-    """The text of a file."""
+    """The text of a whole file."""
     with open_text(path, encoding) as file:
         return tally.clean(read_all(file, path))
 
 
 def read_all(file, path):
-    """All of a text, piece by piece: a read of so much at once asks for that memory, however short the file is."""
+    """Read a text in pieces: one read call would allocate its limit, even for a short file."""
     pieces, length = [], 0
     while piece := file.read(PIECE):
         pieces.append(piece)
@@ -108,12 +108,12 @@ def read_all(file, path):
         if "\0" in piece:
             raise ValueError(f"{path} is not text (it has zero bytes).")
         if length >= LARGEST_FILE:
-            raise ValueError(f"{path} is longer than {LARGEST_FILE:,} characters; cut it into documents.")
+            raise ValueError(f"{path} is longer than {LARGEST_FILE:,} characters; split it into documents.")
     return "".join(pieces)
 
 
 def lines(path, encoding, tally):
-    """Numbers and contents of the lines that are not empty."""
+    """Numbers and contents of nonempty lines."""
     with open_text(path, encoding) as file:
         for number, line in enumerate(checked_lines(file, path), start=1):
             if line := line.strip():
@@ -121,12 +121,14 @@ def lines(path, encoding, tally):
 
 
 def checked_lines(file, path):
-    """Lines of an open text with their ends; one that is too long or has zero bytes is refused by its number."""
+    """Lines of an open text with their line ends; errors name a line that is too long or has zero bytes."""
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
         if len(line) == LONGEST_LINE and not line.endswith("\n"):
-            raise ValueError(f"{path}, line {number} is longer than {LONGEST_LINE:,} characters; is it one text?")
+            raise ValueError(
+                f"{path}, line {number} is longer than {LONGEST_LINE:,} characters; give a file with one text per line."
+            )
         if "\0" in line:
             raise ValueError(f"{path} is not text (line {number} has zero bytes).")
         yield line
@@ -134,7 +136,7 @@ def checked_lines(file, path):
 
 @contextmanager
 def on_disk(path):
-    """A path that can be read more than once: standard input (``-``) goes to a file first."""
+    """A path that can be read more than once; standard input (``-``) is copied to a file first."""
     if str(path) != "-":
         yield Path(path)
         return
@@ -151,17 +153,17 @@ def on_disk(path):
 
 
 def scratch_file(owner, folder=None):
-    """A temporary file, on disk once it is large (sooner in a given folder), that is closed when its owner is gone."""
+    """A temporary file that moves to disk once it is large (earlier with a folder); closed with its owner."""
     file = tempfile.SpooledTemporaryFile(max_size=LITTLE if folder else IN_MEMORY, dir=folder)  # noqa: SIM115
     weakref.finalize(owner, file.close)
     return file
 
 
 def check_encoding(encoding):
-    """The encoding, if Python knows it and it gives text."""
+    """The canonical name of the encoding; raises if Python does not know it or it does not decode to text."""
     try:
         known = codecs.lookup(encoding)
-        "a".encode(encoding).decode(encoding)  # some turn bytes into bytes
+        "a".encode(encoding).decode(encoding)  # some codecs map bytes to bytes
     except (LookupError, ValueError) as error:
         raise ValueError(f"--encoding {encoding} is not known; try utf-8, latin-1 or cp1252.") from error
     return known.name

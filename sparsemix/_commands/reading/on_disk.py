@@ -1,7 +1,7 @@
-"""Counts of more text than memory holds: the text is read twice, once for the vocabulary and once for its counts.
+"""Counts of texts that exceed memory: a first reading learns the vocabulary, a second one counts.
 
-Counts lie in three files that are mapped, and look like any CSR matrix. What has to be in memory is the vocabulary, the
-words of some thousand documents, and a few numbers a document.
+Counts are in three memory-mapped files with the interface of a CSR matrix. In memory are the vocabulary, the words of
+some thousand documents, and a few numbers per document.
 """
 
 import heapq
@@ -17,31 +17,32 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-# Words whose document frequencies are in memory at once: half a gigabyte. More go to disk, sorted, and are merged.
+# Words whose document frequencies are in memory at once: half a gigabyte. Larger vocabularies are sorted on disk and
+# merged.
 MOST_WORDS = 4_000_000
-# Documents that are counted together.
+# Documents per call of the vectorizer.
 DOCUMENTS = 2000
-# Entries beyond which row pointers and word numbers have 64 bits each, as SciPy wants them alike.
+# With more entries, row pointers and word numbers both have 64 bits; SciPy requires one type for both.
 MOST_ENTRIES = np.iinfo(np.int32).max
 
 
 def learn_vocabulary(vectorizer, texts, folder):
-    """Fit a ``CountVectorizer`` to a stream of texts: the same vocabulary as by its ``fit``.
+    """Fit a ``CountVectorizer`` to a stream of texts. The vocabulary equals that of its ``fit``.
 
     Parameters
     ----------
     vectorizer : CountVectorizer
-        Without a vocabulary of its own; it has ``vocabulary_`` afterwards.
+        Without a given vocabulary. This function sets ``vocabulary_``.
     texts : iterable of str
     folder : str
-        For document frequencies of more words than memory should hold.
+        For document frequencies that exceed memory.
 
     Raises
     ------
     ValueError
-        When ``min_df`` and ``max_df`` leave no word.
+        If ``min_df`` and ``max_df`` leave no word.
     """
-    clone(vectorizer).set_params(vocabulary=["word"]).fit([""])  # refuses wrong parameters
+    clone(vectorizer).set_params(vocabulary=["word"]).fit([""])  # validates the parameters
     analyze, frequencies, runs, n = vectorizer.build_analyzer(), Counter(), [], 0
     for text in texts:
         n += 1
@@ -56,12 +57,12 @@ def learn_vocabulary(vectorizer, texts, folder):
         words = merged([*map(entries, runs), words])
     kept = [word for word, df in words if least <= df <= most]
     if not kept:
-        raise ValueError("no word is in as many documents as they ask for")
+        raise ValueError("no word has a document frequency between min_df and max_df")
     vectorizer.vocabulary_, vectorizer.fixed_vocabulary_ = {word: i for i, word in enumerate(kept)}, False
 
 
 def spilled(frequencies, path):
-    """Write document frequencies, sorted by word, and begin anew; returns the path."""
+    """Write document frequencies, sorted by word, and clear them. Return the path."""
     with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
         file.writelines(f"{df} {word!r}\n" for word, df in sorted(frequencies.items()))
     frequencies.clear()
@@ -69,7 +70,7 @@ def spilled(frequencies, path):
 
 
 def entries(path):
-    """Words and their document frequencies."""
+    """Words and their document frequencies in a file."""
     with open(path, encoding="utf-8", errors="surrogatepass", newline="\n") as file:
         for line in file:
             df, word = line.split(" ", 1)
@@ -77,13 +78,13 @@ def entries(path):
 
 
 def merged(runs):
-    """Words of all runs, each once, with the sum of their frequencies."""
+    """All words of sorted runs, each once, with its total frequency."""
     for word, same in groupby(heapq.merge(*runs), key=itemgetter(0)):
         yield word, sum(df for _, df in same)
 
 
 def counted(vectorizer, texts, folder):
-    """Counts of the words of a stream of texts, as a CSR matrix whose arrays are files.
+    """Count the words of a stream of texts: a CSR matrix whose arrays are memory-mapped files.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def counted(vectorizer, texts, folder):
         Fitted; its ``transform`` counts words.
     texts : iterable of str
     folder : str
-        Where the files are; they must stay as long as the matrix is used.
+        Folder for the files. They must exist as long as the matrix is used.
 
     Returns
     -------
@@ -119,12 +120,12 @@ def counted(vectorizer, texts, folder):
 
 
 def mapped(path, dtype):
-    """A file as an array; there is no map of nothing."""
+    """Memory map of a file; an empty array for an empty file, which cannot be mapped."""
     return np.memmap(path, dtype, mode="r") if os.path.getsize(path) else np.empty(0, dtype)
 
 
 def widened(path):
-    """Word numbers in 64 bits; returns the new file's path."""
+    """Convert word numbers to 64 bits. Return the path of the new file."""
     narrow, wide = np.memmap(path, np.int32, mode="r"), f"{path}64"
     with open(wide, "wb") as file:
         for start in range(0, len(narrow), 1 << 22):

@@ -1,45 +1,45 @@
-"""Tables as text (CSV, TSV): a record a row; a row that is not like the first line is refused with its line number."""
+"""Tables as text (CSV, TSV), one record per row; errors name the line of a row that does not match the header."""
 
 import csv
 
 from sparsemix._commands.reading.files import LONGEST_LINE, checked_lines, open_text
 
 DELIMITERS = ",;\t|"
-# Lines of one field: more are an unclosed quote and no document.
+# Lines of one field: a longer field comes from an unclosed quote.
 MOST_LINES = 100_000
-# Lines within a field, each with the delimiters of a row, from which on they are taken for rows.
+# Lines within a field that each have the delimiters of a row: from this number on the field has an unclosed quote.
 SWALLOWED = 10
-REMEDY = "a field that begins with a quote ends with one, and quotes inside it are doubled"
+REMEDY = "a field that begins with a quote must end with one, and quotes inside it must be doubled"
 
 
 def table_records(path, encoding, check_names):
-    """Line numbers and records of a table whose first line names the columns.
+    """Line numbers and records of a table whose first line has the column names.
 
     Parameters
     ----------
     path : Path
     encoding : str
     check_names : callable
-        Gets the names of the columns before any row is read.
+        Called with the column names before any row is read.
 
     Yields
     ------
     number : int
-        Of the line in which the row begins.
+        Number of the line in which the row begins.
     record : dict of str to str
 
     Raises
     ------
     ValueError
-        For a row with another number of fields, quotes that do not match, a field of too many characters or lines, and
-        zero bytes; with the path and the number of the line.
+        For a row with a different number of fields than the first line, unmatched quotes, a field with too many
+        characters or lines, and zero bytes. The message has the path and the line number.
     """
     csv.field_size_limit(LONGEST_LINE)
     with open_text(path, encoding) as file:
         lines = checked_lines(file, path)
         head = next(lines, "")
         if not head.strip():
-            raise ValueError(f"{path} has no first line with the names of its columns.")
+            raise ValueError(f"{path} has no first line with column names; add one.")
         delimiter = max(DELIMITERS, key=head.count)
         names = [name.strip() for name in next(rows_of([head], path, 1, delimiter))[1]]
         check_names(names)
@@ -51,7 +51,7 @@ def table_records(path, encoding, check_names):
 
 
 def rows_of(lines, path, first, delimiter, quoted=True):
-    """Rows of some lines, each with the number of the line in which it begins; the first line has number ``first``."""
+    """Rows and the number of the line in which each begins; the first line has number ``first``."""
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
     while True:
@@ -65,18 +65,18 @@ def rows_of(lines, path, first, delimiter, quoted=True):
             if "end of data" in str(error):
                 what = "opens a quote that is not closed"
             elif "limit" in str(error):
-                what = f"has a field of more than {LONGEST_LINE:,} characters, perhaps a quote that is not closed"
+                what = f"has a field of more than {LONGEST_LINE:,} characters, perhaps because of an unclosed quote"
             raise ValueError(f"{path}, line {number} {what}; {REMEDY}.") from error
 
 
 def uses_quotes(path, encoding, n_fields):
-    """Whether the quotes of a table with tabs enclose fields, as spreadsheets write them, or belong to the text.
+    """Whether quotes in a table with tabs enclose fields, as spreadsheets write them, or belong to the text.
 
-    Databases write no quotes around fields. They enclose fields if some line has another number of tabs than the first
-    one, which only a field with a tab or a line end inside explains, or if each field that begins with a quote ends
-    with one.
+    Databases write no quotes around fields. Quotes enclose fields if some line has a different number of tabs than the
+    first line, which is only possible if a field contains a tab or a line end. They also enclose fields if each field
+    that begins with a quote ends with one.
     """
-    whole = n_fields > 1  # lines of one column say nothing of where rows end
+    whole = n_fields > 1  # with one column, the number of tabs does not show where rows end
     closed = True
     with open_text(path, encoding) as file:
         lines = checked_lines(file, path)
@@ -93,11 +93,11 @@ def uses_quotes(path, encoding, n_fields):
 
 
 def check_row(row, names, delimiter, where):
-    """Refuse a row with another number of fields, or a field that has swallowed rows."""
+    """Raise for a row with a wrong number of fields, or a field that contains whole rows after an unclosed quote."""
     if len(row) != len(names):
         raise ValueError(
-            f"{where} has {len(row)} fields and line 1 names {len(names)}; quote fields that have the separator "
-            "inside, and give every row all fields."
+            f"{where} has {len(row)} fields, but line 1 names {len(names)}; give every row all fields, and quote "
+            "fields that contain the separator."
         )
     for field in row:
         if "\n" not in field and "\r" not in field:
@@ -107,6 +107,6 @@ def check_row(row, names, delimiter, where):
         rows = len(names) > 1 and len(inner) >= SWALLOWED
         if len(lines) > MOST_LINES or (rows and all(line.count(delimiter) == len(names) - 1 for line in inner)):
             raise ValueError(
-                f"{where} has a quoted field of {len(lines):,} lines that look like rows, so a quote is not closed; "
+                f"{where} has a quoted field of {len(lines):,} lines that look like rows: a quote is not closed; "
                 f"{REMEDY}."
             )

@@ -1,4 +1,4 @@
-"""Texts: streams of documents from a folder, lines, JSON, tables."""
+"""Streams of documents from text files: a folder, lines, JSON, tables, Parquet."""
 
 import json
 import math
@@ -11,12 +11,12 @@ from pathlib import Path
 from sparsemix._commands.reading.files import ENDINGS, lines, open_text, read_all, read_whole
 from sparsemix._commands.reading.tables import table_records
 
-FIRST_WORDS = 60  # characters of a text that has no other name
+FIRST_WORDS = 60  # characters of the name of a text without an id
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text and what is known of it."""
+    """A text with its name, date and group."""
 
     text: str
     name: str
@@ -26,7 +26,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the fields of a record."""
+    """Names of the fields of a record that hold text, id, date and group."""
 
     text: str = "text"
     id: str | None = None
@@ -35,7 +35,7 @@ class Fields:
 
 
 def read_folder(path, *, glob, encoding, fields, tally):
-    """A document a file, called by its path inside the folder; the folder it lies in may be its group."""
+    """One document per file, named by its path inside the folder. Its group may be the folder that contains it."""
     files = files_of(path, glob)
     tally.other_files = beside(path, files)
     for file in files:
@@ -45,19 +45,19 @@ def read_folder(path, *, glob, encoding, fields, tally):
 
 
 def files_of(path, glob):
-    """Files of a folder that are documents."""
+    """Files of a folder that match the pattern, compressed or not."""
     try:
         files = {file for pattern in (glob, *(glob + ending for ending in ENDINGS)) for file in path.rglob(pattern)}
         files = sorted(file for file in files if file.is_file())
     except (NotImplementedError, ValueError) as error:
-        raise ValueError(f"--glob {glob!r} is no pattern for files inside a folder ({error}).") from error
+        raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
         raise ValueError(f"{path} has no file that matches {glob!r}; give another pattern with --glob.")
     return files
 
 
 def beside(path, files):
-    """Endings of the other files of a folder, hidden ones apart, those of most files first, and how many each has."""
+    """Endings of files that do not match the pattern, without hidden files, and their numbers; most frequent first."""
     known, found = set(files), Counter()
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -67,13 +67,13 @@ def beside(path, files):
 
 
 def read_lines(path, *, encoding, tally, **_):
-    """A document a line, called by its first words; empty lines are none."""
+    """One document per nonempty line, named by its first words."""
     for _number, line in lines(path, encoding, tally):
         yield Document(line, first_words(line))
 
 
 def read_json(path, *, encoding, fields, tally, **_):
-    """JSON: an object a line, or any sequence of objects and arrays of them; a field is the document."""
+    """JSON documents: one object per line, or any sequence of objects and arrays of objects."""
     kept = Kept(fields, tally)
     for where, record in json_records(path, encoding, tally):
         if isinstance(record, str):
@@ -83,7 +83,7 @@ def read_json(path, *, encoding, fields, tally, **_):
 
 
 def json_records(path, encoding, tally):
-    """Places and values: lines as long as they are JSON, else what the file holds as a whole."""
+    """Places and values: by lines if the first line is JSON, else of the whole file."""
     first = True
     for number, line in lines(path, encoding, tally):
         record, first = parsed(line, f"{path}, line {number}", first), False
@@ -97,21 +97,21 @@ def json_records(path, encoding, tally):
 
 
 def parsed(line, where, first):
-    """A line of JSON; None if it is the first one and the beginning of something longer."""
+    """The JSON value of a line; None if it is the first line and begins a value of several lines."""
     try:
         if (record := json.loads(line)) is None:
-            raise ValueError(f"{where} is null; a record has fields.")
+            raise ValueError(f"{where} is null; a record must be an object with fields.")
         return record
     except json.JSONDecodeError as error:
         if first and line[0] in "[{":
             return None
         raise ValueError(f"{where} is not JSON ({error.msg}, column {error.colno}).") from error
     except RecursionError as error:
-        raise ValueError(f"{where} is JSON of too many levels; a record has fields.") from error
+        raise ValueError(f"{where} has too many levels of JSON; give objects whose fields are texts.") from error
 
 
 def json_values(path, encoding):
-    """Places and values of a file that is one array, or objects that go over several lines."""
+    """Places and values of a file that is one array, or objects over several lines."""
     with open_text(path, encoding) as file:
         text = read_all(file, path)
     decoder, position, n = json.JSONDecoder(), 0, 0
@@ -122,14 +122,14 @@ def json_values(path, encoding):
             line = f"line {error.lineno}"
             raise ValueError(f"{path}, {line} is not JSON ({error.msg}, column {error.colno}).") from error
         except RecursionError as error:
-            raise ValueError(f"{path} is JSON of too many levels; a record has fields.") from error
+            raise ValueError(f"{path} has too many levels of JSON; give objects whose fields are texts.") from error
         for item in value if isinstance(value, list) else [value]:
             n += 1
             yield f"record {n}", item
 
 
 def read_table(path, *, encoding, fields, tally, **_):
-    """A record a line of a table whose first line has the names of the columns."""
+    """One document per row of a table whose first line has the column names."""
     kept = Kept(fields, tally)
 
     def check_names(names):
@@ -142,15 +142,15 @@ def read_table(path, *, encoding, fields, tally, **_):
 
 
 def read_parquet(path, *, fields, tally, **_):
-    """A row of a Parquet file; needs pyarrow."""
+    """One document per row of a Parquet file; needs pyarrow."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
-        raise ValueError(f"{path} is a Parquet file; pip install pyarrow reads it, or save it as CSV.") from error
+        raise ValueError(f"{path} is a Parquet file; install pyarrow to read it, or save it as CSV.") from error
     kept = Kept(fields, tally)
     columns = [name for name in (fields.text, fields.id, fields.date, fields.group) if name]
     try:
-        # opened here: pyarrow takes no names of files that are not UTF-8
+        # open the file here: pyarrow does not accept file names that are not UTF-8
         with path.open("rb") as source, parquet.ParquetFile(source) as file:
             names = file.schema_arrow.names
             kept.check_names(dict.fromkeys(names), f"{path}", names)
@@ -161,11 +161,11 @@ def read_parquet(path, *, fields, tally, **_):
                     if (document := kept.document(record, f"row {row}", f"{path}, row {row}", names)) is not None:
                         yield document
     except ArrowException as error:
-        raise ValueError(f"{path} is not a Parquet file that pyarrow reads ({error}).") from error
+        raise ValueError(f"{path} is not a Parquet file that pyarrow can read ({error}).") from error
 
 
 class Kept:
-    """Documents of records: the fields that were named."""
+    """Converter of records to documents, by the names of their fields."""
 
     def __init__(self, fields, tally):
         self.fields = fields
@@ -173,7 +173,7 @@ class Kept:
         self.seen = False
 
     def check_names(self, record, where, names=()):
-        """Raise for a field that the records do not have."""
+        """Raise if the records lack one of the fields."""
         self.seen = True
         if not isinstance(record, dict):
             raise ValueError(f"{where} has no text in the field {self.fields.text!r} (it has no fields).")
@@ -185,7 +185,7 @@ class Kept:
                 raise ValueError(f"{where} has no {what} {name!r} (it has {has}); name another by --{option}.")
 
     def document(self, record, place, where, names=()):
-        """The document of a record; None, and counted, if its text is null."""
+        """The document of a record; None if its text is null, which is counted."""
         if not self.seen:
             self.check_names(record, where, names)
         text = record.get(self.fields.text) if isinstance(record, dict) else None
@@ -206,7 +206,7 @@ class Kept:
 
 
 def first_words(text):
-    """The beginning of a text on one line."""
+    """The beginning of a text, in one line."""
     start = " ".join(text[: 4 * FIRST_WORDS].split())
     return start if len(start) <= FIRST_WORDS else start[:FIRST_WORDS].rstrip() + " ..."
 
