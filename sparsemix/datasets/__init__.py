@@ -1,4 +1,4 @@
-"""Data to try the estimators on: photographs, docstrings, generators, and bags of words from a file or by name."""
+"""Example data: image patches, docstrings, generators, and bags of words from files or the UCI repository."""
 
 from sparsemix.datasets._bag_of_words import load_bag_of_words
 from sparsemix.datasets._cell_generators import make_cells

@@ -1,4 +1,4 @@
-"""Counts of words from files in the format of the UCI repository."""
+"""Word counts in the file format of the UCI repository."""
 
 import re
 from pathlib import Path
@@ -9,19 +9,19 @@ from sklearn.utils import Bunch
 
 from sparsemix.datasets._files import open_packed
 
-# Bytes of text at a time; their numbers take three to four times as much.
+# Bytes of text per read; the parsed numbers take three to four times as much.
 BLOCK = 1 << 24
-# Three whole numbers need no more, and a word neither; a longer line is of another format, perhaps without an end.
+# Three whole numbers or a word are shorter; a longer line is of another format, perhaps without line breaks.
 LONGEST_LINE = 1000
-# Bytes of a file of words.
+# Maximal bytes of a vocabulary file.
 LARGEST_VOCABULARY = 1 << 30
-# What columns and counts are kept as, and what rows may be numbered with.
+# Largest column, count and row number.
 MOST = 2**31 - 1
-# A header may promise so many documents whatever follows it; more of them must have entries.
+# A header may announce this many documents without entries; more documents must have entries.
 FREE_DOCUMENTS = 1_000_000
 HEADER = ("documents", "words", "entries")
 NAME = re.compile(r"docword\.(.+?)\.txt(\.gz)?")
-# What lines hold, and what in lines with other characters is not of whole numbers.
+# Characters of valid lines, and a pattern of anything that is not a whole number.
 PLAIN = b"0123456789 \t\n\r\v\f"
 ODD = re.compile(rb"[^\d\s-]|-(?!\d)|(?<=[\d-])-")
 
@@ -29,16 +29,16 @@ ODD = re.compile(rb"[^\d\s-]|-(?!\d)|(?<=[\d-])-")
 def load_bag_of_words(path, vocabulary=None):
     """Read a corpus in the UCI bag-of-words format.
 
-    ``docword.NAME.txt``, plain or compressed with gzip, has three lines with the numbers of documents, words and
-    entries, then a line ``document word count`` for each entry, both counted from 1. ``vocab.NAME.txt`` has a word a
-    line. The file is read in blocks, so memory is that of the result and some 100 MB.
+    ``docword.NAME.txt``, plain or gzip-compressed, has three lines with the numbers of documents, words and entries,
+    then a line ``document word count`` for each entry; document and word count from 1. ``vocab.NAME.txt`` has one word
+    per line. The file is read in blocks, so memory is that of the result plus about 100 MB.
 
     Parameters
     ----------
     path : str or path
-        The file of counts.
+        File of counts.
     vocabulary : str, path, sequence of str, False or None, default=None
-        The words or their file. None takes ``vocab.NAME.txt`` beside ``docword.NAME.txt``; False reads no words.
+        The words or their file. None finds ``vocab.NAME.txt`` in the folder of the counts; False reads no words.
 
     Returns
     -------
@@ -46,20 +46,20 @@ def load_bag_of_words(path, vocabulary=None):
         With these attributes:
 
         data : CSR matrix of shape (n_documents, n_words), float32
-            Counts; documents without entries stay as empty rows.
+            Counts; documents without entries are empty rows.
         feature_names : ndarray of shape (n_words,) or None
             The words.
 
     Raises
     ------
     FileNotFoundError
-        When a file is missing.
+        If a file is missing.
     ValueError
-        When a line is not what the format asks for; the message names it.
+        If a line violates the format; the message names the line.
 
     See Also
     --------
-    fetch_bag_of_words : The sets of the UCI repository by name.
+    fetch_bag_of_words : Downloads the sets of the UCI repository.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_header(file, path):
     """Numbers of documents, words and entries."""
     sizes = []
     for line, what in enumerate(HEADER, start=1):
-        # The limit keeps a file without line breaks, which is of another format, out of memory.
+        # The limit protects memory from a file of another format without line breaks.
         text = file.readline(LONGEST_LINE).strip()
         if not text.isdigit() or len(text) > 18:
             raise ValueError(
@@ -104,10 +104,10 @@ def read_header(file, path):
 
 
 def read_counts(file, path, n_documents, n_words, n_entries):
-    """All entries as one CSR matrix; memory grows with what is there, not with what the header promises."""
+    """All entries as one CSR matrix. Memory grows with the actual entries, not with the header."""
     words, counts = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
     lengths = np.zeros(n_documents, dtype=np.int64)
-    documents = None  # only kept for files that are not in order of documents
+    documents = None  # used only if the file is not sorted by document
     start, last = 0, 0
     for entries in read_entries(file, path, (n_documents, n_words)):
         stop = start + len(entries)
@@ -137,7 +137,7 @@ def read_counts(file, path, n_documents, n_words, n_entries):
 
 
 def with_room(array, size, most):
-    """The array, or a copy with room for ``size`` entries: twice as much as before, ``most`` in the end."""
+    """The array, or a copy with space for ``size`` entries: at least doubled, but at most ``most``."""
     if len(array) >= size:
         return array
     grown = np.empty(min(most, max(size, 2 * len(array))), dtype=array.dtype)
@@ -146,7 +146,7 @@ def with_room(array, size, most):
 
 
 def wrong_number(path, expected, found):
-    """Sentence on a number of entries other than the header's."""
+    """Error message for a number of entries that differs from the header."""
     return (
         f"{path}, line 3 announces {expected} entries and {found} follow: the file is cut off or the line is wrong. "
         f"Get the file again or correct the line."
@@ -154,11 +154,11 @@ def wrong_number(path, expected, found):
 
 
 def read_entries(file, path, shape):
-    """Arrays of shape (n, 3): document, word and count, checked."""
+    """Checked arrays of shape (n, 3): document, word and count."""
     line = 1 + len(HEADER)
     for text in whole_lines(file, path):
-        # fromstring is the one parser of NumPy that makes no Python object of a line: 60 ns a number. What it cannot
-        # read it only warns of, and filters of warnings are those of all threads.
+        # fromstring is the only NumPy parser without a Python object per line: 60 ns a number. It only warns of what it
+        # cannot read, and warning filters are shared by all threads, so odd characters are searched first.
         odd = text.translate(None, PLAIN) and ODD.search(text)
         numbers = np.empty(0) if odd else np.fromstring(text, dtype=np.int64, sep=" ")
         n_lines = text.count(b"\n") + 1
@@ -171,7 +171,7 @@ def read_entries(file, path, shape):
 
 
 def three_a_line(text):
-    """Whether each line has three numbers: a short line and a long one would shift all entries between them."""
+    """Whether each line has three numbers. A short line and a long one would shift the entries between them."""
     characters = np.frombuffer(text, dtype=np.uint8)
     blank = characters <= ord(" ")
     begins = ~blank
@@ -182,7 +182,7 @@ def three_a_line(text):
 
 
 def whole_lines(file, path):
-    """Blocks of text that end where a line ends, without the last line break."""
+    """Blocks of text that end at a line end, without the last line break."""
     rest = b""
     while block := file.read(BLOCK):
         head, newline, tail = block.rpartition(b"\n")
@@ -196,7 +196,7 @@ def whole_lines(file, path):
 
 
 def bad_line(text, path, first_line):
-    """Sentence on the first line that is not three whole numbers."""
+    """Error message for the first line that is not three whole numbers."""
     lines = enumerate(text.split(b"\n"), start=first_line)
     three = re.compile(rb"\s*-?\d+\s+-?\d+\s+-?\d+\s*")
     line, content = next((item for item in lines if not three.fullmatch(item[1])), (first_line, text))
@@ -204,7 +204,7 @@ def bad_line(text, path, first_line):
 
 
 def check_entries(entries, path, first_line, shape):
-    """Raise on the first entry that is out of range."""
+    """Raise for the first entry that is out of range."""
     wrong = (entries < 1).any(axis=1) | (entries > [*shape, MOST]).any(axis=1)
     if not wrong.any():
         return
@@ -219,7 +219,7 @@ def check_entries(entries, path, first_line, shape):
 
 
 def find_vocabulary(vocabulary, path, n_words):
-    """The words, from wherever they are."""
+    """The words: given, or read from their file."""
     if vocabulary is False:
         return None
     if vocabulary is None:
@@ -234,7 +234,7 @@ def find_vocabulary(vocabulary, path, n_words):
 
 
 def vocabulary_beside(path):
-    """File of words that belongs to a file of counts."""
+    """Vocabulary file that belongs to a file of counts."""
     if match := NAME.fullmatch(path.name):
         for ending in ("", ".gz"):
             if (beside := path.with_name(f"vocab.{match[1]}.txt{ending}")).exists():
@@ -242,20 +242,20 @@ def vocabulary_beside(path):
         expected = path.with_name(f"vocab.{match[1]}.txt")
     else:
         expected = f"The name of {path} is not docword.NAME.txt, so vocab.NAME.txt"
-    raise FileNotFoundError(f"{expected} is not there; name the file that has a word a line (vocabulary).")
+    raise FileNotFoundError(f"{expected} is not there; give a file with one word per line as vocabulary.")
 
 
 def read_vocabulary(path):
-    """Words, one a line; empty lines at the end do not count."""
+    """Words of a file, one per line; empty lines at the end are ignored."""
     with open_packed(Path(path)) as file:
         content = file.read(LARGEST_VOCABULARY)
     if len(content) == LARGEST_VOCABULARY:
-        raise ValueError(f"{path} has more than {LARGEST_VOCABULARY:,} bytes; a file of words has a word a line.")
+        raise ValueError(f"{path} has more than {LARGEST_VOCABULARY:,} bytes; give a file with one word per line.")
     text = content.decode("utf-8-sig", errors="replace")
     return np.array([line.strip() for line in text.rstrip().split("\n")] if text.strip() else [], dtype=str)
 
 
 def shown(content):
-    """A line of a file, for a message."""
+    """A line of a file, shortened for a message."""
     text = content.decode("utf-8", errors="replace").strip()
     return repr(text if len(text) <= 40 else text[:40] + "...")

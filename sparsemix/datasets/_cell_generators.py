@@ -1,4 +1,4 @@
-"""Cells whose topics of open regions are known."""
+"""Synthetic cells with known topics of open regions."""
 
 import numpy as np
 from scipy import sparse
@@ -6,13 +6,13 @@ from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
 
-# Cells that are drawn at once.
+# Cells per block.
 CELLS = 2_000
-# Half of what a cell shows is open everywhere, as promoters of common genes are; the rest are regions of its topics.
+# Share of a cell's regions that are open in all cells, as promoters of common genes are; the rest come from its topics.
 COMMON = 0.5
-# Regions of a topic, as a share of all; weights of regions have this shape of a Gamma distribution.
+# Share of all regions that a topic opens; shape of the Gamma distribution of region weights.
 OWN, SHAPE = 0.05, 0.5
-# Spread of the logarithm of how deep a cell was read.
+# Standard deviation of the logarithm of the reading depth.
 DEPTH = 0.4
 
 
@@ -21,40 +21,40 @@ def make_cells(
     n_samples=2000, n_features=20_000, n_components=10, *, regions_per_cell=1000, doc_topic_prior=0.1,
     random_state=None,
 ):  # fmt: skip
-    """Cells by regions, open or not, as single-cell chromatin assays show them, with known topics.
+    """Draw a binary matrix of cells by open regions, as in single-cell chromatin assays, with known topics.
 
-    Use it to see whether topics of cells are found, and to try what scales: a cell is a document of a thousand words or
-    more, each of which occurs once. A topic opens a twentieth of all regions, some often and most seldom; half of what
-    a cell shows is open in all of them. Cells differ in depth by a factor of two either way.
+    Use it to test whether a model recovers topics of cells, and how it scales: a cell is a document of a thousand words
+    or more, each of which occurs once. A topic opens a twentieth of all regions, a few of them often and most of them
+    rarely. Half of the open regions of a cell are common to all cells. Depths of cells vary by a factor of two.
 
     Parameters
     ----------
     n_samples : int, default=2000
-        Cells.
+        Number of cells.
     n_features : int, default=20000
-        Regions.
+        Number of regions.
     n_components : int, default=10
-        Topics.
+        Number of topics.
     regions_per_cell : int, default=1000
-        Regions drawn for a cell of median depth; those drawn twice are open once.
+        Regions drawn for a cell of median depth. A region that is drawn twice is open once.
     doc_topic_prior : float, default=0.1
-        Parameter of the Dirichlet distribution that a cell's topics are drawn from.
+        Concentration of the Dirichlet distribution of a cell's topics.
     random_state : int, RandomState instance or None, default=None
-        For reproducible cells.
+        Seed; pass an int for reproducible cells.
 
     Returns
     -------
     X : CSR matrix of shape (n_samples, n_features), float32
-        Ones where a region is open.
+        One for each open region.
     topics : ndarray of shape (n_components, n_features)
-        Probabilities of regions, without those that all cells share; rows sum to one.
+        Probabilities of regions, without the common regions; rows sum to one.
     cell_topic : ndarray of shape (n_samples, n_components)
         Probabilities of topics, rows sum to one.
 
     Raises
     ------
     ValueError
-        When the prior or a number is not positive.
+        If the prior or a number is not positive.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def make_cells(
 
 
 def cells_in_blocks(n_samples, n_features, n_components, regions_per_cell, doc_topic_prior, rng):
-    """Topics, those of the cells, and an iterator over the cells, some at once: they may be too many for the memory."""
+    """Topics, topics of cells, and an iterator over blocks of cells, because all cells may exceed memory."""
     common = distribution(rng.gamma(SHAPE, size=n_features))
     topics = np.zeros((n_components, n_features))
     n_own = max(1, round(OWN * n_features))
@@ -94,12 +94,12 @@ def cells_in_blocks(n_samples, n_features, n_components, regions_per_cell, doc_t
 
 
 def distribution(weights):
-    """Weights that sum to one."""
+    """Normalise weights."""
     return weights / weights.sum()
 
 
 def draw_cells(sources, cell_topic, depth, rng):
-    """Regions of some cells: for each draw a source, the common one or a topic, and a region of it."""
+    """Draw regions of some cells: for each draw first a source (common or a topic), then a region of it."""
     shares = np.hstack([np.full((len(cell_topic), 1), COMMON), (1.0 - COMMON) * cell_topic])
     counts = np.vstack([rng.multinomial(n, share) for n, share in zip(depth, shares, strict=True)])
     cells, regions = [], []

@@ -1,4 +1,4 @@
-"""A corpus that every installation has: the docstrings of numpy, scipy and scikit-learn."""
+"""Docstrings of numpy, scipy and scikit-learn, a corpus that every installation has."""
 
 import ast
 import importlib.util
@@ -16,29 +16,29 @@ from sparsemix._estimator.parameters import plain_arguments
 PACKAGES = ("numpy", "scipy", "sklearn")
 MIN_WORDS = 20
 WORD = re.compile(r"[a-z]{3,}")
-# Prompts, what follows them and what they print, up to the next empty line.
+# A prompt and all lines up to the next empty line.
 DOCTEST = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @plain_arguments
 def load_docstrings(*, min_df=5, max_df=0.5):
-    """Docstrings of numpy, scipy and scikit-learn as counts of words.
+    """Load the docstrings of numpy, scipy and scikit-learn as word counts.
 
-    A real corpus without a download, for examples and for a first look at topic models: some six thousand documents,
-    read in six to eight seconds. Which documents and words there are depends on the installed versions.
+    A real corpus without a download, for examples and first experiments with topic models: some six thousand
+    documents, read in six to eight seconds. Documents and words depend on the installed versions.
 
-    The installed sources are parsed, nothing is imported. A document is the docstring of a module, class, function or
-    method, public or private, of at least twenty words, tests left out. Examples (``>>>``) are dropped, words are
-    lower-case alphabetic runs of three letters or more without scikit-learn's English stop words, and of documents
-    with the same text the first is kept.
+    The installed sources are parsed, not imported. A document is the docstring of a module, class, function or
+    method, public or private, with at least twenty words; tests are skipped. Examples (``>>>``) are removed. Words are
+    runs of three or more letters in lower case, without scikit-learn's English stop words. Of documents with the same
+    text, the first is kept.
 
     Parameters
     ----------
     min_df : int or float, default=5
-        Leave out words of fewer documents: their number, or a fraction.
+        Smallest number (int) or fraction (float) of documents with a word; rarer words are dropped.
     max_df : float or int, default=0.5
-        Leave out words of more documents: a fraction, or their number.
+        Largest fraction (float) or number (int) of documents with a word; more frequent words are dropped.
 
     Returns
     -------
@@ -50,14 +50,14 @@ def load_docstrings(*, min_df=5, max_df=0.5):
         feature_names : ndarray of shape (n_words,)
             The words, sorted.
         names : ndarray of shape (n_documents,)
-            Qualified names of what is documented, sorted.
+            Qualified names of the documented objects, sorted.
         texts : list of str
-            The docstrings themselves, without their examples; for models that look at the order of words.
+            The docstrings without their examples, for models of word sequences.
 
     Raises
     ------
     ValueError
-        When ``min_df`` and ``max_df`` leave no word.
+        If ``min_df`` and ``max_df`` leave no word.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def load_docstrings(*, min_df=5, max_df=0.5):
 
 
 def distinct(documents):
-    """Names and texts of the documents that are long enough and say something new."""
+    """Names and texts of documents that are long enough, without duplicates."""
     first = {}
     for name, text in documents:
         text = DOCTEST.sub("", text)
@@ -91,7 +91,7 @@ def distinct(documents):
 
 
 def docstrings_of_package(package):
-    """Qualified names and docstrings, from the installed sources."""
+    """Qualified names and docstrings in the installed sources of a package."""
     (folder,) = importlib.util.find_spec(package).submodule_search_locations
     for path in Path(folder).rglob("*.py"):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -100,9 +100,9 @@ def docstrings_of_package(package):
 
 
 def docstrings_of_file(path, module):
-    """Those of a module and of all that it defines."""
+    """Docstrings of a module and of all its definitions."""
     with warnings.catch_warnings():
-        # Newer versions of Python warn of escapes in sources that are not ours.
+        # New versions of Python warn of escapes in other packages' sources.
         warnings.simplefilter("ignore")
         tree = ast.parse(path.read_bytes())
     yield from docstrings_of_node(tree, module)
@@ -112,7 +112,7 @@ def docstrings_of_file(path, module):
 
 
 def docstrings_of_node(node, name):
-    """Its own docstring, then those of the definitions in its body."""
+    """The docstring of a node, then those of the definitions in its body."""
     if text := ast.get_docstring(node, clean=False):
         yield name, text
     for child in node.body:
@@ -121,7 +121,7 @@ def docstrings_of_node(node, name):
 
 
 def added_docstring(call, module):
-    """What ``add_newdoc(..., name, text)`` says of a compiled function."""
+    """The docstring that ``add_newdoc(..., name, text)`` gives to a compiled function."""
     function = getattr(call.func, "id", getattr(call.func, "attr", ""))
     strings = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     if function.endswith("add_newdoc") and len(strings) > 1:

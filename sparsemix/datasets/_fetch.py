@@ -1,4 +1,4 @@
-"""The bags of words of the UCI repository, by name."""
+"""Download of the bags of words of the UCI repository."""
 
 import hashlib
 from pathlib import Path
@@ -9,7 +9,7 @@ from sparsemix.datasets._bag_of_words import load_bag_of_words, read_header, rea
 from sparsemix.datasets._files import open_packed
 
 URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
-# Documents, words and entries of each set, as published with it. The repository publishes no checksums.
+# Published numbers of documents, words and entries of each set. The repository publishes no checksums.
 SIZES = {
     "kos": (3430, 6906, 353_160),
     "nips": (1500, 12_419, 746_316),
@@ -20,24 +20,24 @@ SIZES = {
 
 
 def fetch_bag_of_words(name, *, data_home=None, download_if_missing=True):
-    """One of the five bags of words of the UCI repository, downloaded once.
+    """Load one of the five bags of words of the UCI repository; the first call downloads it.
 
-    The files go to the folder ``bag_of_words`` of scikit-learn's data home. Downloading needs pooch
-    (``pip install "sparsemix[datasets]"``); files that you put there by hand are taken as they are.
+    The files are stored in the folder ``bag_of_words`` of scikit-learn's data home. Downloading needs pooch
+    (``pip install "sparsemix[datasets]"``). Files that you put there yourself are used.
 
-    The repository publishes no checksums. So what arrives first is believed, if it has the published numbers of
-    documents, words and entries. Its SHA-256 is written beside it, in the format of ``sha256sum``, and checked at every
-    later call: that finds files that changed on your disk, and not a false file that came the first time.
+    The repository publishes no checksums. The first file is accepted if it has the published numbers of documents,
+    words and entries. Its SHA-256 is stored in the same folder, in the format of ``sha256sum``, and compared in later
+    calls. This detects changes on your disk, but not a wrong first download.
 
     Parameters
     ----------
     name : {"kos", "nips", "enron", "nytimes", "pubmed"}
-        The set. It has 3,430, 1,500, 39,861, 300,000 or 8,200,000 documents; the last two are downloads of 220 MB and
-        1.9 GB.
+        Name of the set. The sets have 3,430, 1,500, 39,861, 300,000 and 8,200,000 documents; the last two downloads
+        are 220 MB and 1.9 GB.
     data_home : str or path, default=None
-        Folder for data; None is that of :func:`sklearn.datasets.get_data_home`.
+        Data folder; None takes :func:`sklearn.datasets.get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download what is not there.
+        Whether to download missing files.
 
     Returns
     -------
@@ -52,15 +52,15 @@ def fetch_bag_of_words(name, *, data_home=None, download_if_missing=True):
     Raises
     ------
     ValueError
-        When there is no set of that name, or a file is not what was published.
+        If no set has this name, or a file differs from the published numbers.
     ImportError
-        When a file has to be downloaded and pooch is missing.
+        If a download is needed and pooch is missing.
     OSError
-        When a file is missing and cannot be downloaded, or is not what it was at first.
+        If a file is missing and cannot be downloaded, or has changed since its first use.
 
     See Also
     --------
-    load_bag_of_words : Files of the same format, from anywhere.
+    load_bag_of_words : Reads any file of this format.
 
     References
     ----------
@@ -83,18 +83,18 @@ def fetch_bag_of_words(name, *, data_home=None, download_if_missing=True):
 
 
 def provide(path, name, download_if_missing):
-    """See to it that a file is there and is what it was when it was first used."""
+    """Download a file if it is missing; raise if it has changed since its first use."""
     present = path.exists()
     if not present:
         if not download_if_missing:
-            raise OSError(f"{path} is not there and download_if_missing is False. {by_hand(path)}")
+            raise OSError(f"{path} is missing and download_if_missing is False. {by_hand(path)}")
         download(path)
     record = path.with_name(path.name + ".sha256")
     digest = sha256(path)
     if present and record.exists():
         if record.read_text(encoding="utf-8").split()[:1] != [digest]:
             raise OSError(f"{path} is not the file that was used first: its SHA-256 is {digest}, {record.name} has "
-                          f"another. Delete both to download it anew.")  # fmt: skip
+                          f"another. Delete both to download it again.")  # fmt: skip
         return
     try:
         check_sizes(path, name)
@@ -106,7 +106,7 @@ def provide(path, name, download_if_missing):
 
 
 def download(path):
-    """Get a file of the repository through pooch."""
+    """Download a file of the repository with pooch."""
     try:
         import pooch
     except ImportError as error:
@@ -121,18 +121,18 @@ def download(path):
 
 
 def by_hand(path):
-    """What to do without a network."""
+    """Remedy without a network."""
     return f"Get {URL}{path.name} in another way and put it into {path.parent}."
 
 
 def sha256(path):
-    """Checksum of a file."""
+    """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_sizes(path, name):
-    """Raise when a file has not the published numbers of documents, words and entries."""
+    """Raise if a file does not have the published numbers of documents, words and entries."""
     if path.name.startswith("vocab"):
         found, published = len(read_vocabulary(path)), SIZES[name][1]
     else:

@@ -1,4 +1,4 @@
-"""Files that may be packed, found by their first bytes."""
+"""Compressed files, recognised by their first bytes."""
 
 import bz2
 import gzip
@@ -14,12 +14,12 @@ HEAD = 1 << 13
 
 @contextmanager
 def open_packed(path):
-    """A file opened for reading bytes, unpacked if its first bytes say that it is packed, whatever its name is.
+    """Open a file for reading bytes, decompressed if its first bytes are those of a compressed file.
 
     Raises
     ------
     ValueError
-        For a packed file that is damaged or cut off.
+        For a compressed file that is damaged or truncated.
     """
     with path.open("rb") as file:
         head = file.peek(HEAD)[:HEAD]
@@ -40,12 +40,12 @@ def open_packed(path):
 
 
 def open_zstandard(file, path):
-    """A file packed with Zstandard, where there is something to unpack it."""
+    """Open a Zstandard file with Python's module or the package zstandard."""
     try:
         from compression import zstd  # Python 3.14
     except ImportError:
         try:
             import zstandard as zstd
         except ImportError as error:
-            raise ValueError(f"{path} is packed with zstd; unpack it, or pip install zstandard.") from error
+            raise ValueError(f"{path} is compressed by zstd; decompress it, or pip install zstandard.") from error
     return io.BufferedReader(zstd.open(file, "rb"))

@@ -1,4 +1,4 @@
-"""Documents of one cluster each, whose clusters are known."""
+"""Documents that belong to one cluster each, with known clusters."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -10,23 +10,23 @@ from sparsemix.datasets._topic_generators import draw_dirichlet, draw_words
 
 @plain_arguments
 def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, random_state=None):
-    """Images of one bar each: a word is a pixel of a square, a cluster is one of its rows or columns.
+    """Draw images of one bar each: words are the pixels of a square, clusters are its rows and columns.
 
-    The smallest mixture of multinomials whose clusters can be checked by eye: reshape a row of ``clusters`` to
-    ``(n_side, n_side)``. In :func:`make_bars` an image is a mixture of bars instead.
+    A small mixture of multinomials whose clusters are easy to check: reshape a row of ``clusters`` to
+    ``(n_side, n_side)``. In :func:`make_bars` an image is a mixture of several bars.
 
     Parameters
     ----------
     n_side : int, default=5
-        Edge of the square; there are ``n_side ** 2`` words and ``2 * n_side`` clusters, rows first, equally likely.
+        Edge of the square: ``n_side ** 2`` words and ``2 * n_side`` equally likely clusters, rows first.
     n_samples : int, default=200
-        Images.
+        Number of images.
     baseline : float, default=0.1
-        Weight of every pixel, to which a bar adds one along its pixels.
+        Weight of every pixel; a bar adds one to each of its pixels.
     doc_length : int or array of shape (n_samples,), default=100
-        Tokens of an image.
+        Tokens per image.
     random_state : int, RandomState instance or None, default=None
-        For reproducible images.
+        Seed; pass an int for reproducible images.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, 
     Raises
     ------
     ValueError
-        When the baseline is negative.
+        If the baseline is negative.
 
     Examples
     --------
@@ -73,42 +73,42 @@ def make_pitman_yor_mixture(
     cluster_word_prior=0.05,
     random_state=None,
 ):
-    """A stream of documents in which new clusters keep appearing, as Pitman and Yor's urn draws them.
+    """Draw a stream of documents from a Pitman-Yor process, in which new clusters keep appearing.
 
     Document n + 1 joins a cluster of n_k documents with probability (n_k - discount) / (n + concentration), and opens
-    one otherwise. The number of clusters grows as ``n_samples ** discount``, or as its logarithm where the discount is
-    0, which is the Dirichlet process. Many clusters have one document.
+    a new one otherwise. The number of clusters grows as ``n_samples ** discount``; with discount 0, the Dirichlet
+    process, it grows as the logarithm. Many clusters have one document.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Documents.
+        Number of documents.
     n_features : int, default=500
-        Words of the vocabulary.
+        Number of words.
     concentration : float, default=1.0
-        Larger than ``-discount``; more of it, more clusters.
+        Larger than ``-discount``; larger values give more clusters.
     discount : float, default=0.5
-        In [0, 1); more of it, more small clusters.
+        In [0, 1); larger values give more small clusters.
     doc_length : int or array of shape (n_samples,), default=100
-        Tokens of a document.
+        Tokens per document.
     cluster_word_prior : float, default=0.05
-        Parameter of the Dirichlet distribution that a cluster's words are drawn from.
+        Concentration of the Dirichlet distribution of a cluster's words.
     random_state : int, RandomState instance or None, default=None
-        For reproducible documents.
+        Seed; pass an int for reproducible documents.
 
     Returns
     -------
     X : CSR matrix of shape (n_samples, n_features), float32
         Counts.
     labels : ndarray of shape (n_samples,), int64
-        Cluster of each document, numbered as they come.
+        Cluster of each document, numbered in order of appearance.
     clusters : ndarray of shape (n_clusters, n_features)
         Probabilities of words, rows sum to one.
 
     Raises
     ------
     ValueError
-        When the discount, the concentration or the prior is out of its range.
+        If the discount, the concentration or the prior is out of range.
 
     References
     ----------
@@ -136,7 +136,7 @@ def make_pitman_yor_mixture(
 
 
 def draw_clustered(clusters, labels, doc_length, rng):
-    """Counts of words of documents that are of one cluster each."""
+    """Word counts of documents that belong to one cluster each."""
     lengths = np.broadcast_to(doc_length, len(labels))
     ends = np.cumsum(np.bincount(labels, minlength=len(clusters)))
     members = np.split(np.argsort(labels, kind="stable"), ends[:-1])

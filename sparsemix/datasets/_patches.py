@@ -1,4 +1,4 @@
-"""Patches of photographs, and a mixture that resembles them."""
+"""Patches of photographs, and a synthetic mixture like them."""
 
 import numpy as np
 from sklearn.datasets import load_sample_images
@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
 
-# Edge of the image blocks that are held out as a whole, so that no held-out patch shares a pixel with training.
+# Edge of the image blocks that are held out whole, so that no held-out patch shares a pixel with training.
 BLOCK = 64
 
 
@@ -14,8 +14,8 @@ BLOCK = 64
 def load_image_patches(patch_size=8, stride=4, *, return_test=False, random_state=0):
     """Patches of the two photographs that scikit-learn bundles.
 
-    Grey levels get uniform noise of one level (flat patches would make a likelihood unbounded), each patch's mean is
-    removed, and one scale makes the mean variance of a pixel one.
+    Uniform noise of one grey level is added, because flat patches would make the likelihood unbounded. The mean of
+    each patch is subtracted. One scale factor for all patches makes the mean variance of a pixel one.
 
     Parameters
     ----------
@@ -24,21 +24,21 @@ def load_image_patches(patch_size=8, stride=4, *, return_test=False, random_stat
     stride : int, default=4
         Pixels between neighbouring patches.
     return_test : bool, default=False
-        Hold out about an eighth: blocks of 64 x 64 pixels; patches that cross into one are dropped.
+        Hold out about an eighth of the image: blocks of 64 x 64 pixels. Patches across a block border are dropped.
     random_state : int, RandomState instance or None, default=0
-        For the noise and the order of the patches.
+        Seed of the noise and of the order of the patches.
 
     Returns
     -------
     X : ndarray of shape (n_patches, patch_size ** 2), float32
-        Patches in random order; about 33,000 of 8 x 8 with stride 4.
+        Patches in random order; about 33,000 for 8 x 8 pixels and stride 4.
     X_test : ndarray of shape (n_test, patch_size ** 2), float32
         Only with ``return_test=True``.
 
     Raises
     ------
     ImportError
-        When pillow, which scikit-learn reads its photographs with, is missing.
+        If pillow, with which scikit-learn reads images, is missing.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def load_image_patches(patch_size=8, stride=4, *, return_test=False, random_stat
 
 
 def cut(grey, size, stride):
-    """Patches less their means, which of them touch no held-out block, and which lie inside one."""
+    """Centred patches; which of them touch no held-out block; which lie inside one."""
     windows = np.lib.stride_tricks.sliding_window_view(grey, (size, size))[::stride, ::stride]
     patches = windows.reshape(-1, size * size)
     row, column = (a.ravel() * stride for a in np.indices(windows.shape[:2]))
@@ -70,33 +70,33 @@ def cut(grey, size, stride):
 
 
 def held_out(block_row, block_column):
-    """Every eighth block, spread over the image."""
+    """Whether a block is held out: every eighth block, spread over the image."""
     return (3 * block_row + block_column) % 8 == 0
 
 
 @plain_arguments
 def make_patch_mixture(n_samples=10_000, n_features=64, n_components=20, *, rank=8, random_state=None):
-    """Rows of a zero-mean mixture whose covariances have a few strong directions each, as image patches have.
+    """Draw rows of a zero-mean Gaussian mixture; each covariance has a few strong directions, as image patches have.
 
     Parameters
     ----------
     n_samples : int, default=10000
-        Rows.
+        Number of rows.
     n_features : int, default=64
-        Dimensions.
+        Number of dimensions.
     n_components : int, default=20
-        Components, with weights from a Dirichlet distribution.
+        Number of components. Their weights are drawn from a Dirichlet distribution.
     rank : int, default=8
-        Strong directions of each component; 0 for none.
+        Number of strong directions per component; 0 for none.
     random_state : int, RandomState instance or None, default=None
-        For reproducible rows.
+        Seed; pass an int for reproducible rows.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features), float64
         Rows.
     y : ndarray of shape (n_samples,), int64
-        Their components.
+        Component of each row.
     covariances : ndarray of shape (n_components, n_features, n_features)
         The true covariances.
 

@@ -1,4 +1,4 @@
-"""Corpora whose topics are known."""
+"""Synthetic corpora with known topics."""
 
 import numpy as np
 from scipy import sparse
@@ -18,27 +18,27 @@ def make_sparse_lda(
     topic_word_prior=0.05,
     random_state=None,
 ):
-    """Documents drawn from latent Dirichlet allocation, exactly.
+    """Draw documents from latent Dirichlet allocation.
 
-    Use it to see whether an estimator finds topics that are known. Small priors make the truth sparse: few topics in a
-    document, few words in a topic.
+    Use it to test whether an estimator recovers known topics. Small priors give few topics per document and few words
+    per topic.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Documents.
+        Number of documents.
     n_features : int, default=500
-        Words of the vocabulary.
+        Number of words.
     n_components : int, default=20
-        Topics.
+        Number of topics.
     doc_length : int or array of shape (n_samples,), default=100
-        Tokens of a document.
+        Tokens per document.
     doc_topic_prior : float, default=0.1
-        Parameter of the Dirichlet distribution that a document's topics are drawn from.
+        Concentration of the Dirichlet distribution of a document's topics.
     topic_word_prior : float, default=0.05
-        Parameter of the Dirichlet distribution that a topic's words are drawn from.
+        Concentration of the Dirichlet distribution of a topic's words.
     random_state : int, RandomState instance or None, default=None
-        For reproducible documents.
+        Seed; pass an int for reproducible documents.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def make_sparse_lda(
     Raises
     ------
     ValueError
-        When a prior is not positive.
+        If a prior is not positive.
 
     Examples
     --------
@@ -69,22 +69,22 @@ def make_sparse_lda(
 
 @plain_arguments
 def make_bars(n_side=5, n_samples=500, *, doc_length=100, doc_topic_prior=1.0, random_state=None):
-    """The bars: a word is a pixel of a square, a topic is one of its rows or columns.
+    """Draw the bars corpus: words are the pixels of a square, topics are its rows and columns.
 
-    The smallest corpus whose topics can be checked by eye: reshape a topic to ``(n_side, n_side)``.
+    A small corpus whose topics are easy to check: reshape a topic to ``(n_side, n_side)``.
 
     Parameters
     ----------
     n_side : int, default=5
-        Edge of the square; there are ``n_side ** 2`` words and ``2 * n_side`` topics, rows first.
+        Edge of the square: ``n_side ** 2`` words and ``2 * n_side`` topics, rows first.
     n_samples : int, default=500
-        Documents.
+        Number of documents.
     doc_length : int or array of shape (n_samples,), default=100
-        Tokens of a document.
+        Tokens per document.
     doc_topic_prior : float, default=1.0
-        Parameter of the Dirichlet distribution that a document's topics are drawn from.
+        Concentration of the Dirichlet distribution of a document's topics.
     random_state : int, RandomState instance or None, default=None
-        For reproducible documents.
+        Seed; pass an int for reproducible documents.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def make_bars(n_side=5, n_samples=500, *, doc_length=100, doc_topic_prior=1.0, r
     Raises
     ------
     ValueError
-        When the prior is not positive.
+        If the prior is not positive.
 
     References
     ----------
@@ -122,10 +122,10 @@ def make_bars(n_side=5, n_samples=500, *, doc_length=100, doc_topic_prior=1.0, r
 
 
 def draw_dirichlet(name, prior, shape, rng):
-    """Rows from a symmetric Dirichlet distribution.
+    """Draw rows from a symmetric Dirichlet distribution.
 
-    With small parameters gamma variates underflow, in the worst case all of a row. Their logarithms do not: with U
-    uniform, G(a + 1) U^(1/a) is distributed as G(a).
+    With small parameters gamma variates underflow, at worst all of a row. Their logarithms do not: for uniform U,
+    G(a + 1) U^(1/a) has the distribution of G(a).
     """
     if not 0 < prior < np.inf:
         raise ValueError(f"{name} must be positive and finite, got {prior}.")
@@ -135,7 +135,7 @@ def draw_dirichlet(name, prior, shape, rng):
 
 
 def draw_documents(topics, doc_topic, doc_length, rng):
-    """Counts of words: a topic for each token of a document, then a word of that topic."""
+    """Word counts: draw a topic for each token, then a word of that topic."""
     n_samples, n_components = doc_topic.shape
     lengths = np.broadcast_to(doc_length, n_samples)
     tokens = np.array([rng.multinomial(n, p) for n, p in zip(lengths, doc_topic, strict=True)], dtype=np.int64)
@@ -145,7 +145,7 @@ def draw_documents(topics, doc_topic, doc_length, rng):
 
 
 def draw_words(topics, documents, n_samples, rng):
-    """Counts of words: ``documents[k]`` has the document of each token of topic k."""
+    """Word counts; ``documents[k]`` lists the document of each token of topic k."""
     words = [rng.choice(topics.shape[1], size=len(d), p=p) for d, p in zip(documents, topics, strict=True)]
     documents, words = np.concatenate(documents), np.concatenate(words)
     ones = np.ones(len(words), dtype=np.float32)
@@ -163,45 +163,45 @@ def make_skip_gram(
     topic_word_prior=0.05,
     random_state=None,
 ):
-    """Documents as words in their order, in which neighbours share a topic: what skip-gram topics are learned from.
+    """Draw word sequences in which neighbouring words share a topic, for :class:`~sparsemix.SkipGramTopicModel`.
 
-    A document is cut into segments, each has a topic, and words are drawn from it. So a word's topics are what its
-    occurrences say: ``word_topics`` is the probability of each topic given the word.
+    A document consists of segments. Each segment has one topic, from which its words are drawn. ``word_topics`` is the
+    probability of each topic given the word.
 
     Parameters
     ----------
     n_samples : int, default=500
-        Documents.
+        Number of documents.
     n_features : int, default=200
-        Words of the vocabulary.
+        Number of words.
     n_components : int, default=10
-        Topics.
+        Number of topics.
     doc_length : int or array of shape (n_samples,), default=50
-        Words of a document.
+        Words per document.
     segment_length : int, default=None
-        Words of a segment; None means that a document is one. Windows near the border of two see both.
+        Words per segment; None makes a document one segment. Windows near a border cover two segments.
     topic_word_prior : float, default=0.05
-        Parameter of the Dirichlet distribution that a topic's words are drawn from.
+        Concentration of the Dirichlet distribution of a topic's words.
     random_state : int, RandomState instance or None, default=None
-        For reproducible documents.
+        Seed; pass an int for reproducible documents.
 
     Returns
     -------
     X : CSR matrix of shape (n_samples, longest), int32
-        Word number + 1 at the place of each word.
+        Word number + 1 at each place.
     topics : ndarray of shape (n_components, n_features)
         Probabilities of words, rows sum to one.
     word_topics : ndarray of shape (n_features, n_components)
-        Probabilities of topics given a word, rows sum to one; all alike for a word that no topic has.
+        Probabilities of topics given a word; rows sum to one. Uniform for a word without a topic.
 
     Raises
     ------
     ValueError
-        When the prior is not positive.
+        If the prior is not positive.
 
     See Also
     --------
-    sparsemix.SkipGramTopicModel : The model.
+    sparsemix.SkipGramTopicModel : Learns such topics.
 
     Examples
     --------

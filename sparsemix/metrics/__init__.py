@@ -1,7 +1,7 @@
-"""Scores that mean the same for every estimator, whoever wrote it.
+"""Metrics that compare estimators of any library.
 
-Mixtures: densities of held-out rows. Topic models: anything with ``components_``, scikit-learn's
-``LatentDirichletAllocation`` included, or the plain (n_topics, n_words) matrix of its weights.
+Mixtures: the density of held-out rows. Topic models: any object with ``components_``, including scikit-learn's
+``LatentDirichletAllocation``, or the matrix (n_topics, n_words) of topic weights.
 """
 
 from sparsemix.metrics._coherence import topic_coherence

@@ -1,4 +1,4 @@
-"""Input of the metrics of topic models: topics, counts and the numbers that go with them."""
+"""Input checks of the topic metrics: topics, counts and numbers."""
 
 import numbers
 
@@ -11,12 +11,12 @@ from sparsemix._engine.documents import canonical
 from sparsemix._estimator.input.checks import LARGEST_COUNT
 from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
 
-# Of one word in one document, where tokens are listed: 600 MB.
+# Tokens of one word in one document that may be listed: 600 MB.
 MOST_TOKENS = 10_000_000
 
 
 def read_topics(topics, name="topics"):
-    """Weights (K, V) of an estimator's ``components_`` or of an array: finite, not negative, no row all zero."""
+    """Topic weights (K, V) of an estimator or an array: finite, nonnegative, no zero row."""
     if hasattr(topics, "fit") and not hasattr(topics, "components_"):
         raise NotFittedError(f"{name} is a {type(topics).__name__} without components_; call its fit first")
     weights = getattr(topics, "components_", topics)
@@ -35,12 +35,12 @@ def read_topics(topics, name="topics"):
         )
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
-        raise ValueError(f"row {empty[0]} of {name} is all zero, which is no distribution of words; leave it out")
+        raise ValueError(f"row {empty[0]} of {name} is all zero, so it has no word distribution; remove it")
     return weights
 
 
 def read_counts(X, n_words=None):
-    """Counts as CSR with sorted, distinct, non-zero entries; what the caller passed stays as it is."""
+    """Counts as CSR with sorted, distinct, nonzero entries. The input is not modified."""
     kind, X = sparse.csr_matrix if isinstance(X, sparse.spmatrix) else sparse.csr_array, numbers_of(X)
     with np.errstate(over="ignore"):
         X = check_array(
@@ -49,8 +49,8 @@ def read_counts(X, n_words=None):
     X = sparse.csr_array(X)
     if n_words is not None and X.shape[1] != n_words:
         raise ValueError(
-            f"X has {X.shape[1]} columns but topics have {n_words} words; count the words of the vocabulary that the "
-            "topics were learned on"
+            f"X has {X.shape[1]} columns but topics have {n_words} words; count the words of the training "
+            "vocabulary"
         )
     data = X.data
     if len(data) and not (data.min() >= 0 and data.max() <= LARGEST_COUNT):
@@ -59,18 +59,18 @@ def read_counts(X, n_words=None):
             f"X has {data[entry]} in row {row_of(X, entry)}, column {X.indices[entry]}; counts must be finite, not "
             f"negative and at most {LARGEST_COUNT:g}: remove such rows or correct them"
         )
-    counts = canonical(X)  # of sums in float64
+    counts = canonical(X)  # duplicates are added in float64
     fits = X.dtype.kind == "i" and counts.data.max(initial=0) < np.iinfo(X.dtype).max
     return kind(counts.astype(X.dtype, copy=False) if fits else counts)
 
 
 def check_token_list(X, first_row, remedy):
-    """Refuse counts for which a list of tokens would fill the memory; no text has them."""
+    """Raise for counts so large that a list of their tokens would fill the memory. Texts never have such counts."""
     if len(X.data) and X.data.max() > MOST_TOKENS:
         entry = int(np.argmax(X.data))
         raise ValueError(
-            f"X has the count {X.data[entry]} in row {first_row + row_of(X, entry)}, and a list of more than "
-            f"{MOST_TOKENS:,} tokens of one word would be needed; divide the counts, or {remedy}"
+            f"X has the count {X.data[entry]} in row {first_row + row_of(X, entry)}, too many tokens of one word to "
+            f"list (at most {MOST_TOKENS:,}); divide the counts, or {remedy}"
         )
 
 
@@ -80,16 +80,16 @@ def row_of(X, entry):
 
 
 def check_n_top_words(n_top_words, n_words, least=1):
-    """Number of top words of a topic."""
+    """The number of top words as int; raises if it is out of range."""
     if not isinstance(n_top_words, numbers.Integral) or not least <= n_top_words <= n_words:
         raise ValueError(
-            f"n_top_words is {n_top_words!r}; it must be an integer from {least} to the {n_words} words of the topics"
+            f"n_top_words is {n_top_words!r}; it must be an integer from {least} to {n_words}, the number of words"
         )
     return int(n_top_words)
 
 
 def check_share(value, name, *, ends):
-    """A number between 0 and 1, with or without the two ends."""
+    """The value as float; raises unless it is between 0 and 1, with or without the ends."""
     inside = isinstance(value, numbers.Real) and (0 <= value <= 1 if ends else 0 < value < 1)
     if not inside:
         raise ValueError(f"{name} is {value!r}; it must be a number {'from 0 to 1' if ends else 'between 0 and 1'}")

@@ -1,4 +1,4 @@
-"""Coherence of topics: do the words that stand for a topic occur in the same documents?"""
+"""Coherence of topics: how often their top words occur in the same documents."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import check_n_top_words, read_counts, read_topics
 from sparsemix.metrics._topics import top_words
 
-# What C_V adds to a joint probability before its logarithm, the value of its authors.
+# C_V adds this to a joint probability before the logarithm; its authors' value.
 EPSILON = 1e-12
-# Bits of the sets of documents made at once, 16 MB, and documents: their entries are listed in 32 bytes each.
+# Limits of one block of document sets: bits (16 MB), and documents (their entries are listed in 32 bytes each).
 BLOCK_BITS, BLOCK_ROWS = 1 << 27, 1 << 15
-# Ones among 16 bits. Intersecting sets of bits takes 1 ms a topic where a sparse matrix product took 13 (200,000
-# documents, top words in half of them).
+# Set bits of each 16-bit integer. Intersecting bit sets takes 1 ms a topic; a sparse matrix product took 13 ms
+# (200,000 documents, top words in half of them).
 ONES = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8)).reshape(-1, 16).sum(axis=1, dtype=np.uint8)
 
 
@@ -20,49 +20,49 @@ ONES = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8)).reshape
 def topic_coherence(topics, X, *, measure="npmi", n_top_words=10, convention="paper"):
     """How often the top words of each topic occur in the same documents.
 
-    Coherence agrees better with what people call a good topic than likelihood does. "npmi" is the measure to begin
-    with, as its scale does not depend on the corpus; "umass" is the cheapest and the oldest; "c_v" agreed best with
-    people where its authors tried it.
+    Coherence agrees better than likelihood with human judgements of topics. Start with "npmi", whose scale does not
+    depend on the corpus. "umass" is the fastest and oldest measure. "c_v" agreed best with human judgements in the
+    experiments of its authors.
 
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative.
+        Fitted estimator with ``components_``, or nonnegative weights.
     X : {array, CSR} of shape (n_documents, n_words)
-        Counts of the corpus that says what occurs together; only whether a count is zero matters. D(v) is the number
-        of documents with word v, D(v, w) with both, and probabilities are shares of all documents.
+        Counts of the reference corpus; only zero or nonzero matters. D(v) is the number of documents with word v,
+        D(v, w) the number with both words. Probabilities are fractions of all documents.
     measure : {"npmi", "umass", "c_v"}, default="npmi"
-        "u_mass", "c_npmi" are other spellings of the first two.
+        "u_mass" and "c_npmi" are alternative names of "umass" and "npmi".
         With :math:`v_1, v_2, \\dots` the top words in decreasing order of probability:
 
         - "umass": the sum, not the mean, over pairs :math:`m > l` of
-          :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most a little above 0.
+          :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most slightly above 0.
         - "npmi": mean over pairs of :math:`\\log[p(v, w) / (p(v) p(w))] / -\\log p(v, w)`, from -1 to 1. Pairs that
-          never occur together count -1, pairs with a word that is in every document 0.
-        - "c_v": with the same ratio, 1e-12 added to :math:`p(v, w)`, every top word has a vector of its ratios with
-          all top words; the mean cosine of these vectors with their sum. The published measure counts
-          co-occurrence in windows of 110 tokens; bags of words have no windows, and whole documents take their place.
+          never occur together count -1. Pairs with a word that is in every document count 0.
+        - "c_v": the vector of a top word holds its NPMI with all top words, with 1e-12 added to :math:`p(v, w)`. The
+          measure is the mean cosine of these vectors with their sum. The published measure counts co-occurrences in
+          windows of 110 tokens. Bags of words have no windows, so whole documents are used instead.
 
     n_top_words : int, default=10
-        Words that stand for a topic, at least 2.
+        Top words per topic, at least 2.
     convention : {"paper", "gensim"}, default="paper"
-        "gensim" takes what gensim's ``CoherenceModel`` takes: "umass" is the mean over pairs, and to the joint
-        probability 1e-12 is added in the place of one document, so that a pair that never meets costs some -20; "npmi"
-        has the same 1e-12. Numbers are then gensim's ``u_mass``, and its ``c_npmi`` and ``c_v`` up to what it counts
-        in: windows of 10 and 110 words, where a bag of words has whole documents.
+        "gensim" follows gensim's ``CoherenceModel``. "umass" is then the mean over pairs, and adds 1e-12 to the joint
+        probability instead of one document, so that a pair that never co-occurs costs about -20. "npmi" also adds
+        1e-12. The results equal gensim's ``u_mass``. They differ from its ``c_npmi`` and ``c_v`` only because gensim
+        counts in windows of 10 and 110 words, and bags of words allow only whole documents.
 
     Returns
     -------
     coherence : ndarray of shape (n_topics,)
-        Higher is better. Values of different measures, corpora or ``n_top_words`` do not compare. A top word that
-        never occurs in X makes its pairs -1 for "npmi", its own cosine 0 for "c_v" (as that of a word in every
-        document), and 0 of the pairs that condition on it for "umass".
+        Higher is better. Values of different measures, corpora or ``n_top_words`` are not comparable. For a top word
+        that never occurs in X, "npmi" counts its pairs as -1, "c_v" its cosine as 0 (like that of a word in every
+        document), and "umass" the pairs that condition on it as 0.
 
     Raises
     ------
     ValueError
-        For topics or counts that are not finite or negative, widths that differ, an unknown measure, and more top
-        words than words.
+        For topics or counts that are negative or not finite, different numbers of words, an unknown measure, and more
+        top words than words.
 
     References
     ----------
@@ -92,7 +92,7 @@ def topic_coherence(topics, X, *, measure="npmi", n_top_words=10, convention="pa
 
 
 def co_occurrences(X, top):
-    """For each topic the (n, n) numbers of documents in which two of its top words occur, and one on the diagonal."""
+    """For each topic, the (n, n) numbers of documents with two of its top words; with one word on the diagonal."""
     words, columns = np.unique(top, return_inverse=True)
     columns = columns.reshape(top.shape)
     first, second = np.triu_indices(top.shape[1])
@@ -107,7 +107,7 @@ def co_occurrences(X, top):
 
 
 def document_sets(block):
-    """For each word the documents it occurs in, one bit each: (n_words, n_documents / 16) uint16."""
+    """Documents of each word as bit sets: (n_words, n_documents / 16) uint16."""
     width = -(-block.shape[0] // 16)
     rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
     sets = np.zeros(block.shape[1] * width, dtype=np.uint16)
@@ -116,7 +116,7 @@ def document_sets(block):
 
 
 def umass(together, n_documents):  # noqa: ARG001
-    """Sum of the logarithms of smoothed conditional probabilities, each word given the more probable ones."""
+    """Sum of smoothed log conditional probabilities, each word given more probable words."""
     ratios = (together + 1.0) / np.maximum(np.diag(together), 1)
     return np.log(ratios[np.tril_indices(len(together), -1)]).sum()
 
@@ -129,7 +129,7 @@ def npmi(together, n_documents):
 
 
 def umass_of_gensim(together, n_documents):
-    """Mean of the logarithms of conditional probabilities with 1e-12 added to the joint one."""
+    """Mean log conditional probability, with 1e-12 added to the joint probability."""
     alone = np.maximum(np.diag(together), 1) / n_documents
     ratios = (together / n_documents + EPSILON) / alone
     return np.log(ratios[np.tril_indices(len(together), -1)]).mean()
@@ -144,7 +144,7 @@ def npmi_of_gensim(together, n_documents):
 
 
 def c_v(together, n_documents):
-    """Mean cosine of the words' vectors of normalised mutual information with the sum of the vectors."""
+    """Mean cosine between each word's vector of NPMI and the sum of these vectors."""
     vectors = normalized_pmi(together, n_documents, EPSILON)
     missing = np.diag(together) == 0
     vectors[missing] = vectors[:, missing] = 0.0
@@ -154,9 +154,9 @@ def c_v(together, n_documents):
 
 
 def normalized_pmi(together, n_documents, epsilon=0.0):
-    """Normalised pointwise mutual information (n, n); a word in every document tells nothing of any other: exactly 0.
+    """Normalised pointwise mutual information (n, n); exactly 0 for a word in every document, which has no information.
 
-    Round-off in its place would become a direction when ``c_v`` divides the word's vector by its length.
+    ``c_v`` divides a word's vector by its length, which would turn round-off into a direction.
     """
     joint = together / n_documents
     alone = np.diag(joint)

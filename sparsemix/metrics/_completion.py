@@ -1,4 +1,4 @@
-"""Held-out log-likelihood of topics: how well they complete a document of which a part is hidden."""
+"""Document completion: held-out log-likelihood of the hidden part of each document."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from sparsemix.metrics._splits import DIVIDE, split_blocks
 
 # Least probability of a word under a topic: the smallest normal float32, the type of the tables of inference.
 FLOOR = float(np.finfo(np.float32).tiny)
-# A document is inferred until no topic's share of its tokens changes by this much, or for so many updates. A tolerance
-# in tokens would stop short documents too early: a thousandth of a token is much of one token.
+# Inference of a document stops when no topic's share of its tokens changes by more than TOL, or after MAX_ITER updates.
+# A tolerance in tokens would stop short documents too early: a thousandth of a token is a lot for a one-token document.
 TOL, MAX_ITER = 1e-6, 1000
 
 
@@ -21,46 +21,45 @@ TOL, MAX_ITER = 1e-6, 1000
 def document_completion(
     topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None
 ):
-    """Mean log probability of the hidden tokens of documents, given the tokens that are shown.
+    """Mean log probability of the hidden tokens of documents, given their visible tokens.
 
-    Use it to compare topic models on documents that none of them has seen: it means the same for every number of
-    topics and every way of learning them. Each document is split in two. The first part gives a Dirichlet posterior
-    of its topics by dense variational inference with the topics fixed; the second part is scored under the mean
-    of the posterior.
+    Use it to compare topic models on held-out documents. Scores are comparable between any numbers of topics and any
+    learning methods. Each document is split in two. The visible part gives a Dirichlet posterior of its topic
+    proportions, by dense variational inference with fixed topics. The hidden part is scored under the posterior mean.
 
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative. Rows are normalised. Probabilities
-        below 1.2e-38, the smallest normal float32, count as that: a word that no topic can produce costs -87.3.
+        Fitted estimator with ``components_``, or nonnegative weights. Rows are normalised. Probabilities are at least
+        1.2e-38, the smallest normal float32: a word that has no probability in any topic costs -87.3.
     X : {array, CSR} of shape (n_documents, n_words)
         Counts.
     doc_topic_prior : float or array of shape (n_topics,), default=None
-        Concentrations of the Dirichlet prior of a document's topics. By default the estimator's ``doc_topic_prior_``,
-        and 1 / n_topics where there is none.
+        Dirichlet prior of a document's topic proportions. By default the estimator's ``doc_topic_prior_``, or
+        1 / n_topics if it has none.
     test_fraction : float, default=0.2
-        Share of a document that is hidden.
+        Fraction of a document to hide.
     split : {"type", "token"}, default="type"
-        Hide words with all their tokens (:func:`split_by_type`), or tokens (:func:`split_by_token`).
+        Hide words with all their tokens (:func:`split_by_type`), or single tokens (:func:`split_by_token`).
     random_state : int, RandomState instance or None, default=0
-        For the split. With an integer the same documents are split in the same way for every model.
+        Seed of the split. With an integer, all models get the same splits.
     n_jobs : int, default=None
-        Threads, as in joblib.
+        Number of threads, as in joblib.
 
     Returns
     -------
     score : float
-        Natural logarithm for each hidden token. Documents that are too short to split are left out.
+        Natural logarithm per hidden token. Documents that are too short to split are skipped.
 
     Raises
     ------
     ValueError
-        For topics or counts that are not finite or negative, widths that differ, topics without weight, a bad
-        prior, and when no document can be split.
+        For topics or counts that are negative or not finite, different numbers of words, topics without weight, a
+        wrong prior, and if no document can be split.
 
     See Also
     --------
-    perplexity : The same as exp(-score).
+    perplexity : exp(-score).
 
     References
     ----------
@@ -81,12 +80,12 @@ def document_completion(
     log_likelihood, n_tokens = completion(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs)
     if n_tokens == 0:
         unit = "distinct words" if split == "type" else "tokens"
-        raise ValueError(f"no row of X has two {unit}, so that one could be hidden; score longer documents")
+        raise ValueError(f"no row of X has two {unit}, so none can be hidden; score longer documents")
     return log_likelihood / n_tokens
 
 
 def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
-    """Log likelihood of all hidden tokens, and their number: sums of both over parts of the documents are of all."""
+    """Sum of log likelihoods of hidden tokens, and their number. Both can be added over blocks of documents."""
     if split not in DIVIDE:
         raise ValueError(f"split is {split!r}; it must be one of {sorted(DIVIDE)}")
     weights = read_topics(topics)
@@ -110,24 +109,24 @@ def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type",
 def perplexity(topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
     """Perplexity of the hidden tokens of documents, exp(-:func:`document_completion`); lower is better.
 
-    It is the number of equally likely words among which a guess would be as uncertain.
+    It is the number of equally likely words with the same uncertainty.
 
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative.
+        Fitted estimator with ``components_``, or nonnegative weights.
     X : {array, CSR} of shape (n_documents, n_words)
         Counts.
     doc_topic_prior : float or array of shape (n_topics,), default=None
-        Concentrations of the Dirichlet prior of a document's topics; by default the estimator's, or 1 / n_topics.
+        Dirichlet prior of a document's topic proportions; by default the estimator's, or 1 / n_topics.
     test_fraction : float, default=0.2
-        Share of a document that is hidden.
+        Fraction of a document to hide.
     split : {"type", "token"}, default="type"
-        What is hidden.
+        Hide words with all their tokens, or single tokens.
     random_state : int, RandomState instance or None, default=0
-        For the split.
+        Seed of the split.
     n_jobs : int, default=None
-        Threads, as in joblib.
+        Number of threads, as in joblib.
 
     Returns
     -------
@@ -158,21 +157,21 @@ def perplexity(topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="typ
 
 
 def read_prior(doc_topic_prior, topics, n_topics):
-    """Concentrations (K,)."""
+    """Checked Dirichlet concentrations (K,)."""
     if doc_topic_prior is None:
         doc_topic_prior = getattr(topics, "doc_topic_prior_", 1.0 / n_topics)
     prior = floats_of(doc_topic_prior, "doc_topic_prior")
     if prior.shape not in ((), (n_topics,)):
-        raise ValueError(f"doc_topic_prior has shape {prior.shape}; give one number or {n_topics}, one a topic")
+        raise ValueError(f"doc_topic_prior has shape {prior.shape}; give one number, or {n_topics} (one per topic)")
     if not (np.isfinite(prior) & (prior > 0)).all():
         raise ValueError(f"doc_topic_prior is {doc_topic_prior}; concentrations must be positive and finite")
     return np.full(n_topics, prior)
 
 
 def word_topic_table(weights):
-    """Probabilities of words, each word's divided by its largest: (V, K) float32; logarithms of the largest: (V,).
+    """Word probabilities, each word's divided by its largest: (V, K) float32; logarithms of the largest: (V,).
 
-    Responsibilities do not depend on a word's scale, and with the largest entry at one no word underflows.
+    Responsibilities do not depend on a word's scale. With a largest entry of one, no word underflows.
     """
     n_topics, n_words = weights.shape
     totals = weights.sum(axis=1, dtype=np.float64)
@@ -186,7 +185,7 @@ def word_topic_table(weights):
 
 
 def log_mixture(B, doc_topic, word_topic, workers):
-    """Logarithm of sum_k pi_dk table_vk for each entry (d, v) of B."""
+    """log(sum_k pi_dk table_vk) for each entry (d, v) of B."""
     rows = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
     out = np.empty(len(rows))
 
@@ -195,6 +194,6 @@ def log_mixture(B, doc_topic, word_topic, workers):
         probabilities *= word_topic[B.indices[start:stop]]
         out[start:stop] = np.log(probabilities.sum(axis=1))
 
-    # Entries at once: their rows of both tables stay in the second-level cache.
+    # Entries per task: their rows of both tables fit in the second-level cache.
     workers.map(fill, spans(len(rows), max(1, (1 << 17) // doc_topic.shape[1])))
     return out

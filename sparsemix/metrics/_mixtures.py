@@ -1,4 +1,4 @@
-"""Scores that mean the same for every estimator, whoever wrote it."""
+"""Held-out likelihood of Gaussian mixtures."""
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -12,8 +12,8 @@ from sparsemix._estimator.parameters import plain_arguments
 def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
     """Mean log density of rows under a mixture of Gaussians with full covariances.
 
-    Use it to compare mixtures of different classes on held-out rows, and where data live in a subspace: the density
-    along a direction without variance is whatever a prior or a jitter makes of it, and ``basis`` leaves it out.
+    Use it to compare mixtures of different classes on held-out rows. If the data lie in a subspace, pass a ``basis``
+    of it: the density along a direction without variance depends only on a prior or a jitter.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
     covariances : ndarray of shape (n_components, n_features, n_features)
         Covariances.
     basis : ndarray of shape (n_features, n_directions), default=None
-        Orthonormal columns to project rows and mixture on.
+        Orthonormal columns; rows and mixture are projected onto them.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
     Raises
     ------
     ValueError
-        Without rows, and for a covariance that is not positive definite, with its component.
+        Without rows, and for a covariance that is not positive definite; the message names the component.
 
     Examples
     --------
@@ -73,19 +73,19 @@ def factor_of(covariance, k):
         return np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"the covariance of component {k} is not positive definite; add a little to its diagonal, or leave out "
-            "directions without variance by basis"
+            f"the covariance of component {k} is not positive definite; add a little to its diagonal, or project onto "
+            "directions with variance by basis"
         ) from None
 
 
 @plain_arguments
 def basis_without_constant(n_features):
-    """Orthonormal basis of the complement of the constant vector, where patches less their means live.
+    """Orthonormal basis of the complement of the constant vector: the subspace of patches without their means.
 
     Parameters
     ----------
     n_features : int
-        Pixels of a patch.
+        Number of pixels of a patch.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Documents in two parts, one to infer their topics from and one to score, by hashes instead of a random stream.
+"""Split of documents in two parts, one to infer topics and one to score, by hashes instead of a random stream.
 
-A stream of random numbers would make a document's split depend on the documents before it. Here the key of an entry is
-a hash of the seed, of the whole document and of the entry, and the entries of the smallest keys are held out.
+With a random stream, the split of a document would depend on the documents before it. Here the key of an entry is a
+hash of the seed, of the whole document and of the entry. The entries with the smallest keys are held out.
 """
 
 import numpy as np
@@ -11,39 +11,39 @@ from sklearn.utils import check_random_state
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics._checks import check_share, check_token_list, read_counts, row_of
 
-# Entries (types or tokens) whose keys are made at once: some 50 MB of scratch.
+# Entries (types or tokens) whose keys are computed at once: some 50 MB of scratch memory.
 BLOCK_ENTRIES = 1 << 20
-# Bits that tell the rows of a block apart when they are sorted with their keys in one word of 64.
+# Bits for the row within a block; row and key are sorted together as one 64-bit word.
 ROW_BITS = 20
 
 
 @plain_arguments
 def split_by_type(X, test_fraction=0.2, random_state=0):
-    """Divide each document's distinct words at random, all tokens of a word together.
+    """Split the distinct words of each document at random; all tokens of a word stay together.
 
-    This is the split of document completion: the words of one part are never seen in the other, so a score on
-    the second part rewards topics and not repetition.
+    This is the split of document completion. The hidden words never occur in the visible part, so the score rewards
+    topics and not repetition.
 
     Parameters
     ----------
     X : {array, CSR} of shape (n_documents, n_words)
         Counts, integer or not.
     test_fraction : float, default=0.2
-        Share of a document's U distinct words that go to B: ``max(1, round(test_fraction * U))``, and never all.
+        Fraction of a document's U distinct words that go to B: ``max(1, round(test_fraction * U))``, but never all.
     random_state : int, RandomState instance or None, default=0
-        With an integer a document's split depends on the integer and on the document's counts alone: not on other
-        documents, their order, or the types of the arrays.
+        Seed. With an integer, the split of a document depends only on the integer and on the document's counts: not on
+        other documents, their order, or the types of the arrays.
 
     Returns
     -------
     A, B : CSR of the shape of X
-        The words to infer topics from and the words to score. Rows of documents with fewer than two distinct words
+        The words to infer topics from, and the words to score. Rows of documents with fewer than two distinct words
         are empty in both.
 
     Raises
     ------
     ValueError
-        For counts that are negative, NaN or infinite, and for a ``test_fraction`` that is not between 0 and 1.
+        For counts that are negative, NaN or infinite, and for a ``test_fraction`` outside (0, 1).
 
     References
     ----------
@@ -65,30 +65,29 @@ def split_by_type(X, test_fraction=0.2, random_state=0):
 
 @plain_arguments
 def split_by_token(X, test_fraction=0.5, random_state=0):
-    """Divide each document's tokens at random; tokens of one word may go both ways.
+    """Split the tokens of each document at random; tokens of one word may go to both parts.
 
-    With the default it is the half split by which collapsed inference is compared.
+    The default is the half split in which collapsed inference methods are usually compared.
 
     Parameters
     ----------
     X : {array, CSR} of shape (n_documents, n_words)
-        Counts, whole numbers of any type. Memory grows with the number of tokens of the longest document.
+        Whole-number counts of any type. Memory grows with the number of tokens of the longest document.
     test_fraction : float, default=0.5
-        Share of a document's n tokens that go to B: ``max(1, round(test_fraction * n))``, and never all.
+        Fraction of a document's n tokens that go to B: ``max(1, round(test_fraction * n))``, but never all.
     random_state : int, RandomState instance or None, default=0
         As in :func:`split_by_type`.
 
     Returns
     -------
     A, B : CSR of the shape of X
-        The tokens to infer topics from and the tokens to score. Rows of documents with fewer than two tokens are
+        The tokens to infer topics from, and the tokens to score. Rows of documents with fewer than two tokens are
         empty in both.
 
     Raises
     ------
     ValueError
-        For counts that are negative, NaN, infinite or not whole, and for a ``test_fraction`` that is not between 0
-        and 1.
+        For counts that are negative, NaN, infinite or not whole, and for a ``test_fraction`` outside (0, 1).
 
     References
     ----------
@@ -106,14 +105,14 @@ def split_by_token(X, test_fraction=0.5, random_state=0):
 
 
 def split_all(X, split, test_fraction, random_state):
-    """The two parts of all documents."""
+    """Both parts of all documents."""
     X = read_counts(X)
     parts = list(split_blocks(X, split, test_fraction, random_state))
     return tuple(sparse.vstack(part, format="csr") for part in zip(*parts, strict=True))
 
 
 def split_blocks(X, split, test_fraction, random_state, max_rows=1 << ROW_BITS):
-    """The two parts of one block of documents after another, from counts in canonical form."""
+    """Yield both parts of each block of documents, from counts in canonical form."""
     fraction, seed = check_share(test_fraction, "test_fraction", ends=False), seed_of(random_state)
     if split == "token":
         check_whole(X)
@@ -123,7 +122,7 @@ def split_blocks(X, split, test_fraction, random_state, max_rows=1 << ROW_BITS):
 
 
 def seed_of(random_state):
-    """An integer; a RandomState is drawn from once."""
+    """Integer seed; a RandomState gives one random number."""
     rng = check_random_state(random_state)
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
@@ -131,7 +130,7 @@ def seed_of(random_state):
 
 
 def check_whole(X):
-    """Counts that can be divided into tokens."""
+    """Raise for counts that are not whole numbers, or too large to list their tokens."""
     broken = np.flatnonzero(X.data != np.rint(X.data)) if X.dtype.kind == "f" else []
     if len(broken):
         raise ValueError(
@@ -142,7 +141,7 @@ def check_whole(X):
 
 
 def row_blocks(sizes, max_rows):
-    """Consecutive (start, stop) of at most so many rows and ``BLOCK_ENTRIES`` entries, but one row at least."""
+    """Spans (start, stop) of at most ``max_rows`` rows and ``BLOCK_ENTRIES`` entries, but at least one row."""
     ends = np.cumsum(sizes, dtype=np.int64)
     start = 0
     while start < len(sizes):
@@ -157,7 +156,7 @@ def row_blocks(sizes, max_rows):
 
 
 def divide_types(X, fraction, seed):
-    """Parts of a block, whole types each."""
+    """Split a block by types."""
     sizes = np.diff(X.indptr)
     rows = np.repeat(np.arange(len(sizes)), sizes)
     held = smallest(entry_keys(X, rows, seed), rows, sizes, fraction)
@@ -165,7 +164,7 @@ def divide_types(X, fraction, seed):
 
 
 def divide_tokens(X, fraction, seed):
-    """Parts of a block, token by token."""
+    """Split a block by tokens."""
     counts = X.data.astype(np.int64)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     sizes = row_sums(X, counts)
@@ -180,9 +179,9 @@ DIVIDE = {"type": divide_types, "token": divide_tokens}
 
 
 def smallest(keys, rows, sizes, fraction):
-    """Which entries have the smallest keys of their row, as many of each row as are held out."""
+    """Mask of the held-out entries: those with the smallest keys of each row."""
     n_held = np.where(sizes < 2, 0, np.clip(np.rint(fraction * sizes), 1, np.maximum(sizes - 1, 1))).astype(np.int64)
-    # Row and key in one word of 64 bits: the stable sort of what is nearly sorted takes a tenth of a sort by two keys.
+    # Row and key in one 64-bit word: a stable sort of nearly sorted words takes a tenth of the time of a two-key sort.
     packed = (rows.astype(np.uint64) << np.uint64(64 - ROW_BITS)) | (keys >> np.uint64(ROW_BITS))
     order = np.argsort(packed, kind="stable")
     rank = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -192,14 +191,14 @@ def smallest(keys, rows, sizes, fraction):
 
 
 def entry_keys(X, rows, seed):
-    """A hash for each entry of the seed, of everything in its row, and of its type."""
+    """Hash of each entry, from the seed, all entries of its row, and its type."""
     types, counts = mix(X.indices), mix(X.data.astype(np.float64).view(np.uint64))
     documents = mix(row_sums(X, mix(types ^ counts)) ^ mix(np.array([seed])))
     return mix(documents[rows] ^ types)
 
 
 def mix(x):
-    """The finaliser of splitmix64 (Steele, Lea, Flood 2014) on 64-bit words, for integers of any type."""
+    """Finaliser of splitmix64 (Steele, Lea, Flood 2014) for integers of any type, as 64-bit words."""
     x = x.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -207,13 +206,13 @@ def mix(x):
 
 
 def row_sums(X, values):
-    """Sums of the values of the entries of each row; 64-bit words wrap around, so differences of sums are exact."""
+    """Row sums of entry values. 64-bit words wrap around, so differences of cumulative sums are exact."""
     sums = np.concatenate([np.zeros(1, values.dtype), np.cumsum(values, dtype=values.dtype)])
     return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
 
 
 def keep(X, data):
-    """CSR of the shape and type of X with these values and no zeros."""
+    """CSR matrix like X with these values, without zeros."""
     kept = data != 0
     indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)
     return type(X)((data[kept].astype(X.dtype), X.indices[kept], indptr), shape=X.shape)

@@ -1,4 +1,4 @@
-"""Topics by themselves: their top words, how they differ, and which is which of another set."""
+"""Metrics of topics without documents: top words, diversity, exclusivity, alignment."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -15,19 +15,19 @@ def top_words(topics, n_top_words=10):
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative.
+        Fitted estimator with ``components_``, or nonnegative weights.
     n_top_words : int, default=10
-        Words of a topic.
+        Words per topic.
 
     Returns
     -------
     words : ndarray of shape (n_topics, n_top_words), int64
-        Columns of the vocabulary, the most probable first and the lower index first among equals.
+        Columns of the vocabulary, most probable first; ties go to the lower index.
 
     Raises
     ------
     ValueError
-        For topics that are not finite, negative or without weight, and more top words than words.
+        For weights that are negative or not finite, a topic without weight, and more top words than words.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def top_words(topics, n_top_words=10):
 
 
 def most_probable(row, n):
-    """Indices of the n largest values, without sorting all."""
+    """Indices of the n largest values in descending order, without a full sort."""
     least = np.partition(row, len(row) - n)[len(row) - n]
     above = np.flatnonzero(row > least)
     chosen = np.sort(np.concatenate([above, np.flatnonzero(row == least)[: n - len(above)]]))
@@ -52,17 +52,17 @@ def most_probable(row, n):
 
 @plain_arguments
 def topic_diversity(topics, n_top_words=25):
-    """Share of different words among the top words of all topics.
+    """Fraction of distinct words among the top words of all topics.
 
-    Near 1 topics are about different things, near 0 they repeat each other. Read it beside
-    :func:`topic_coherence`: copies of one good topic are coherent.
+    Near 1, topics are about different things; near 0, they repeat each other. Read it together with
+    :func:`topic_coherence`, because copies of one good topic are coherent.
 
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative.
+        Fitted estimator with ``components_``, or nonnegative weights.
     n_top_words : int, default=25
-        Words of a topic.
+        Words per topic.
 
     Returns
     -------
@@ -91,26 +91,26 @@ def topic_diversity(topics, n_top_words=25):
 
 @plain_arguments
 def topic_exclusivity(topics, n_top_words=10, frequency_weight=0.7):
-    """Mean FREX score of each topic's top words: are they frequent in the topic and rare in others?
+    """Mean FREX score of the top words of each topic: are they frequent in the topic and rare in other topics?
 
-    A word's exclusivity to topic k is :math:`\\phi_{kv} / \\sum_j \\phi_{jv}`, its frequency :math:`\\phi_{kv}`.
-    With F and E their empirical distribution functions over the words of topic k, the shares of words that have no
-    larger value, the score is the harmonic mean :math:`1 / (w / F + (1 - w) / E)`.
+    The exclusivity of a word to topic k is :math:`\\phi_{kv} / \\sum_j \\phi_{jv}`, its frequency :math:`\\phi_{kv}`.
+    Let F and E be their empirical distribution functions over the words of topic k: the fraction of words with a value
+    that is not larger. The score is the harmonic mean :math:`1 / (w / F + (1 - w) / E)`.
 
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative.
+        Fitted estimator with ``components_``, or nonnegative weights.
     n_top_words : int, default=10
-        Words of a topic.
+        Words per topic.
     frequency_weight : float, default=0.7
-        Weight w of frequency, from 0 to 1. Some programs weight exclusivity instead: ``exclusivity(frexw=0.7)`` of
-        the R package stm, which sums over the top words, is ``frequency_weight=0.3`` here.
+        Weight w of frequency, from 0 to 1. Other programs weight exclusivity: ``exclusivity(frexw=0.7)`` of the R
+        package stm, which sums over the top words, corresponds to ``frequency_weight=0.3``.
 
     Returns
     -------
     exclusivity : ndarray of shape (n_topics,)
-        From 0 to 1, higher for topics whose top words are their own.
+        From 0 to 1; higher for topics whose top words are rare in other topics.
 
     Raises
     ------
@@ -142,35 +142,35 @@ def topic_exclusivity(topics, n_top_words=10, frequency_weight=0.7):
 
 
 def rank_share(values, chosen):
-    """Empirical distribution function of the values at those of the chosen entries."""
+    """Empirical distribution function of all values, evaluated at the chosen entries."""
     return np.searchsorted(np.sort(values), values[chosen], side="right") / len(values)
 
 
 def align_topics(topics, true_topics):
-    """Pair topics with true ones so that the sum of their distances is least.
+    """Match topics to true topics with the least total distance.
 
     The distance of two topics is the total variation distance of their word distributions,
-    :math:`\\frac12 \\sum_v |\\phi_{kv} - \\phi'_{jv}|`. Use it to see what a model recovers of topics that are known,
-    or to follow topics from one fit to the next.
+    :math:`\\frac12 \\sum_v |\\phi_{kv} - \\phi'_{jv}|`. Use it to measure how well a model recovers known topics, or
+    to match the topics of two fits.
 
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or weights that are not negative.
+        Fitted estimator with ``components_``, or nonnegative weights.
     true_topics : estimator or array of shape (n_true, n_words)
-        The same, for those to be found.
+        The topics to find, in the same form.
 
     Returns
     -------
     order : ndarray of shape (n_true,), int64
-        The topic paired with each true one; -1 where there are fewer topics than true ones and none is left.
+        The topic matched to each true topic; -1 for true topics without a match, if there are fewer topics.
     distances : ndarray of shape (min(n_topics, n_true),)
         Distances of the pairs, from 0 to 1, in the order of the true topics.
 
     Raises
     ------
     ValueError
-        For topics that are not finite, negative or without weight, and for different numbers of words.
+        For weights that are negative or not finite, a topic without weight, and different numbers of words.
 
     References
     ----------
@@ -197,5 +197,5 @@ def align_topics(topics, true_topics):
 
 
 def normalized(weights):
-    """Rows that sum to one, float64."""
+    """Rows normalised to sum one, in float64."""
     return weights / weights.sum(axis=1, dtype=np.float64, keepdims=True)
