@@ -1,9 +1,9 @@
-"""Data in blocks of rows, for fits over more than memory holds (:mod:`sparsemix.distributed`).
+"""Blocks of rows, for fits to data larger than memory (:mod:`sparsemix.distributed`).
 
-Anything with a length whose items are rows, as arrays or CSR matrices, is data in blocks: a list of matrices, or an
-object of your own. What is made here reads a block when it is asked for, and is pickled as the paths that it reads,
-never as their contents. Rows that belong together (of one day, one author) should not share a block:
-:func:`shuffle` deals them at random to new blocks on disk.
+Any sequence of arrays or CSR matrices is data in blocks: a list of matrices, or an object with ``__len__`` and
+``__getitem__``. The readers of this module read a block on access. Pickled, they contain paths, never the data.
+Related rows (of one day, one author) should not share a block: :func:`shuffle` distributes rows at random to new
+blocks on disk.
 """
 
 from sparsemix.blocks._arrays import Blocks, from_arrays, from_function

@@ -1,4 +1,4 @@
-"""Blocks of arrays, of files that are mapped into memory, and of a function."""
+"""Blocks of arrays, of memory-mapped files, and of a function."""
 
 import mmap
 import os
@@ -11,22 +11,22 @@ from sparsemix._engine.documents import csr_rows
 from sparsemix._estimator.input.forms import check_starts, numbers_of
 from sparsemix._estimator.parameters import plain_arguments
 
-# Bytes of a block where nobody says how many rows: enough that its overhead is nothing, few beside any memory.
+# Bytes of a block by default: large enough that its overhead is negligible, small compared with any memory.
 BLOCK_BYTES = 1 << 26
 
 
 class Blocks:
-    """Rows in blocks: ``len(blocks)``, ``blocks[i]``, iteration.
+    """Sequence of blocks of rows: ``len(blocks)``, ``blocks[i]``, iteration.
 
-    Use it as a base for a reader of your own: define ``__len__`` and ``_read(i)``, which returns rows as an array, a
-    data frame or a sparse matrix, and set ``portable`` where a pickled copy reads the same on another machine.
+    Subclass it to write a reader: define ``__len__``, and ``_read(i)``, which returns rows as an array, a data frame or
+    a sparse matrix. Set ``portable`` if a pickled copy reads the same data on another machine.
 
     Attributes
     ----------
     sizes : sequence of int or None
-        Rows of each block, where they are known without reading.
+        Rows of each block, or None if they are unknown before reading.
     portable : bool
-        Whether copies read on machines that see the same files.
+        Whether pickled copies work on machines that see the same files.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Blocks:
         raise NotImplementedError
 
     def __getitem__(self, i):
-        """Rows of block ``i``, an array or a CSR matrix whose parts fit each other."""
+        """Rows of block ``i``: a checked array or CSR matrix."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"block {i} of {len(self)}")
         i %= len(self)
@@ -63,14 +63,15 @@ class Blocks:
 
 @plain_arguments
 def from_arrays(X, rows=None):
-    """Consecutive rows of an array, a memory-mapped file or a CSR matrix, without copies.
+    """Blocks of consecutive rows of an array, a memory-mapped file or a CSR matrix, without copies.
 
     Parameters
     ----------
     X : ndarray, numpy.memmap or CSR matrix of shape (n_samples, n_features)
-        A CSR matrix may be made of three maps. Whole maps (``numpy.load(path, mmap_mode="r")``) travel as their paths.
+        A CSR matrix may consist of three memory maps. Memory maps of whole arrays
+        (``numpy.load(path, mmap_mode="r")``) are pickled as their paths.
     rows : int, default=None
-        Rows of a block. None means as many as 64 MB hold.
+        Rows per block. None gives blocks of about 64 MB.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def from_arrays(X, rows=None):
     Raises
     ------
     TypeError, ValueError
-        For anything but rows and columns, and for other sparse formats.
+        For input that is not two-dimensional, and for other sparse formats.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def from_arrays(X, rows=None):
     if not sparse.issparse(X):
         X = X if type(X) in (np.ndarray, np.memmap) else numbers_of(X)
     elif X.format != "csr":
-        raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows lie together")
+        raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows are contiguous")
     else:
         check_starts(X, "X")
     if X.ndim != 2:
@@ -100,7 +101,7 @@ def from_arrays(X, rows=None):
 
 
 class ArrayBlocks(Blocks):
-    """Consecutive rows of something that may be sliced."""
+    """Blocks of consecutive rows of an array or CSR matrix."""
 
     def __init__(self, X, rows=None):
         n = X.shape[0]
@@ -108,7 +109,7 @@ class ArrayBlocks(Blocks):
             nbytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
             rows = rows_of(nbytes, n)
         elif rows < 1:
-            raise ValueError(f"rows is {rows}; a block needs one at least")
+            raise ValueError(f"rows is {rows}; give at least 1 row per block")
         self._X = X
         self._bounds = bounds_of(n, rows)
 
@@ -119,7 +120,7 @@ class ArrayBlocks(Blocks):
 
     @property
     def portable(self):
-        """Whether all arrays are maps of files."""
+        """Whether all arrays are memory maps of files."""
         return all(map_of(part) is not None for part in parts_of(self._X))
 
     def __len__(self):
@@ -146,12 +147,12 @@ class ArrayBlocks(Blocks):
 
 
 def parts_of(X):
-    """The arrays that a matrix is made of."""
+    """The arrays of a matrix."""
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
 
 
 def map_of(array):
-    """The map that an array is the whole of, itself or, as SciPy keeps it, what it is a view of; else None."""
+    """The memory map whose whole data this array is: itself or, as SciPy keeps it, the base of a view; else None."""
     each = array
     while isinstance(each, np.ndarray):
         if isinstance(each, np.memmap) and each.filename is not None and isinstance(each.base, mmap.mmap):
@@ -162,7 +163,7 @@ def map_of(array):
 
 
 def described(array):
-    """What maps the same file again."""
+    """Arguments that map the same file again."""
     array = map_of(array)
     order = "C" if array.flags.c_contiguous else "F"
     return {"filename": os.fspath(array.filename), "dtype": array.dtype, "shape": array.shape, "mode": "r",
@@ -170,26 +171,27 @@ def described(array):
 
 
 def rows_of(nbytes, n_rows):
-    """Rows that make a block."""
+    """Rows per block of ``BLOCK_BYTES``."""
     return max(1, int(BLOCK_BYTES * n_rows // max(1, nbytes)))
 
 
 def bounds_of(n_rows, rows):
-    """Where blocks begin, and the end."""
+    """First row of each block, and the number of rows."""
     return [*range(0, n_rows, rows), n_rows]
 
 
 @plain_arguments
 def from_function(n_blocks, function, sizes=None):
-    """Blocks that a function makes or reads.
+    """Blocks that a function returns.
 
     Parameters
     ----------
     n_blocks : int
     function : callable
-        ``function(i)`` gives the rows of block i, always the same ones. For a cluster it must be importable there.
+        ``function(i)`` returns the rows of block i, the same rows in every call. For a cluster it must be importable on
+        the workers.
     sizes : sequence of int, default=None
-        Rows of each block, where they are known.
+        Rows of each block, if they are known.
 
     Returns
     -------
@@ -207,13 +209,13 @@ def from_function(n_blocks, function, sizes=None):
 
 
 class FunctionBlocks(Blocks):
-    """What a function gives for each number."""
+    """Blocks that a function returns."""
 
     portable = True
 
     def __init__(self, n_blocks, function, sizes=None):
         if sizes is not None and len(sizes) != n_blocks:
-            raise ValueError(f"sizes has {len(sizes)} numbers for {n_blocks} blocks; give one for each")
+            raise ValueError(f"sizes has {len(sizes)} numbers for {n_blocks} blocks; give one per block")
         self._n_blocks, self._function, self.sizes = n_blocks, function, sizes
 
     def __len__(self):

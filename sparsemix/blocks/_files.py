@@ -1,4 +1,4 @@
-"""Blocks of files: NumPy's and SciPy's archives, and Parquet."""
+"""Blocks of files: archives of NumPy and SciPy, and Parquet."""
 
 import lzma
 import numbers
@@ -16,7 +16,7 @@ from sparsemix._estimator.input.forms import csr_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._arrays import Blocks
 
-# What is raised of archives that are not as they were written; a changed byte may also name another compression.
+# Errors of reading damaged archives; a changed byte may also select another compression.
 DAMAGED = (
     ValueError, TypeError, KeyError, EOFError, OverflowError, RuntimeError, struct.error, lzma.LZMAError,
     zipfile.BadZipFile, zlib.error, tokenize.TokenError, OSError,
@@ -24,7 +24,7 @@ DAMAGED = (
 
 
 def needed(module, package=None):
-    """An optional module, or one sentence on how to get it."""
+    """Import an optional module; the error says how to install it."""
     try:
         return __import__(module, fromlist=["_"])
     except ImportError as error:
@@ -34,19 +34,19 @@ def needed(module, package=None):
 
 @contextmanager
 def named_in_errors(path, package):
-    """One sentence that names the file, whatever a package raises of one that is not as it wrote it."""
+    """Turn any error of a damaged file into one sentence that names the file."""
     try:
         yield
     except (FileNotFoundError, PermissionError, ImportError, MemoryError):
         raise
     except Exception as error:
-        if str(path) in str(error):  # our own
+        if str(path) in str(error):  # this package's error
             raise
         raise ValueError(f"{path} is not as {package} wrote it ({error}); write it again") from error
 
 
 def paths_of(paths):
-    """One path or several, as a list of absolute ones; those that are missing are named."""
+    """One or several paths as a list of absolute paths; raises for a missing path."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     paths = [os.path.abspath(path) for path in paths]
@@ -57,7 +57,7 @@ def paths_of(paths):
 
 
 def from_npz(paths):
-    """A block a file: ``.npz`` of ``scipy.sparse.save_npz`` or with one array in it, or ``.npy``, which is mapped.
+    """One block per file: ``.npz`` of ``scipy.sparse.save_npz`` or with a single array, or ``.npy``, memory-mapped.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def from_npz(paths):
     Raises
     ------
     FileNotFoundError
-        For a path that is missing.
+        For a missing path.
     ValueError
-        When a block is read whose file holds several arrays, one that is no matrix, or is damaged.
+        On reading a block whose file is damaged, contains several arrays, or an array that is not a matrix.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def from_npz(paths):
 
 
 class ArchiveBlocks(Blocks):
-    """A block a file."""
+    """One block per file."""
 
     portable = True
 
@@ -116,10 +116,10 @@ class ArchiveBlocks(Blocks):
 
 
 def array_or_names(path):
-    """What a file holds: an array, a matrix, or the names of arrays that are not one."""
+    """Content of a file: an array, a matrix, or the names of several arrays."""
     if path.endswith(".npy"):
         return np.load(path, mmap_mode="r")
-    with open(path, "rb") as file:  # which np.load leaves open where it fails
+    with open(path, "rb") as file:  # np.load would leave it open after an error
         archive = np.load(file)
         if isinstance(archive, np.ndarray):
             return archive
@@ -131,21 +131,21 @@ def array_or_names(path):
 
 @plain_arguments
 def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, columns=None):
-    """A row group of a Parquet file a block: columns as features, or counts in the long form, sorted by document.
+    """One block per row group of a Parquet file: columns are features, or a long table of counts sorted by document.
 
     Parameters
     ----------
     path : path-like
-        Of one file. How many rows a group has was chosen by who wrote it.
+        One file. Its writer chose the number of rows per group.
     doc, word, count : str, default=None
-        Columns of a table with a line for each word of a document: the document, in any order that keeps its lines
-        together; the word's number from 0; how often it occurs, None where that is once. Each line has all of them.
-        Counts of lines of the same document and word are added in double precision. A document whose lines continue in
-        the next groups belongs to the group of its first line.
+        Columns of a table with one line for each word of a document: the document, in any order that keeps its lines
+        together; the word number, from 0; the count, or None if it is always 1. Nulls are not allowed. Counts of lines
+        with the same document and word are added in double precision. A document that continues in the next row groups
+        belongs to the group of its first line.
     n_features : int, default=None
-        Size of the vocabulary, for counts; None reads the largest number from the file's statistics.
+        Size of the vocabulary, for counts; None takes the largest word number from the statistics of the file.
     columns : list of str, default=None
-        Features, where a line is a row; None means all columns.
+        Feature columns, if each line is a row; None takes all columns.
 
     Returns
     -------
@@ -154,9 +154,9 @@ def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, colu
     Raises
     ------
     ImportError
-        Without pyarrow (``pip install pyarrow``).
+        If pyarrow is missing (``pip install pyarrow``).
     ValueError
-        For columns that are missing, and where ``n_features`` is needed.
+        For missing columns, and if ``n_features`` is needed.
     """
     needed("pyarrow.parquet", "pyarrow")
     if doc is None:
@@ -167,7 +167,7 @@ def from_parquet(path, *, doc=None, word=None, count=None, n_features=None, colu
 
 
 class TableBlocks(Blocks):
-    """Row groups as rows of numbers."""
+    """Blocks of row groups whose columns are features."""
 
     portable = True
 
@@ -206,7 +206,7 @@ class TableBlocks(Blocks):
 
 
 class LongTableBlocks(TableBlocks):
-    """Row groups of (document, word, count) as counts."""
+    """Blocks of row groups of (document, word, count) as count matrices."""
 
     sizes = None
 
@@ -238,7 +238,7 @@ class LongTableBlocks(TableBlocks):
         return parts
 
     def _values(self, i, name, column):
-        """A column as it is in the file: with a null the numbers of it would become inexact."""
+        """A column with its type in the file; with nulls, integers would become inexact floats."""
         missing = np.flatnonzero(column.is_null(nan_is_null=True).to_numpy())
         if len(missing):
             raise ValueError(
@@ -250,7 +250,7 @@ class LongTableBlocks(TableBlocks):
     def _read(self, i):
         parts = self._group(i)
         documents = parts[self._doc]
-        if i > 0:  # lines of a document that began in an earlier group
+        if i > 0:  # skip lines of a document that began in an earlier group
             last = self._group(i - 1, [self._doc])[self._doc][-1:]
             own = documents != last if len(last) else np.ones(len(documents), dtype=bool)
             parts = {name: values[own] for name, values in parts.items()}
@@ -271,17 +271,17 @@ class LongTableBlocks(TableBlocks):
         return sparse.csr_array((counts, (rows, joined[self._word])), shape=shape)
 
     def _counts(self, counts):
-        """Counts in a type whose sums do not wrap."""
+        """Counts in a type whose sums do not overflow."""
         if counts.dtype.kind not in "biuf":
             raise ValueError(f"{self._path} has no numbers in the column {self._count!r}")
         return counts.astype(np.float64)
 
     def _check(self, words):
-        """Refuse values that are not numbers of words."""
+        """Raise for values that are not word numbers."""
         if words.dtype.kind not in "iu":
             raise ValueError(f"{self._path} has no whole number in each line of the column {self._word!r}")
         if len(words) and not 0 <= words.min() <= words.max() < self._n_features:
             wrong = words[(words < 0) | (words >= self._n_features)][0]
             raise ValueError(
-                f"{self._path} has the word {wrong}, and n_features is {self._n_features}: words count from 0"
+                f"{self._path} has the word {wrong}, but n_features is {self._n_features}; number words from 0"
             )

@@ -1,4 +1,4 @@
-"""Rows dealt at random to files, once, so that every block is a sample of all."""
+"""Random shuffle of rows into new block files, so that every block is a sample of all rows."""
 
 import os
 import tempfile
@@ -17,30 +17,32 @@ from sparsemix.blocks._files import from_npz
 def shuffle(data, folder, *, n_blocks=None, random_state=None):
     """Write the rows of all blocks in random order to new blocks on disk.
 
-    Online and memoized learning see a block after the other, and learn slowly where neighbours belong together: rows of
-    one day, one author, one plate. Call this once before :func:`sparsemix.distributed.fit`, where nobody has shuffled.
-    It reads the data once and writes it twice, and holds no more than a block of the old or three of the new ones.
+    Online and memoized learning visit one block after another, and learn slowly if neighbouring rows are related: rows
+    of one day, one author, one plate. If the rows are not in random order, call this once before
+    :func:`sparsemix.distributed.fit`. It reads the data once and writes them twice. In memory are at most one of the
+    old blocks or three of the new ones.
 
     Parameters
     ----------
     data : sequence of blocks
-        Of this module, or a list of arrays or CSR matrices of one width.
+        Readers of this module, or a list of arrays or CSR matrices with the same number of columns.
     folder : path-like
-        Where to; made if it is not there. It must hold no ``.npz`` and no ``.npy``.
+        Folder for the new blocks, created if necessary. It must contain no ``.npz`` or ``.npy`` files.
     n_blocks : int, default=None
-        Blocks to write. None means as many as have 64 MB each.
+        Number of new blocks. None gives blocks of about 64 MB.
     random_state : int, RandomState instance or None, default=None
+        Seed of the order. The same seed and the same blocks give the same files.
         For the order. The same seed and the same blocks give the same files.
 
     Returns
     -------
     blocks : Blocks
-        The new ones, as :func:`from_npz` reads them: ``.npz`` where rows are sparse, ``.npy`` else.
+        Reader of the new blocks, as from :func:`from_npz`: ``.npz`` files for sparse rows, else ``.npy``.
 
     Raises
     ------
     ValueError
-        For data without rows, and a folder that holds arrays already.
+        For data without rows, and a folder that already contains arrays.
 
     Examples
     --------
@@ -53,7 +55,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
     [True, True]
     """
     if n_blocks is not None and n_blocks < 1:
-        raise ValueError(f"n_blocks is {n_blocks}; give one at least")
+        raise ValueError(f"n_blocks is {n_blocks}; give at least 1")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if any(path.suffix in (".npz", ".npy") for path in folder.iterdir()):
@@ -62,12 +64,12 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         piles = deal(data, scratch, n_blocks, rng)
         if not piles:
-            raise ValueError("data has no rows; give at least one block that has some")
+            raise ValueError("data has no rows; give at least one block with rows")
         return from_npz([write(gathered(pile, rng), folder / f"block{i:05d}") for i, pile in enumerate(piles)])
 
 
 def deal(data, scratch, n_blocks, rng):
-    """Rows dealt to files; those that got any."""
+    """Distribute rows at random to files. Return the paths of nonempty files."""
     paths = []
     for number in range(len(data)):
         X = data[number]
@@ -101,7 +103,7 @@ def gathered(path, rng):
 
 
 def write(X, path):
-    """A block; the path with its ending."""
+    """Write a block. Return its path with the ending."""
     if sparse.issparse(X):
         path = f"{path}.npz"
         sparse.save_npz(path, X, compressed=False)
@@ -112,15 +114,15 @@ def write(X, path):
 
 
 def parts_of(X):
-    """What a block is read back from; a matrix of arrays with one dimension begins with its shape."""
+    """Arrays from which a block can be restored; one-dimensional arrays begin a CSR matrix."""
     return (np.array(X.shape), X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
 
 
 def csr(shape, indptr, indices, data):
-    """A CSR matrix of its parts."""
+    """A CSR matrix from its parts."""
     return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
 def nbytes(X):
-    """Of the numbers of a block."""
+    """Bytes of the values and columns of a block."""
     return X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes

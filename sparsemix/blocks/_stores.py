@@ -1,4 +1,4 @@
-"""Blocks of matrices in HDF5 and Zarr: AnnData's files of single cells, and plain arrays."""
+"""Blocks of matrices in HDF5 and Zarr files: AnnData's files of single cells, and plain arrays."""
 
 from contextlib import contextmanager
 from itertools import pairwise
@@ -15,16 +15,16 @@ PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 
 @plain_arguments
 def from_h5ad(path, layer=None, rows=None):
-    """Cells of an AnnData file, read block by block: nothing else of the file is loaded.
+    """Blocks of the cells of an AnnData file; reads only the matrix or layer.
 
     Parameters
     ----------
     path : path-like
         A ``.h5ad`` file whose matrix is dense or CSR (AnnData's default).
     layer : str, default=None
-        A layer; None means ``X``.
+        Name of a layer; None reads ``X``.
     rows : int, default=None
-        Cells of a block. None means as many as 64 MB hold.
+        Cells per block. None gives blocks of about 64 MB.
 
     Returns
     -------
@@ -33,25 +33,25 @@ def from_h5ad(path, layer=None, rows=None):
     Raises
     ------
     ImportError
-        Without h5py (``pip install h5py``; anndata itself is not needed).
+        If h5py is missing (``pip install h5py``; anndata is not needed).
     KeyError, ValueError
-        For a layer that is missing, and for CSC, whose rows do not lie together.
+        For a missing layer, and for a CSC matrix, whose rows are not contiguous.
     """
     return StoreBlocks("h5ad", paths_of(path)[0], "X" if layer is None else f"layers/{layer}", rows)
 
 
 @plain_arguments
 def from_zarr(path, array=None, rows=None):
-    """Rows of a Zarr array, or of a sparse matrix as AnnData writes it.
+    """Blocks of the rows of a Zarr array, or of a sparse matrix written by AnnData.
 
     Parameters
     ----------
     path : path-like
-        Of an array with two dimensions, or of a group.
+        A two-dimensional array, or a group.
     array : str, default=None
-        Name of the array within a group; AnnData's is "X".
+        Name of the array in the group; AnnData's matrix is "X".
     rows : int, default=None
-        Rows of a block. None means as many as 64 MB hold; best a multiple of the chunks on disk.
+        Rows per block, preferably a multiple of the chunks on disk. None gives blocks of about 64 MB.
 
     Returns
     -------
@@ -60,33 +60,33 @@ def from_zarr(path, array=None, rows=None):
     Raises
     ------
     ImportError
-        Without zarr (``pip install zarr``).
+        If zarr is missing (``pip install zarr``).
     KeyError, ValueError
-        For an array that is missing or has not two dimensions, and for CSC.
+        For an array that is missing or not two-dimensional, and for a CSC matrix.
     """
     return StoreBlocks("zarr", paths_of(path)[0], array, rows)
 
 
 class StoreBlocks(Blocks):
-    """Consecutive rows of a dense array or of a group with ``data``, ``indices`` and ``indptr``."""
+    """Blocks of consecutive rows of a dense array, or of a group with ``data``, ``indices`` and ``indptr``."""
 
     portable = True
 
     def __init__(self, kind, path, name, rows):
         self._kind, self._path, self._name = kind, path, name
         if rows is not None and rows < 1:
-            raise ValueError(f"rows is {rows}; a block needs one at least")
+            raise ValueError(f"rows is {rows}; give at least 1 row per block")
         with named_in_errors(path, PACKAGES[kind]), self._open() as node:
             self._indptr, self._shape, n_bytes = self._look(node)
         self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
 
     def _look(self, node):
-        """Where rows begin, None for a dense array; its shape, and the bytes of all rows."""
+        """Row pointers (None for a dense array), shape, and bytes of all rows."""
         if hasattr(node, "keys"):
             encoding = dict(node.attrs).get("encoding-type", "none")
             if encoding != "csr_matrix":
                 raise ValueError(
-                    f"{self._path} holds {self._name!r} as {encoding}, whose rows cannot be read one after the other; "
+                    f"{self._path} holds {self._name!r} as {encoding}, whose rows cannot be read separately; "
                     "write it as CSR, adata.X = adata.X.tocsr()"
                 )
             indptr, shape = np.asarray(node["indptr"][:]), np.asarray(node.attrs["shape"])
@@ -109,7 +109,7 @@ class StoreBlocks(Blocks):
 
     @contextmanager
     def _open(self):
-        """The array or group, for one look: HDF5 lets nobody write to a file that is open here."""
+        """Open the array or group for one read: an open HDF5 file is locked for writers."""
         if self._kind == "h5ad":
             with needed("h5py").File(self._path, "r") as root:
                 yield self._member(root)

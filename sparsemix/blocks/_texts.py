@@ -1,4 +1,4 @@
-"""Blocks of texts: files with a document a line, counted by a vectorizer when they are read."""
+"""Blocks of text files with one document per line; a vectorizer counts a block when it is read."""
 
 from scipy import sparse
 
@@ -9,24 +9,24 @@ from sparsemix.blocks._files import paths_of
 
 @plain_arguments
 def from_text(paths, vectorizer, lines=20_000):
-    """Documents of text files, one a line, counted block by block.
+    """Blocks of the documents of text files, one document per line.
 
-    Where each block begins is found in one look at the bytes; texts are decoded, and counted, when they are asked for.
+    One scan finds the byte at which each block begins. Texts are decoded and counted when a block is read.
 
     Parameters
     ----------
     paths : path-like or list of path-like
         UTF-8 files.
     vectorizer : object
-        Fitted, with ``transform(texts)`` to counts, as ``CountVectorizer``; it may be fitted to an open file, which is
-        read line by line.
+        Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
+        which is read line by line.
     lines : int, default=20000
-        Documents of a block. No block holds lines of two files.
+        Documents per block. No block has lines of two files.
 
     Returns
     -------
     blocks : Blocks
-        With ``texts(i)``, the lines of a block.
+        Has the method ``texts(i)``, which returns the lines of a block.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def from_text(paths, vectorizer, lines=20_000):
 
 
 class TextBlocks(Blocks):
-    """Spans of lines."""
+    """Blocks of consecutive lines of files."""
 
     portable = True
 
     def __init__(self, paths, vectorizer, lines):
         if lines < 1:
-            raise ValueError(f"lines is {lines}; a block needs one at least")
+            raise ValueError(f"lines is {lines}; give at least 1 line per block")
         self._vectorizer = vectorizer
         self._places = [place for path in paths for place in places_of(path, lines)]
 

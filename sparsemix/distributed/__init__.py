@@ -1,7 +1,7 @@
-"""One fit over blocks of rows: data larger than memory in this process, or over the workers of a Dask cluster.
+"""Fits over blocks of rows: data larger than memory in this process, or on the workers of a Dask cluster.
 
-Each function takes an ordinary estimator and blocks (:mod:`sparsemix.blocks`). With ``client=None`` blocks are read one
-after the other; with a ``dask.distributed.Client`` its workers read them, to the same bits.
+Each function takes an ordinary estimator and blocks (:mod:`sparsemix.blocks`). With ``client=None`` this process reads
+one block at a time. With a ``dask.distributed.Client`` its workers read them; the results have the same bits.
 """
 
 from sparsemix.distributed._fit import fit

@@ -1,11 +1,11 @@
-"""Blocks visited by the workers of a Dask cluster, to the same bits as in one process.
+"""Visits of blocks by the workers of a Dask cluster, with the same bits as in one process.
 
-Nothing on a worker is irreplaceable. A visit is a plain task: where blocks are read, and what is remembered of their
-rows, are its arguments; statistics are added by other tasks in the order of a fixed tree, whose root alone comes back.
-Small blocks are visited several in a task, which adds their statistics as far as they are a branch of the tree.
-What a process keeps is a ``Replica`` of the fit: it makes the steps that it has not seen from their statistics, which
-are small, so that no model travels in a round. Bases and statistics are held by tasks that can be run again. Whichever
-worker dies, another one does its tasks from the same arguments.
+Any worker may fail. A visit is a plain task, whose arguments are the source of its blocks and the remembered data of
+their rows. Other tasks add statistics in the order of a fixed tree, and only the root returns to the client. A task may
+visit several small blocks; it adds their statistics if they form a branch of the tree. Each process keeps a ``Replica``
+of the fit. It repeats the missing global steps from their statistics, which are small, so that no model is sent in a
+round. Bases and statistics are held by tasks that Dask can run again. If a worker dies, another worker runs its tasks
+with the same arguments.
 """
 
 import contextlib
@@ -31,16 +31,16 @@ from sparsemix._version import __version__
 from sparsemix.distributed._data import DelayedBlocks, block_of
 from sparsemix.distributed._freed_memory import give_back, keep_freed
 
-# Rounds after which workers get a new base; one that joins late makes at most so many steps.
+# Rounds between bases; a worker that joins late repeats at most this many steps.
 ROUNDS_OF_BASE = 16
-# Seconds that a task costs beside its visits; and the most that one of several blocks may take: a death costs that.
+# Overhead of a task in seconds; longest duration of a task with several blocks, which a failure would lose.
 TASK_SECONDS, MOST_SECONDS = 0.01, 1.0
-# Fits that a process remembers at once.
+# Fits that a process keeps at once.
 MOST_REPLICAS = 4
 
 
 class DaskExecutor(LocalExecutor):
-    """Visits blocks on the workers of a cluster.
+    """Executor that visits blocks on the workers of a cluster.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ class DaskExecutor(LocalExecutor):
     def __init__(self, job, client):
         super().__init__(job)
         if getattr(client, "asynchronous", False):
-            raise TypeError("client is asynchronous; give one that was made with asynchronous=False")
+            raise TypeError("client is asynchronous; create it with asynchronous=False")
         self._client = client
         self._run = uuid.uuid4().hex
         self._futures, self._base, self._deltas, self._version = {}, None, [], 0
         self._changed = None
-        self._seconds = np.inf  # of a visit, in the last round
+        self._seconds = np.inf  # per visit, in the last round
 
     def __enter__(self):
-        # blocks that cannot be read elsewhere, and bases, are meant to travel as arguments
+        # no warning of large arguments: bases, and blocks that only the client can read, are sent as arguments
         self._settings = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
         self._settings.__enter__()
         return self
@@ -67,24 +67,24 @@ class DaskExecutor(LocalExecutor):
     def __exit__(self, *exception):
         self._futures, self._base, self._deltas = {}, None, []
         self._settings.__exit__(*exception)
-        with contextlib.suppress(Exception):  # workers that died, or a client that was closed
+        with contextlib.suppress(Exception):  # dead workers or a closed client
             self._client.run(forget, self._run, on_error="ignore")
 
     # -- tasks
 
     def _submit(self, function, *arguments, **options):
-        """A task that may run twice, under a name of its own."""
+        """Submit a task with a unique name, which Dask may run twice."""
         key = f"sparsemix-{function.__name__}-{uuid.uuid4().hex}"
         return self._client.submit(function, *arguments, key=key, pure=False, **options)
 
     def _held(self, name, make):
-        """A task that holds what ``make()`` gives, made once."""
+        """A task that holds the result of ``make()``, which is called once."""
         if name not in self._futures:
             self._futures[name] = self._submit(same, Frozen(make()))
         return self._futures[name]
 
     def _source(self, number):
-        """Where a block is read: by the worker, where it can; else it is held by a task."""
+        """Source of a block: the reader if workers can use it, else a task that holds the block."""
         data = self.job.data
         if isinstance(data, DelayedBlocks):
             if number not in self._futures:
@@ -99,9 +99,9 @@ class DaskExecutor(LocalExecutor):
         return None if weights is None else self._held(("weight", number), lambda: weights[number])
 
     def _tasks(self, function, parts, *arguments):
-        """A task for each of some lists of blocks, ``function(numbers, sources, weights, *arguments of its own)``.
+        """A task for each list of blocks: ``function(numbers, sources, weights, *arguments of the task)``.
 
-        Neighbours go to one worker, about as many to each; others may do it where that one is gone.
+        Neighbouring lists go to the same worker, about the same number to each. Other workers may take over.
         """
         workers = sorted(self._client.nthreads())
         tasks = []
@@ -114,21 +114,21 @@ class DaskExecutor(LocalExecutor):
         return tasks
 
     def _gather(self, futures, numbers):
-        """Results; what kills every worker that it is given to is named by its block."""
+        """Results of tasks; an error names the blocks of a task that killed every worker."""
         try:
             return self._client.gather(futures)
         except KilledWorker as error:
             some = ", ".join(map(str, sorted(set(numbers))[:10]))
-            raise RuntimeError(f"one of the blocks {some} killed every worker that it was given to: {error}") from error
+            raise RuntimeError(f"one of the blocks {some} killed every worker that ran it: {error}") from error
 
     def _sum(self, tasks):
-        """A task of the sum of what tasks give, by the tree."""
+        """A task with the sum of the results of tasks, in the order of the tree."""
         return reduced(tasks, lambda left, right: self._submit(added, left, right))
 
-    # -- before learning
+    # -- before the first epoch
 
     def over_blocks(self, name, *arguments):
-        """The sum over all blocks of what a method of the job gives."""
+        """The sum over all blocks of the results of a method of the job."""
         numbers = range(len(self.job.data))
         task = self._submit(same, Frozen((self._run, self.job, name, arguments, signature())))
         return self._gather(self._sum(self._tasks(look, [[n] for n in numbers], [task] * len(numbers))), numbers)
@@ -136,12 +136,12 @@ class DaskExecutor(LocalExecutor):
     # -- learning
 
     def begin(self, begin, monitor, resumed=None):
-        """A trial begins, or goes on."""
+        """Begin or resume a fit or restart."""
         self._base, self._deltas, self._changed = None, [], None
         return super().begin(begin, monitor, resumed)
 
     def changed(self, stats):
-        """Workers get a new base before the next step."""
+        """Note changed statistics, so that workers get a new base before the next step."""
         self._base, self._changed = None, stats
 
     def collect(self, model, rows, selection, workers, following=None):
@@ -158,7 +158,7 @@ class DaskExecutor(LocalExecutor):
         return new
 
     def visits(self, model, units, workers):  # noqa: ARG002
-        """The sum over some units; what is remembered of their rows comes back."""
+        """The sum of the statistics of some units. Updates the remembered data of their rows."""
         parts = branches(units, branch_size(len(units), len(self._client.nthreads()), self._seconds))
         numbers = [[self.plan.units[u][0] for u in part] for part in parts]
         memories = [Frozen([self.memories[u] for u in part]) for part in parts]
@@ -167,7 +167,7 @@ class DaskExecutor(LocalExecutor):
                             [fit] * len(parts))  # fmt: skip
         total = self._sum([self._submit(statistics, task) for task in tasks])
         kept = [self._submit(remains, task) for task in tasks]
-        # at once: a message takes longer than they do
+        # gather both in one call: a message takes longer than the tasks
         total, kept = self._gather([total, kept], chain.from_iterable(numbers))
         for part, (memory, _) in zip(parts, kept, strict=True):
             for u, remembered in zip(part, memory.thaw(), strict=True):
@@ -177,7 +177,7 @@ class DaskExecutor(LocalExecutor):
 
 
 def branch_size(n_units, n_workers, seconds):
-    """Visits of a task, a power of two, that let a round of so many visits, of so many seconds each, end first."""
+    """Visits per task, a power of two, with the shortest round for this number and duration of visits."""
     def round_seconds(size):
         n_tasks = math.ceil(n_units / size)
         return math.ceil(n_tasks / max(1, n_workers)) * (size * seconds + TASK_SECONDS)
@@ -187,35 +187,35 @@ def branch_size(n_units, n_workers, seconds):
 
 
 class Frozen:
-    """A value as bytes: what happens to it here does not change what is on its way, and Dask does not look inside."""
+    """A pickled value: later changes do not affect it, and Dask does not inspect it."""
 
     def __init__(self, value):
         try:
             self._bytes = pickle.dumps(value, protocol=5)
-        except (pickle.PicklingError, AttributeError, TypeError):  # functions of a session
+        except (pickle.PicklingError, AttributeError, TypeError):  # functions defined in a session
             self._bytes = cloudpickle.dumps(value)
 
     def thaw(self):
-        """The value, a new one every time."""
+        """A new copy of the value."""
         return pickle.loads(self._bytes)
 
 
 class Base:
-    """The state of a fit at some step, from which replicas are made."""
+    """State of a fit at some step, from which replicas start."""
 
     def __init__(self, run, version, signed, state):
         self.run, self.version, self.signed, self.state = run, version, signed, state
 
 
 class FitState:
-    """What a step changes, and the job."""
+    """The job, and everything that a step changes."""
 
     def __init__(self, job, model, stats, schedule, moves):
         self.job, self.model, self.stats, self.schedule, self.moves = job, model, stats, schedule, moves
 
 
 class Replica:
-    """A fit as this process knows it, for one visit at a time; and the last block that it has read."""
+    """Copy of a fit in a worker process, used by one visit at a time, with the last block that it read."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -223,7 +223,7 @@ class Replica:
         self._last = None, None
 
     def catch_up(self, base, deltas, split):
-        """Make the steps that were made elsewhere, from a new base where it is another one."""
+        """Repeat the missing steps; start from the base if it is new."""
         if self.version != base.version or self.n_steps > len(deltas):
             self.version, self.state, self.n_steps = base.version, base.state.thaw(), 0
         state = self.state
@@ -234,7 +234,7 @@ class Replica:
         return state
 
     def rows(self, number, source):
-        """Rows of a block, which stays at hand until another one is asked for."""
+        """Rows of a block; the last block is cached."""
         if self._last[0] != number:
             self._last = None, None
             self._last = number, rows_from(number, source)
@@ -246,7 +246,7 @@ _lock = threading.Lock()
 
 
 def replica_of(run):
-    """The replica of a fit in this process; the oldest ones make room."""
+    """The replica of a fit in this process; the oldest replicas are dropped."""
     with _lock:
         if not _replicas:
             keep_freed()
@@ -258,18 +258,18 @@ def replica_of(run):
 
 
 def forget(run):
-    """A fit is over."""
+    """Drop the replica of a finished fit."""
     with _lock:
         known = _replicas.pop(run, None) is not None
         if known and not _replicas:
             give_back()
 
 
-# -- what workers do
+# -- functions of tasks
 
 
 def look(numbers, sources, weights, task):
-    """A method of the job, on a block."""
+    """Run a method of the job on a block."""
     run, job, name, arguments, signed = task.thaw()
     check_signature(signed)
     replica = replica_of(run)
@@ -279,7 +279,7 @@ def look(numbers, sources, weights, task):
 
 
 def visit(numbers, sources, weights, units, memories, fit):
-    """Statistics of parts of blocks, added as a branch of the tree; what is remembered of their rows; seconds."""
+    """Visit parts of blocks: sum of statistics as a branch of the tree, remembered data of rows, seconds."""
     base, deltas, n_visited, alone = fit
     check_signature(base.signed)
     replica, memories, tree = replica_of(base.run), memories.thaw(), Tree()
@@ -294,32 +294,32 @@ def visit(numbers, sources, weights, units, memories, fit):
 
 
 def statistics(visited):
-    """The one part of what a visit gives."""
+    """The statistics in the result of a visit."""
     return visited[0]
 
 
 def remains(visited):
-    """The others."""
+    """The result of a visit without the statistics."""
     return visited[1:]
 
 
 def added(left, right):
-    """A sum; its summands are Dask's, and may be asked for again."""
+    """Sum of two statistics; copies the left one, because Dask may need its value again."""
     return pickle.loads(pickle.dumps(left)).add(right)
 
 
 def same(value):
-    """What a task holds."""
+    """Identity, for a task that holds a value."""
     return value
 
 
 def thawed(value):
-    """What was frozen, or as it is."""
+    """Thaw a frozen value; return any other value unchanged."""
     return value.thaw() if isinstance(value, Frozen) else value
 
 
 def rows_from(number, source):
-    """Rows of a block: read, taken out, or what a task of somebody else has left."""
+    """Rows of a block from a reader, a frozen value, or the result of another task."""
     value = thawed(source)
     if hasattr(value, "portable"):
         return value[number]
@@ -332,18 +332,18 @@ def threads():
 
 
 def signature():
-    """What has to be the same everywhere for sums to be the same bits."""
+    """Versions and instruction set, which must be equal on all machines for equal bits."""
     return {"sparsemix": __version__, "numpy": np.__version__, "instruction set": _simd.instruction_set()}
 
 
 def check_signature(signed):
-    """Refuse to add to a fit of another version or another kind of processor."""
+    """Raise if the client has other versions or another instruction set."""
     own = signature()
     for name, value in signed.items():
         if own[name] != value:
             raise RuntimeError(
                 f"worker {get_worker().address} has {name} {own[name]}, and the client has {value}; install the same "
-                "versions, and give one fit processors of one kind"
+                "versions, and use processors of one kind"
             )
 
 
@@ -360,5 +360,5 @@ def delayed_results(function, estimator, data):
 
 
 def result(estimator, number, source, function):
-    """What a fitted estimator says of a block."""
+    """``function`` of a fitted estimator and a block."""
     return function(estimator.thaw(), rows_from(number, source))

@@ -1,4 +1,4 @@
-"""``fit`` over blocks: which executor, and what it is refused."""
+"""``fit`` over blocks: checks the estimator and its arguments, and chooses the executor."""
 
 import numbers
 
@@ -13,64 +13,66 @@ def fit(
     estimator, data, *, sample_weight=None, validation_data=None, client=None, steps=None, checkpoint=None,
     checkpoint_every=1, resume="auto",
 ):  # fmt: skip
-    """Fit an estimator to rows in blocks: out of core, resumable, and over a Dask cluster.
+    """Fit an estimator to rows in blocks: out of core, resumable, and on a Dask cluster.
 
-    Use it where the rows are more than memory holds, where a fit takes so long that it should survive a crash, or where
-    you have a cluster. The estimator learns as in ``fit``, by its ``learning_method``: what is summed over all rows is
-    summed over blocks, remembered documents and lists of candidates included. Starts look at rows that a hash of their
-    number chooses, as many as ``fit`` would look at. Blocks are read three times before learning begins (twice for
-    topics), and once a pass.
+    Use it if the data exceed memory, if a long fit should survive a crash, or if you have a cluster. The estimator
+    learns as in ``fit``, by its ``learning_method``; sums over all rows become sums over blocks. Remembered
+    documents and lists of candidates work as in ``fit``. The initialisation uses as many rows as that of ``fit``,
+    chosen by a hash of the row number. Blocks are read three times before the first epoch (twice for topic models),
+    and once per epoch.
 
     Parameters
     ----------
     estimator : estimator
-        SparseGaussianMixture, SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseLDA or SparseSCVB0LDA;
-        fitted in place.
+        SparseGaussianMixture, SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseLDA or SparseSCVB0LDA.
+        It is fitted in place.
     data : sequence of blocks
-        Of :mod:`sparsemix.blocks`, a list of arrays or CSR matrices, an object with ``len()`` and ``[i]``, one array or
-        CSR matrix, a ``dask.array`` in chunks of rows, a ``dask.bag`` or a list of ``Delayed``. Blocks may be empty.
-        They should be shuffled: a step of online or memoized learning sees whole blocks, or parts of one.
+        A reader of :mod:`sparsemix.blocks`, a list of arrays or CSR matrices, an object with ``len()`` and ``[i]``,
+        one array or CSR matrix, a ``dask.array`` in chunks of rows, a ``dask.bag`` or a list of ``Delayed``. Blocks
+        may be empty. Shuffle the rows first: a step of online or memoized learning uses whole blocks, or parts of one.
     sample_weight : list of ndarray, or ndarray of shape (n_samples,), default=None
-        Weights, one array a block, or one for all rows where the sizes of the blocks are known.
+        Weights: one array per block, or one for all rows if the sizes of the blocks are known.
     validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-        Documents for ``evaluate_every`` and ``early_stopping`` of ``SparseSCVB0LDA``, in memory and none of ``data``.
-        Their coherence is that in the documents that the start looks at, ten thousand at least.
+        Held-out documents for ``evaluate_every`` and ``early_stopping`` of ``SparseSCVB0LDA``, in memory. Coherence is
+        computed from the documents of the initialisation, at least ten thousand.
     client : dask.distributed.Client, default=None
-        A cluster whose workers visit the blocks. None: this process, block after block. The bits are the same.
+        Cluster whose workers visit the blocks. None visits one block after another in this process. Both give the same
+        bits.
     steps : int, default=None
-        Global steps a pass. None follows the estimator: one for "batch", and for "memoized" and "online" as many as its
-        ``batch_size`` makes, whose default is that of ``fit``. Blocks larger than a step are visited in parts, one
-        after the other; steps of several blocks are shared out among the workers.
+        Global steps per epoch. None follows the estimator: one for "batch"; for "memoized" and "online" the number
+        given by ``batch_size``, whose default is that of ``fit``. A block that is larger than a batch is visited in
+        several steps. The blocks of one step are distributed among the workers.
     checkpoint : path-like, default=None
-        A folder of this fit alone, to which its state is written after a pass: model, statistics, what is remembered of
-        rows, generators. A call with the same arguments goes on from there, to the same bits.
+        Folder for this fit only. After an epoch the state of the fit is written to it: model, statistics, remembered
+        rows, random generators. A call with the same arguments resumes the fit, with the same bits.
     checkpoint_every : int, default=1
-        Passes from one checkpoint to the next.
+        Epochs between checkpoints.
     resume : {"auto", True, False}, default="auto"
-        Go on where there is a checkpoint; insist on one; or begin anew.
+        "auto" resumes if there is a checkpoint, True requires one, False starts again.
 
     Returns
     -------
     estimator : estimator
-        The one given, fitted: an ordinary estimator, without a trace of blocks or clusters.
+        The given estimator, now fitted. It keeps no reference to blocks or the cluster.
 
     Raises
     ------
     TypeError
-        For estimators that need all rows at once, with the one to use instead; for ``validation_data`` that the
-        estimator has no use for.
+        For estimators that need all rows at once; the message names an alternative. For ``validation_data`` that the
+        estimator cannot use.
     ValueError
-        For wrong rows, with their block and row; for a checkpoint of another fit. What was fitted before stays.
+        For invalid rows, with their block and row; for a checkpoint of another fit. An earlier fit is kept.
 
     Notes
     -----
-    Memory in this process is that of the estimator (its manual says), a block, for steps of several blocks log2 of
-    their number sums more, and for each row what is remembered: nothing for batch and memoized mixtures, 4 bytes a
-    candidate with ``candidates``, about 40 bytes a document for ``SparseLDA`` and up to 2 bytes a token for
-    ``SparseSCVB0LDA``.
+    Memory in this process: the estimator (see its documentation), one block, log2 of the number of blocks of a step
+    times the size of the statistics, and the remembered data of each row. These are nothing for mixtures with batch
+    and memoized learning, 4 bytes per candidate with ``candidates``, about 40 bytes per document for ``SparseLDA`` and
+    up to 2 bytes per token for ``SparseSCVB0LDA``.
 
-    The result depends on data, block bounds, ``steps``, parameters and ``random_state``; not on workers, threads,
-    deaths, or whether a checkpoint was taken. It is not that of ``fit`` to the last bit, which adds in another order.
+    The result depends on data, block bounds, ``steps``, parameters and ``random_state``. It does not depend on the
+    number of workers or threads, on failures of workers, or on checkpoints. It differs from ``fit`` in the last bits,
+    because sums have another order.
 
     Examples
     --------
@@ -94,13 +96,13 @@ def fit(
         estimator._refuse_blocks()
         if client is None:
             return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
-        from sparsemix.distributed._dask import DaskExecutor  # nothing of Dask is imported without a client
+        from sparsemix.distributed._dask import DaskExecutor  # Dask is imported only if there is a client
 
         with DaskExecutor(job, client) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
 
 
-# What learns the same by steps from statistics, where all rows have to be in memory at once.
+# Alternatives to estimators that need all rows in memory at once.
 INSTEAD = {
     "CollapsedLDA": "SparseSCVB0LDA",
     "GibbsNGGPMixture": "StreamingNGGPMixture and its partial_fit, block after block",
@@ -110,9 +112,9 @@ INSTEAD = {
 
 
 def check_estimator(estimator):
-    """Refuse what does not add up over blocks."""
+    """Raise for estimators without statistics that can be added over blocks."""
     name = type(estimator).__name__
     if not isinstance(estimator, AdditiveEstimator) or not hasattr(estimator, "_refuse_blocks"):
         instead = next((INSTEAD[cls.__name__] for cls in type(estimator).__mro__ if cls.__name__ in INSTEAD), None)
         remedy = "a mixture, SparseLDA or SparseSCVB0LDA" if instead is None else instead
-        raise TypeError(f"{name} does not learn from blocks whose statistics are added; use {remedy}")
+        raise TypeError(f"{name} cannot be fitted to blocks, because its statistics cannot be added; use {remedy}")

@@ -1,4 +1,4 @@
-"""What a fitted estimator says of rows in blocks."""
+"""Predictions and scores of fitted estimators for rows in blocks."""
 
 import numpy as np
 from scipy import sparse
@@ -11,22 +11,22 @@ from sparsemix.metrics._completion import completion
 
 
 def transform(estimator, data, *, client=None):
-    """Proportions or responsibilities of rows in blocks, made when a block is asked for.
+    """Topic proportions or responsibilities of rows in blocks, computed on access.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted; mixtures give sparse responsibilities, topic models dense proportions.
+        Fitted estimator. Mixtures return sparse responsibilities, topic models dense proportions.
     data : sequence of blocks
-        As :func:`fit` takes it.
+        As in :func:`fit`.
     client : dask.distributed.Client, default=None
-        Workers that read blocks and keep the results.
+        Cluster whose workers read the blocks and keep the results.
 
     Returns
     -------
     results : sequence
-        A result for each block: computed on ``results[i]`` and not kept; with a client a list of ``Delayed``, for
-        ``client.compute`` or to be written by the workers.
+        One result per block. Without a client, ``results[i]`` computes it and does not keep it. With a client, a list
+        of ``Delayed`` for ``client.compute``; workers can also write them.
 
     Examples
     --------
@@ -40,22 +40,22 @@ def transform(estimator, data, *, client=None):
     data = as_blocks(data)
     if client is None:
         return Results(read_rows, estimator, data)
-    from sparsemix.distributed._dask import delayed_results  # nothing of Dask is imported without a client
+    from sparsemix.distributed._dask import delayed_results  # Dask is imported only if there is a client
 
     return delayed_results(read_rows, estimator, data)
 
 
 def score(estimator, data, *, client=None):
-    """Held-out score of rows in blocks: what ``estimator.score`` gives for all of them together.
+    """Held-out score of rows in blocks; equals ``estimator.score`` of all rows together.
 
     Parameters
     ----------
     estimator : estimator
         A fitted topic model or mixture.
     data : sequence of blocks
-        Rows that were not learned from, as :func:`fit` takes them.
+        Held-out rows, as in :func:`fit`.
     client : dask.distributed.Client, default=None
-        Workers that read the blocks.
+        Cluster whose workers read the blocks.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def score(estimator, data, *, client=None):
     Raises
     ------
     ValueError
-        When nothing can be scored.
+        If no row can be scored.
 
     Examples
     --------
@@ -80,17 +80,17 @@ def score(estimator, data, *, client=None):
     if client is None:
         parts = list(Results(score_rows, estimator, data))
     else:
-        from sparsemix.distributed._dask import delayed_results  # nothing of Dask is imported without a client
+        from sparsemix.distributed._dask import delayed_results  # Dask is imported only if there is a client
 
         parts = client.gather(client.compute(delayed_results(score_rows, estimator, data)))
     total, size = (sum(numbers) for numbers in zip(*parts, strict=True))
     if size == 0:
-        raise ValueError("no row of data can be scored; give rows, or documents of two different words at least")
+        raise ValueError("no row of data can be scored; give rows, or documents with at least two different words")
     return float(total / size)
 
 
 class Results(Blocks):
-    """A function of an estimator and a block, for every block."""
+    """Results of a function of an estimator and a block, computed on access."""
 
     def __init__(self, function, estimator, data):
         self._function, self._estimator, self._data = function, estimator, data
@@ -103,7 +103,7 @@ class Results(Blocks):
 
 
 def read_rows(estimator, X):
-    """What ``transform`` gives for a block."""
+    """``transform`` of a block."""
     if X.shape[0]:
         return estimator.transform(X)
     empty = 0, plain(estimator.n_components)
@@ -111,7 +111,7 @@ def read_rows(estimator, X):
 
 
 def score_rows(estimator, X):
-    """Sum of the log likelihoods of a block, and of how many units."""
+    """Sum of log likelihoods of a block, and the number of its units (rows or tokens)."""
     if X.shape[0] == 0:
         return 0.0, 0.0
     if hasattr(estimator, "score_samples"):
