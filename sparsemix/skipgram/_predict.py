@@ -1,4 +1,4 @@
-"""What fitted skip-gram topics say: of documents, of positions, of words."""
+"""Predictions of fitted skip-gram topics: for documents, positions and words."""
 
 import numpy as np
 from scipy import sparse
@@ -16,11 +16,11 @@ from sparsemix.skipgram._sequences import Sequences
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._predict import TopicPredictMixin
 
-# Numbers of the responsibilities that a thread holds at once: 4 MB.
+# Responsibilities that a thread holds at once: 4 MB.
 TILE_NUMBERS = 1 << 20
-# Tokens read at once.
+# Tokens per block.
 BLOCK_TOKENS = 1 << 18
-# A word is said to be like others if it occurs as many times as this times the mass of its prior.
+# Similar words must occur at least this number of times the mass of their prior.
 LEAST_OF_PRIOR = 2.0
 
 
@@ -32,7 +32,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
     # -- documents and positions
 
     def fit_transform(self, X, y=None, **fit_params):
-        """``fit``, and ``transform`` of the same documents.
+        """Fit, then transform the same documents.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         y : None
             Ignored.
         **fit_params : dict
-            What else ``fit`` takes.
+            Further arguments of ``fit``.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return self.fit(X, y, **fit_params).transform(X)
 
     def transform(self, X):
-        """Topics of documents: the mean over their positions, each with its context.
+        """Topic proportions of documents: means of the topics of their positions, each inferred with its context.
 
         Parameters
         ----------
@@ -61,13 +61,13 @@ class SkipGramPredictMixin(TopicPredictMixin):
         Returns
         -------
         doc_topic : ndarray of shape (n_samples, n_components), float64
-            Rows sum to one. The one word of a document without contexts has its own topics; a document without words
-            has those of the prior.
+            Rows sum to one. A document of one word has the topics of that word. A document without words has those of
+            the prior.
 
         Raises
         ------
         ValueError
-            For words that are no numbers or not in the vocabulary, with row and place.
+            For entries that are not word numbers or not in the vocabulary, with row and place.
         """
         check_is_fitted(self)
         theta = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self._n_features_out))
@@ -87,19 +87,19 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     @plain_arguments
     def transform_words(self, X, n_nonzero=8):
-        """Topics of every word of the documents in its context: what a word means where it stands.
+        """Topics of every word of the documents in its context, which distinguish the senses of a word.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
             Documents as in ``fit``.
         n_nonzero : int, default=8
-            Topics that are kept of a word; their probabilities are divided by their sum.
+            Number of topics to keep per word; their probabilities are normalised.
 
         Returns
         -------
         word_topic : CSR array or matrix of shape (n_words_of_X, n_components), float32
-            One row for each word, document by document in their order; rows sum to one. scikit-learn's setting
+            One row per word, document by document in order; rows sum to one. scikit-learn's setting
             ``sparse_interface`` chooses between array and matrix.
         """
         check_is_fitted(self)
@@ -123,7 +123,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return configured_sparse(sparse.csr_array((values.ravel(), topics.ravel(), indptr), shape=shape))
 
     def count_words(self, X):
-        """Counts of words of documents: what ``metrics.topic_coherence`` and models of counts read.
+        """Word counts of documents, for ``metrics.topic_coherence`` and models of counts.
 
         Parameters
         ----------
@@ -140,17 +140,17 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return configured_sparse(counts_of(X, self.n_features_in_))
 
     def score(self, X, y=None):  # noqa: ARG002
-        """Held-out log likelihood a context word.
+        """Held-out log likelihood per context word.
 
-        The mean over all pairs of a position and a word of its context of
-        :math:`\\log \\sum_k \\theta_{w k} \\prod_c \\phi_{k w_c}`, which is one number for a position and is shared by
-        the words of its context. It means the same for every number of topics and every ``inference``, but not for
-        different windows: a wide context says more of its words.
+        The mean, over all pairs of a position and a word of its context, of
+        :math:`\\log \\sum_k \\theta_{w k} \\prod_c \\phi_{k w_c}`. A position has one such value, shared by the words
+        of its context. Scores are comparable between numbers of topics and values of ``inference``, but not between
+        windows, because a wide context predicts its words better.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
-            Documents that were not learned from.
+            Held-out documents.
         y : None
             Ignored.
 
@@ -168,11 +168,11 @@ class SkipGramPredictMixin(TopicPredictMixin):
         self._visit(X, add)
         total, n_pairs = sum(sums[a][0] for a in sorted(sums)), sum(sums[a][1] for a in sums)
         if not n_pairs:
-            raise ValueError("no document of X has two words within a window, so there is nothing to score")
+            raise ValueError("no document of X has two words within a window; give longer documents to score")
         return float(total / n_pairs)
 
     def _visit(self, X, use, resp=False):
-        """Call ``use(first document, x, ...)`` for tiles of documents: with responsibilities, or log sums and sizes."""
+        """Call ``use(first document, x, ...)`` for each tile, with responsibilities, or with log sums and sizes."""
         model, (inputs, contexts) = self._fitted.model, self._fitted.logs
         X, _ = check_sequences(self, X, model.n_words)
         slots = np.arange(model.n_words, dtype=np.int32)
@@ -215,24 +215,24 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     @plain_arguments
     def most_similar(self, word, n=10, feature_names=None, min_count=None):
-        """Words whose topics are most like those of a word.
+        """Words whose topics are most similar to those of a word.
 
         Parameters
         ----------
         word : int or str
-            Number of the word, or its name.
+            Number or name of the word.
         n : int, default=10
-            How many words.
+            Number of similar words.
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
-            Names of the words, or what numbered them; None gives numbers.
+            Names of the words, or the vectorizer; None returns numbers.
         min_count : float, default=None
-            Occurrences that a word must have to be named. None means twice the sum of ``input_topic_prior_``, 10 by
-            default: the topics of rarer words are those of the prior, and like those of words of many topics.
+            Least number of occurrences of a similar word. None means twice the sum of ``input_topic_prior_``, 10 by
+            default: the topics of rarer words are close to the prior, like those of words with many topics.
 
         Returns
         -------
         words : list of (word, float)
-            With their Bhattacharyya coefficients, from 0 to 1, the most similar first; without the word itself.
+            Similar words and their Bhattacharyya coefficients, from 0 to 1, in descending order, without the word.
         """
         check_is_fitted(self)
         vectors = self.word_vectors_
@@ -242,29 +242,29 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return list(zip(names, likeness[0].tolist(), strict=True))
 
     def _known(self, min_count=None):
-        """Words of so many occurrences."""
+        """Words with at least this number of occurrences."""
         least = LEAST_OF_PRIOR * self.input_topic_prior_.sum() if min_count is None else min_count
         return np.flatnonzero(self._fitted_part("occurrences") >= least * (1.0 - 1e-6))  # sums are of single precision
 
     @plain_arguments
     def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
-        """The topics of one word, its senses: as ``topic_table``, but its most probable topics only.
+        """The most probable topics of a word, which are its senses, in the form of ``topic_table``.
 
         Parameters
         ----------
         word : int or str
-            Number of the word, or its name.
+            Number or name of the word.
         n_topics : int, default=5
-            Most topics of the word.
+            Maximal number of topics.
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
-            Names of the words, or what numbered them.
+            Names of the words, or the vectorizer.
         n_top_words : int, default=10
-            Most probable words of each topic.
+            Words per topic, most probable first.
 
         Returns
         -------
         rows : list of dict
-            As ``topic_table``, with "weight" the probability of the topic given the word, the largest first.
+            As in ``topic_table``; "weight" is the probability of the topic given the word, largest first.
         """
         check_is_fitted(self)
         feature_names = None if feature_names is None else self._words(feature_names)
@@ -274,23 +274,23 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return [table[int(k)] | {"weight": float(row[k])} for k in best]
 
     def save_word_vectors(self, path, feature_names, binary=True):
-        """Write ``word_vectors_`` in the format of word2vec, which gensim's ``KeyedVectors`` and others read.
+        """Write ``word_vectors_`` in word2vec format, for example for gensim's ``KeyedVectors``.
 
         Parameters
         ----------
         path : str or path
-            File to write.
+            Name of the file.
         feature_names : array-like of shape (n_features,) or TokenSequences
-            Names of the words, without white space, or what numbered them.
+            Names of the words, without white space, or the vectorizer.
         binary : bool, default=True
-            Four bytes a number, or text.
+            Write four bytes per number; False writes text.
 
         Raises
         ------
         ValueError
-            For names that are not as many as the words, or hold white space.
+            For a wrong number of names, and names with white space.
         OSError
-            When the file cannot be written; one that was there is as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         check_is_fitted(self)
         lines = word2vec_lines(self._words(feature_names), self.word_vectors_, binary)
@@ -299,6 +299,6 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True  # numbers of words, which are no amounts
-        tags.transformer_tags.preserves_dtype = []  # word numbers carry no precision: doc_topic is float64 always
+        tags.input_tags.categorical = True  # word numbers are not quantities
+        tags.transformer_tags.preserves_dtype = []  # word numbers have no precision: doc_topic is always float64
         return tags

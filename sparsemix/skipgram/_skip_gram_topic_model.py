@@ -1,4 +1,4 @@
-"""SkipGramTopicModel: the manual, and what it is learned with; fits and streams by steps are AdditiveEstimator's."""
+"""The estimator SkipGramTopicModel."""
 
 import numbers
 import time
@@ -23,7 +23,7 @@ DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter",
 
 
 def learns_by_steps(estimator):
-    """Whether it has ``partial_fit`` and what belongs to it."""
+    """Whether the estimator has ``partial_fit`` and related methods."""
     fitted = vars(estimator).get("_fitted")
     if estimator.inference in ("gibbs", "mhw") or (fitted is not None and not hasattr(fitted.model, "sampler")):
         raise AttributeError(
@@ -32,88 +32,91 @@ def learns_by_steps(estimator):
     return True
 
 
-# The docstring is half of this file: it is the manual of the class.
+# Half of this file is the docstring, which is the manual of the class.
 class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
-    """Topics and readable word vectors from words in their order: the mixed membership skip-gram topic model.
+    """Topics and interpretable word vectors from word sequences: the mixed membership skip-gram topic model.
 
-    Every word has a distribution over topics, and every topic a distribution over the words that stand near ([1]_,
-    [2]_). So one model gives topics, vectors of words whose entries are topics with names, and vectors of words where
-    they stand, which tell the senses of a word apart. Use it where the order of words is known and words are what you
-    ask about; :class:`SparseSCVB0LDA` where documents are. Its topics are finer than those of documents, since a
-    topic is what words of one window share.
+    Every word has a distribution over topics, and every topic a distribution over the words of its contexts ([1]_,
+    [2]_). One model gives topics, word vectors whose entries are topics, and vectors of words in their context, which
+    distinguish the senses of a word. Use it if the order of words is known and you are interested in words; use
+    :class:`SparseSCVB0LDA` for topics of documents. Its topics are finer than those of documents, because the words of
+    one window share a topic.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics K.
     window : int, default=5
-        Places on both sides of a word that are its context. It ends at the borders of the document.
+        Number of places on each side of a word that are its context. It ends at the borders of the document.
     inference : {"scvb0", "gibbs", "mhw"}, default="scvb0"
-        "scvb0": stochastic collapsed variational inference on minibatches, for data of any size and streams. "gibbs":
-        collapsed Gibbs sampling, which draws every position's topic from its exact conditional; time follows the number
-        of topics, and all positions' topics are in memory. "mhw": the same posterior by Metropolis-Hastings-Walker
-        proposals from alias tables of the context's words, in a time that does not follow the number of topics,
-        annealed.
+        "scvb0": stochastic collapsed variational inference on batches, for data of any size and streams. "gibbs":
+        collapsed Gibbs sampling, which draws the topic of every position from its exact conditional; its time is
+        proportional to the number of topics, and the topics of all positions are in memory. "mhw": sampling from the
+        same posterior by Metropolis-Hastings-Walker proposals from alias tables of the context words, with annealing,
+        in time that does not depend on the number of topics.
     sampler : {"auto", "dense", "mhw"}, default="auto"
-        How "scvb0" visits a position. "dense": all topics are weighed, in logarithms, by vector instructions. "mhw":
-        ``n_samples`` proposals of a chain that lives from visit to visit ([2]_ Eq. 10). "auto" is "dense" up to 2,000
-        topics.
+        How "scvb0" visits a position. "dense": responsibilities of all topics, by vector instructions. "mhw":
+        ``n_samples`` proposals of a chain whose state is kept between visits ([2]_ Eq. 10). "auto" is "dense" up to
+        2,000 topics.
     input_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic of an input word. None means 0.1, and 5 / K for more than 50 topics.
+        Dirichlet prior alpha of each topic of an input word. None means 0.1, or 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
-        Dirichlet prior beta of each context word of a topic. None means 0.01 for each place of a window, 0.1 for 5 on
-        both sides: so often is every word counted.
+        Dirichlet prior beta of each context word of a topic. None means 0.01 for each place of a window, which is 0.1
+        for ``window=5``, because every word is counted that often.
     n_words : int, default=None
-        Size V of the vocabulary. None means that the largest number in the first data says it; give it for streams.
+        Size V of the vocabulary. None takes the largest word number in the first data; set it for streams.
     n_samples : int, default=5
-        Proposals of a position at each visit, where proposals are made.
+        Proposals per position and visit, for "mhw".
     n_even_samples : int, default=16
-        Topics that a position adds to the counts, for "dense": each stands for an equal part of its responsibilities.
+        For "dense": number of topics that a position adds to the counts. Each represents an equal part of its
+        responsibilities.
     start_temperature : float, default=None
-        Conditionals are raised to 1 / T with T = final_temperature + start_temperature cooling^passes, for "scvb0" and
-        "mhw". None means 2 ``window``, the number of factors of a context; 0 switches annealing off.
+        For "scvb0" and "mhw": conditionals are raised to the power 1 / T, with
+        T = final_temperature + start_temperature cooling^epochs. None means 2 ``window``, the number of factors of a
+        context. 0 switches annealing off.
     final_temperature : float, default=1.0
-        1 samples from the model; 1e-5 is that of [2]_, which ends as an optimisation, 1e-4 that of [1]_.
+        1 samples from the model. [2]_ uses 1e-5, which optimises at the end; [1]_ uses 1e-4.
     cooling : float, default=0.59
-        Factor of the temperature for each pass: 0.9^5 of [2]_; 0.99 is that of [1]_.
+        Factor of the temperature in each epoch: 0.9^5 as in [2]_; [1]_ uses 0.99.
     init_params : {"random"} or array-like of shape (n_components, n_words), default="random"
-        Start: the words' frequencies with noise ("scvb0"), or random topics of all positions; or given topics.
+        Initialisation: "random", word frequencies with noise ("scvb0") or random topics of all positions; or an array
+        of topics.
     max_table_age : int, default=None
-        Steps for which alias tables are used before they are made anew, for ``sampler="mhw"``. None means 10.
+        Steps after which alias tables are rebuilt, for ``sampler="mhw"``. None means 10.
     max_iter : int, default=20
-        Passes over the documents.
+        Number of epochs.
     burn_in : int, default=None
-        Passes of "gibbs" and "mhw" before the first sample. None means half of ``max_iter``.
+        Epochs of "gibbs" and "mhw" before the first sample. None means half of ``max_iter``.
     thin : int, default=1
-        Passes from sample to sample; counts are averaged over samples.
+        Epochs between samples; counts are averaged over samples.
     batch_size : int, default=None
-        Documents of a minibatch. None means 100 tokens a topic, within 2,000 and 50,000, and at least 64 minibatches a
-        pass.
+        Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
+        per epoch.
     mini_epoch_size : int, default=None
-        Documents that are visited ``mini_epoch_passes`` times in a row before their chains are forgotten; None: chains
-        are remembered from pass to pass.
+        Number of documents that are visited ``mini_epoch_passes`` times in a row before their chains are dropped. None
+        keeps the chains between epochs.
     mini_epoch_passes : int, default=5
-        Visits of a document in a mini-epoch, in one pass.
+        Visits of a document in a mini-epoch; there is one mini-epoch per document and epoch.
     total_samples : float, default=None
-        Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
     learning_decay : float, default=0.6
-        Exponent of the step size (learning_offset + t) ** -learning_decay, t = 1, 2, ... minibatches.
+        Exponent of the step size (learning_offset + t) ** -learning_decay, for batches t = 1, 2, ...
     learning_offset : float, default=1.0
         Offset of the step size.
     input_decay : float, default=0.9
-        Exponent of the steps (input_offset + t) ** -input_decay by which an input word's topics follow its occurrences
-        t = 1, 2, ...: every word has its own clock.
+        Exponent of the step size (input_offset + t) ** -input_decay by which the topics of an input word are updated
+        after its occurrence t = 1, 2, ... Every word has its own t.
     input_offset : float, default=5.0
-        Offset of those steps.
+        Offset of this step size.
     warm_start : bool, default=False
-        Start ``fit`` from the last fitted topics, for "scvb0".
+        Initialise ``fit`` with the topics of the last fit, for "scvb0".
     n_jobs : int, default=None
-        Threads of "scvb0", and of readings. Results are the same bits for any number. The other two go from position
-        to position on one.
+        Number of threads of "scvb0" and of predictions. Results have the same bits for any number. "gibbs" and "mhw"
+        fit with one thread.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For the start, the batches and the samples.
+        Seed of the initialisation, the batches and the samples.
 
     Attributes
     ----------
@@ -122,46 +125,46 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     word_topics_ : ndarray of shape (n_features, n_components)
         Topics of each input word, rows sum to one.
     word_vectors_ : ndarray of shape (n_features, n_components)
-        Square roots of them, vectors of length one.
+        Square roots of ``word_topics_``: vectors of length one.
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each context word in each topic: rows sum to one.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        exp E[log phi], as models of documents have it; made anew at each call.
+        exp E[log phi], as in models of documents; computed in each access.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all context words in each topic.
     input_topic_prior_ : ndarray of shape (n_components,)
         Prior of the input words' topics.
     doc_topic_prior_ : ndarray of shape (n_components,)
-        The same, by the name that it has in models of documents.
+        Same as ``input_topic_prior_``, under the name used by models of documents.
     topic_word_prior_ : float
         Prior of the topics' words.
     acceptance_rate_ : float
-        Share of proposals accepted in the last pass, or in the stream; NaN without any.
+        Share of proposals accepted in the last epoch, or in the stream; NaN without proposals.
     n_iter_ : int
-        Passes over the documents.
+        Number of epochs.
     history_ : list of dict
-        For each pass its number and the seconds so far; for "gibbs" and "mhw" also the logarithm of the joint
+        For each epoch its number and the seconds so far; for "gibbs" and "mhw" also the logarithm of the joint
         probability.
     n_samples_seen_ : int
-        Documents seen by ``fit`` and since by ``partial_fit``.
+        Number of documents seen by ``fit`` and later calls of ``partial_fit``.
     n_steps_ : int
-        Calls of ``partial_fit`` since the start or the last ``fit``.
+        Calls of ``partial_fit`` since the last ``fit``, or since the first call.
     n_features_in_ : int
-        Size V of the vocabulary, whatever the width of X, whose columns are places.
+        Size V of the vocabulary, not the number of columns of X, which are places.
 
     See Also
     --------
-    TokenSequences : Makes its input from texts.
+    TokenSequences : Converts texts to word sequences.
     SparseSCVB0LDA : Topics of documents, from counts of words.
 
     Notes
     -----
-    A document is a row of a matrix: at column p the number + 1 of the word at place p. 0, or nothing in a sparse
-    matrix, is a place without a word, over which windows reach. Lists or arrays of word numbers of any length are
-    taken too; in a list numbers begin with 0, and -1 is a place without a word.
+    A document is a row of a matrix. Column p holds the number + 1 of the word at place p. 0, or no entry in a sparse
+    matrix, is a place without a word; windows extend over it. Lists or arrays of word numbers of any length are also
+    accepted; in a list, numbers begin with 0, and -1 is a place without a word.
 
-    Counts are two float32 tables of 4 V K bytes each. "gibbs" has two more, of their logarithms, and readings two;
-    "mhw" has alias tables of 16 bytes for each count above a tenth of the prior.
+    Counts are two float32 tables of 4 V K bytes each. "gibbs" adds two tables of their logarithms, and so do
+    predictions. "mhw" adds alias tables of 16 bytes for each count above a tenth of the prior.
 
     References
     ----------
@@ -202,13 +205,13 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         "input_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "input_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
-    # Of the counts, and of all that documents are inferred with; the oracles of the tests set float64.
+    # Type of counts and inference tables; test oracles set float64.
     _table_dtype = np.float32
     _stream_first_passes = 5
     _fitted_class = FittedSkipGram
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
     _numbers_go_on = True
-    _rows_statistic = "documents"  # mass is of positions
+    _rows_statistic = "documents"  # "mass" counts positions
 
     def __init__(
         self,
@@ -281,15 +284,15 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
-            Word number + 1 at the place of each word, as ``TokenSequences`` makes it; or lists of word numbers.
+            Word number + 1 at the place of each word, as ``TokenSequences`` returns it; or lists of word numbers.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document, for "scvb0": the samplers count positions, which have no weights.
+            Weight of each document, only for "scvb0"; the samplers count unweighted positions.
         checkpoint : path-like, default=None
-            Folder of this fit alone, for "scvb0", to which its state is written after every pass. The same call goes on
-            from there after a crash, with the same bits as if it had never ended; other documents or parameters are
-            refused, but for ``max_iter``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
+            Folder for this fit only, for "scvb0". The state is written to it after every epoch. After a crash, the
+            same call resumes the fit with the same bits. Other documents or parameters are refused, except
+            ``max_iter``, ``n_jobs`` and ``verbose``. A finished fit is loaded.
 
         Returns
         -------
@@ -298,8 +301,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Raises
         ------
         ValueError
-            For words that are no numbers, with row and place, and when no word has a context. A model that was fitted
-            before stays as it was.
+            For entries that are not word numbers, with row and place, and if no word has a context. An earlier fit is
+            kept.
         """
         params = self._params
         if params.inference == "scvb0":
@@ -312,22 +315,22 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
                 "or repeat documents"
             )
         if params.warm_start:
-            raise ValueError(f'inference="{params.inference}" cannot go on from topics; set warm_start=False')
+            raise ValueError(f'inference="{params.inference}" cannot continue from topics; set warm_start=False')
         return self._fit_by_sweeps(X)
 
     @available_if(learns_by_steps)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn from one more block of a stream, for ``inference="scvb0"``.
+        """Update the topics with a block of a stream, for ``inference="scvb0"``.
 
-        With ``total_samples=None`` every document counts the same whenever it came. With ``total_samples`` given the
-        blocks are minibatches of a corpus of that size, step t moves the statistics by
-        ``(learning_offset + t) ** -learning_decay`` towards the block's, and every input word moves by its own clock.
+        With ``total_samples=None`` all documents have equal weight, in any order. With ``total_samples`` the blocks are
+        batches of a corpus of that size: step t moves the statistics towards those of the block by
+        ``(learning_offset + t) ** -learning_decay``, and every input word has its own t.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
-            The block. The first one starts the topics, and says the size of the vocabulary unless ``n_words`` does.
+            The block. The first block initialises the topics, and the size of the vocabulary unless ``n_words`` is set.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -341,10 +344,10 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     @available_if(learns_by_steps)
     def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
-        """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
+        """Expected sufficient statistics of documents under the fitted topics; does not change the model.
 
-        Statistics of several blocks may be added, in any order and on any machine, and given to
-        ``update_from_stats``: ``partial_fit`` is one of each.
+        Statistics of several blocks can be added, in any order and on any machine, and passed to
+        ``update_from_stats``. ``partial_fit`` calls both methods once.
 
         Parameters
         ----------
@@ -353,16 +356,16 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document.
         first_row : int, default=None
-            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
-            means ``n_samples_seen_``.
+            Number of the first row of X in the whole data. It seeds random numbers and names rows in errors. None means
+            ``n_samples_seen_``.
         memory : object, default=None
-            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
+            Result of ``row_memory`` for these rows: the state of their last visit, which this visit uses and updates.
 
         Returns
         -------
         stats : SufficientStatistics
-            ``stats["word_topic"]`` and ``stats["input_topic"]`` (V, K), sparse, of context words and of input words;
-            ``"count"`` (K,), sums of the former; ``"mass"``, the positions.
+            ``stats["word_topic"]`` and ``stats["input_topic"]`` (V, K), sparse counts of context words and of input
+            words; ``"count"`` (K,), the sums of the former; ``"mass"``, the number of positions.
         """
         return self._expected_stats(X, sample_weight, first_row, memory)
 
@@ -370,11 +373,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     @property
     def acceptance_rate_(self):
-        """Share of proposals accepted in the last pass or block; NaN without any."""
+        """Share of proposals accepted in the last epoch or block; NaN without proposals."""
         proposed, accepted = self._fitted_part("stats")["proposals"]
         return float(accepted / proposed) if proposed else float("nan")
 
-    # -- what it learns with
+    # -- inside a fit or a stream
 
     def _read(self, X, sample_weight, reset, may_be_empty=False):
         n_words = self._params.n_words if reset else self.n_features_in_
@@ -406,12 +409,12 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         params = self._params
         model = model.renewed(n_seen)
         model.n_documents = params.total_samples
-        if params.total_samples is not None:  # a fit has cooled the model
+        if params.total_samples is not None:  # a previous fit has cooled the model
             model.n_visited += getattr(self, "n_iter_", 0) * params.total_samples
         return model, documents
 
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
-        return _assemble.make_memory()  # tiles are known by the numbers of their rows
+        return _assemble.make_memory()  # tiles are identified by their row numbers
 
     # -- sweeps
 
@@ -433,7 +436,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
             burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
             run(model, documents, state, monitor, stats, Mean(burn_in, params.thin))
             if params.max_iter == 0:
-                monitor.step(stats, model)  # the start is the result
+                monitor.step(stats, model)  # the initialisation is the result
             self._publish_sweeps(fits)
             observer.finish()
         return self
@@ -448,7 +451,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         }
 
     def _publish_sweeps(self, fits):
-        """Publish the last completed sweep; whether there is one."""
+        """Publish the last completed sweep. Return whether there is one."""
         if not fits or fits[0].stats is None:
             return False
         for name in OF_FIT:

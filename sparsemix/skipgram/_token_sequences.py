@@ -1,4 +1,4 @@
-"""TokenSequences: raw texts to the words that they consist of, in their order."""
+"""TokenSequences: a vectorizer that keeps the order of words."""
 
 import numbers
 
@@ -16,18 +16,18 @@ WORDS = r"(?u)\b\w\w+\b"
 
 
 class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Texts to sequences of word numbers, for models that look at the order of words.
+    """Convert texts to sequences of word numbers, for models of word sequences.
 
-    It takes the place of ``CountVectorizer`` in front of :class:`SkipGramTopicModel`, has its parameters, and chooses
-    the same vocabulary. A text becomes a row of a sparse matrix: at column p the number + 1 of the word at place p. So
+    It replaces ``CountVectorizer`` in front of :class:`SkipGramTopicModel`, has its parameters, and chooses the same
+    vocabulary. A text becomes a row of a sparse matrix: column p holds the number + 1 of the word at place p. So
     documents of different lengths are rows that can be indexed, split and shuffled, in pipelines and grid searches.
 
     Parameters
     ----------
     gaps : {"close", "keep"}, default="close"
-        What happens at the places of words that are not in the vocabulary: stop words, rare and frequent ones. "close"
-        moves the others together, so that a window of 5 reaches over the next 5 words that count. "keep" leaves
-        their places empty, so that the window reaches as far in the text as it says, and holds fewer words.
+        What to do with the places of words outside the vocabulary: stop words, rare and frequent words. "close" removes
+        these places, so that a window of 5 covers the next 5 words of the vocabulary. "keep" leaves them empty, so that
+        a window of 5 covers 5 words of the text, and fewer words of the vocabulary.
     lowercase : bool, default=True
         Convert texts to lower case first.
     strip_accents : {"ascii", "unicode"} or callable, default=None
@@ -37,15 +37,15 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
         Regular expression of a word.
     stop_words : {"english"}, list, default=None
-        Words that have no place in the vocabulary.
+        Words to exclude from the vocabulary.
     analyzer : "word" or callable, default="word"
-        How words are taken from a text; a callable gives them in their order.
+        How a text is split into words; a callable returns them in their order.
     max_df, min_df : float in [0, 1] or int, default=1.0 and 1
-        Leave out words that are in more, or in fewer, documents: a share or a number.
+        Exclude words that occur in more, or in fewer, documents than this fraction or number.
     max_features : int, default=None
-        Keep so many most frequent words.
+        Keep only this number of words, the most frequent ones.
     vocabulary : mapping or iterable, default=None
-        The words, if they are not to be chosen.
+        The vocabulary. None chooses it from the texts.
 
     Attributes
     ----------

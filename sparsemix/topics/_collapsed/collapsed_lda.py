@@ -1,4 +1,4 @@
-"""CollapsedLDA: validates, assembles a model and its start, and publishes what the sweeps give."""
+"""The estimator CollapsedLDA: validation, assembly of model and initialisation, publication of results."""
 
 import numbers
 import time
@@ -23,14 +23,14 @@ from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
-# Changes of a sweep that count as none.
+# Default ``tol`` by method.
 TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
-# Attributes that one method has and another has not.
+# Attributes that only some methods have.
 OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state")
 
 
 def no_bound(estimator):
-    """Why there is no bound of the last fit."""
+    """Why the last fit has no bound."""
     if not hasattr(estimator, "_fitted"):
         return UNFITTED
     method = estimator._params.method
@@ -40,69 +40,69 @@ def no_bound(estimator):
 
 
 class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
-    """Latent Dirichlet allocation by collapsed inference, sweep by sweep over documents in memory.
+    """Latent Dirichlet allocation by collapsed inference on documents in memory.
 
-    Use it for small and medium corpora: the distributions of documents and topics are integrated out, only the topics
-    of the tokens are inferred, and what mean-field inference loses where counts are small is not lost. "cvb0" is the
-    method to begin with. "gibbs" needs far less memory and more sweeps. "cvb" is the second-order method from which
-    "cvb0" came; take it for its bound, and with priors of 0.1 or so: its correction is wrong where priors are small.
+    Use it for small and medium corpora. The distributions of documents and topics are integrated out, and only the
+    topics of the tokens are inferred. This is more accurate than mean-field inference where counts are small. Start
+    with "cvb0". "gibbs" needs far less memory and more sweeps. "cvb" is the second-order method that "cvb0" simplifies:
+    use it if you need its bound, with priors of about 0.1, because its correction is wrong for small priors.
 
-    A token's responsibilities are made from all counts but its own,
+    The responsibilities of a token follow from all counts except its own,
 
     ``(alpha_k + n_jk) (beta + n_kw) / (V beta + n_k)``,
 
-    and all counts follow before the next word is looked at. So documents are visited one after the other in the order
-    of their rows, by one thread, and another order of documents leads to other topics, as another seed does.
+    and all counts are updated before the next word. So one thread visits the documents in the order of their rows, and
+    another order gives different topics, like another seed.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics K.
     method : {"cvb0", "cvb", "gibbs"}, default="cvb0"
-        "cvb0" [1]_ keeps the expected counts. "cvb" [2]_ keeps their variances too, for a correction of second order,
-        and four times the work. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers.
+        "cvb0" [1]_ stores expected counts. "cvb" [2]_ also stores their variances for a second-order correction, and
+        takes four times as long. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
-        Learn both priors from the counts after each sweep but the first ten: alpha for every topic, and one number for
-        the words.
+        Learn both priors from the counts after each sweep except the first ten: alpha for every topic, and one beta for
+        all words.
     init_params : "random" or array-like of shape (n_components, n_features), default="random"
-        Start: responsibilities from a flat Dirichlet distribution ("gibbs": a topic for each token, all alike); or
-        topics, such as ``components_`` of another model, with which the first sweep reads the documents.
+        Initialisation: "random", responsibilities from a flat Dirichlet distribution ("gibbs": uniform random topics);
+        or an array of topics, such as ``components_`` of another model, used in the first sweep.
     max_iter : int, default=200
-        Sweeps; for "cvb0" and "cvb" the most of them.
+        Number of sweeps over all documents; for "cvb0" and "cvb" the maximal number.
     tol : float, default=None
-        Convergence. "cvb": a sweep gains less than this per token, in nats; None means 1e-3. "cvb0", which has no
-        bound: in a sweep the responsibilities of a token change by less than this, as the mean over tokens of the sum
-        of absolute changes over topics, which is from 0 to 2; None means 5e-3. Both make twelve sweeps at least, since
-        topics that are nearly alike in the beginning change little. "gibbs" makes all its sweeps.
+        Convergence criterion. "cvb": a sweep improves the bound by less than this, in nats per token; None means 1e-3.
+        "cvb0", which has no bound: a sweep changes the responsibilities of a token by less than this; None means 5e-3.
+        The change is the sum of absolute changes over topics, from 0 to 2, averaged over tokens. Both make at least
+        twelve sweeps, because similar initial topics change slowly. "gibbs" always makes ``max_iter`` sweeps.
     burn_in : int, default=None
-        Sweeps of "gibbs" before samples are taken. None means half of ``max_iter``.
+        Sweeps of "gibbs" before the first sample. None means half of ``max_iter``.
     thin : int, default=5
-        After the burn-in every so many sweeps of "gibbs" are a sample.
+        Sweeps of "gibbs" between samples after the burn-in.
     max_doc_update_iter : int, default=100
-        Most iterations of one document in ``transform``.
+        Maximal number of iterations per document in ``transform``.
     warm_start : bool, default=False
-        Keep the responsibilities (the topics of tokens) after ``fit``, and let the next ``fit`` go on where the last
-        one ended; of other documents or by another method, from the last fitted topics.
+        Keep the responsibilities (or topics of tokens) after ``fit``; the next ``fit`` continues from them. With other
+        documents or another method, it is initialised with the topics of the last fit.
     n_jobs : int, default=None
-        Threads of ``transform`` and ``score``; results are the same bits for any number. A sweep has one thread.
+        Number of threads of ``transform`` and ``score``; results have the same bits for any number. ``fit`` uses one.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For the start, and for all draws of "gibbs".
+        Seed of the initialisation, and of all draws of "gibbs".
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Dirichlet parameters of the topics, prior + expected counts; "gibbs": prior + mean counts over the samples.
-        Divide rows by their sums for word probabilities.
+        Dirichlet parameters of the topics: prior plus expected counts; for "gibbs" prior plus mean counts of the
+        samples. Divide rows by their sums for word probabilities.
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        exp E[log phi], made anew at each call.
+        exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
     topic_word_prior_ : float
@@ -110,24 +110,24 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     lower_bound_ : float
-        "cvb" only: E[log p(z, w)] + H(q) after the last sweep in nats, with expectations to second order. It
-        approximates a lower bound of the evidence (with ``optimize_priors`` under the priors that the sweep used), and
-        need not rise with every sweep.
+        Only for "cvb": E[log p(z, w)] + H(q) after the last sweep, in nats, with expectations to second order. It
+        approximates a lower bound of the evidence (with ``optimize_priors``, under the priors of that sweep), and may
+        decrease between sweeps.
     lower_bounds_ : list of float
-        "cvb" only: the same after each sweep.
+        Only for "cvb": this bound after each sweep.
     n_samples_ : int
-        "gibbs" only: samples that ``components_`` is the mean of. 0: it is the last sweep's.
+        Only for "gibbs": number of samples averaged in ``components_``. 0: they are those of the last sweep.
     converged_ : bool
         Whether the last sweep met ``tol``.
     n_iter_ : int
-        Sweeps.
+        Number of sweeps.
     history_ : list of dict
         For each sweep its number, the seconds so far, and "change" ("cvb0"), "lower_bound" ("cvb") or "log_joint"
         ("gibbs": log p(z, w)), also per token.
     n_features_in_ : int
         Size V of the vocabulary.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The words, when the counts came with names.
+        The words, if X has column names.
 
     See Also
     --------
@@ -136,19 +136,20 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     Notes
     -----
-    With M distinct pairs of a document and a word, "cvb0" and "cvb" keep their responsibilities while they fit: M K
-    float32 numbers, 4 M K bytes. That is 2 GB for 2.5 million pairs and 200 topics. It is the one array of the library
-    that grows with documents times topics. "gibbs" keeps 4 bytes a token. Tables by word and topic are float32, V K
-    numbers each; "cvb" has a second one for variances, and for "gibbs" with 2**24 tokens or more, or weights that are
-    no whole numbers, they are float64.
+    For M distinct pairs of a document and a word, "cvb0" and "cvb" store the responsibilities during the fit: M K
+    float32 numbers, 4 M K bytes. That is 2 GB for 2.5 million pairs and 200 topics. No other array of this library
+    grows with documents times topics. "gibbs" stores 4 bytes per token. Tables by word and topic have V K float32
+    numbers each; "cvb" has a second one for variances. For "gibbs" they are float64 with 2**24 tokens or more, or with
+    weights that are not whole numbers.
 
-    ``transform`` takes the posterior means of the topics as they are, and iterates the same update for the
-    document: no randomness, and no variances. ``score`` is the document completion of all topic models of this library,
-    under the normalised ``components_``; averages of products of samples [2]_ (Eq. 20) play no part.
+    ``transform`` fixes the posterior means of the topics and iterates the same update for the document, without
+    randomness and variances. ``score`` is the document completion that all topic models of this library use, under the
+    normalised ``components_``; it does not average products of samples [2]_ (Eq. 20).
 
-    Copies of a word in a document share their responsibilities; a count below one leaves the counts as a whole when its
-    word is looked at. A document of weight w adds w times to the counts by word, and once to its own. What leaves the
-    counts by word is a copy of weight min(w, 1); for "gibbs" all of it, since all of it moves.
+    Copies of a word in a document share their responsibilities. A count below one is removed from the counts as a whole
+    when its word is visited. A document of weight w adds w times its counts to the counts by word, and once to its own.
+    A visit removes a copy of weight min(w, 1) from the counts by word; "gibbs" removes all copies, because all change
+    their topic.
 
     References
     ----------

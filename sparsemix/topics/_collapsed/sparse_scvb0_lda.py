@@ -1,4 +1,4 @@
-"""SparseSCVB0LDA: what stochastic collapsed inference is learned with; fits and streams are AdditiveTopics'."""
+"""The estimator SparseSCVB0LDA."""
 
 import numbers
 
@@ -19,131 +19,134 @@ from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
 
 
-# The docstring is half of this file: it is the manual of the class.
+# Half of this file is the docstring, which is the manual of the class.
 class SparseSCVB0LDA(EvaluatedTopics):
     """Latent Dirichlet allocation by stochastic collapsed inference, dense or with sampled topics.
 
-    Use it where likelihood and coherence of the topics count most, and for thousands of topics. Collapsed inference
-    integrates topics and proportions out and keeps expected counts alone, which makes it more accurate than
-    variational inference of their distributions ([1]_). Documents are visited in minibatches, and each minibatch moves
-    the topics' counts by a step. While a document is visited, its words' topics are chosen one after the other: as one
-    sampled topic for each token, at a cost that hardly follows the number of topics; as responsibilities for all
-    topics; or as a few samples of Metropolis-Hastings chains whose proposals come from alias tables ([2]_).
+    Use it if held-out likelihood and coherence of the topics matter most, and for thousands of topics. Collapsed
+    inference integrates out topics and proportions and stores only expected counts, which makes it more accurate than
+    variational inference of their distributions ([1]_). Documents are visited in batches, and each batch updates the
+    counts of the topics by one step. In a visit of a document, the topics of its words are inferred one word at a
+    time: as one sampled topic per token, in time that hardly depends on the number of topics; as responsibilities for
+    all topics; or as a few samples of Metropolis-Hastings chains with proposals from alias tables ([2]_).
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics K.
     max_iter : int, default=20
-        Passes over the documents.
+        Number of epochs.
     early_stopping : bool, default=False
-        End when the sum of held-out score and coherence has stopped to gain, and keep the topics of the best pass,
-        which takes one more table of the counts. Long documents then have some ten passes, short ones up to twenty.
+        End the fit when the sum of held-out score and coherence has stopped improving, and keep the topics of the best
+        epoch. This stores one more table of counts. Long documents then take about ten epochs, short ones up to twenty.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For the start, the batches and the samples.
+        Seed of the initialisation, the batches and the samples.
 
     Other Parameters
     ----------------
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
-        Learn both priors from the statistics: alpha for every topic in each step, and one number for the words once a
-        pass. Documents of the dense start say nothing of alpha. With ``sampler="dense"`` rare topics get too large an
-        alpha, twice what their documents have and more, since every token is shared out among all topics.
+        Learn both priors from the statistics: alpha of every topic in each step, and one beta for all words once per
+        epoch. Documents of the dense initialisation do not affect alpha. ``sampler="dense"`` overestimates alpha of
+        rare topics by a factor of two or more, because every token is shared among all topics.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
-        What a document's counts are summed from. "dense": responsibilities for all topics. "gibbs": a sampled topic for
-        each token, while the topics' counts still get the responsibilities that it was sampled from; the best topics
-        of short documents, at a cost that follows the number of topics that a document has. The tokens of a word that
-        repeats in a document are drawn together, which is approximate.
-        "mhw": ``n_samples`` samples of each word by Metropolis-Hastings-Walker chains, and
-        ``n_even_samples`` for the topics' counts, as published; "gibbs" has better topics in less time, and less
-        memory: "mhw" has 4 bytes for each word and topic, as much again while it starts, and tables of words (4.3 GB in
-        all have been seen at 5,000 topics). "auto" is
-        "gibbs" ("dense" where ``exclude_own`` is "both").
+        How the topics of a document's words are inferred. "dense": responsibilities for all topics. "gibbs": one
+        sampled topic per token for the document's counts, and the sampled responsibilities for the topics' counts. It
+        gives the best topics of short documents, in time proportional to the number of topics in each document. Tokens
+        of a word that repeats in a document are drawn together, which is approximate. "mhw": ``n_samples`` samples per
+        word by Metropolis-Hastings-Walker chains for the document's counts, and ``n_even_samples`` for the topics'
+        counts, as published. "gibbs" gives better topics in less time and memory: "mhw" takes 4 bytes for each word and
+        topic, the same again during the initialisation, and alias tables (4.3 GB in total at 5,000 topics in one case).
+        "auto" is "gibbs", or "dense" if ``exclude_own`` is "both".
     n_samples : int, default=2
-        Samples S of a word in a sweep that the document's counts are summed from, for "mhw": about as many as a word
-        has tokens in a document. More of them make the counts of short documents too smooth.
+        For "mhw": samples S per word and sweep for the document's counts, about the number of tokens of a word in a
+        document. More samples make the counts of short documents too smooth.
     n_even_samples : int, default=16
-        Topics of a word that the topics' counts get, for "mhw": each stands for an equal part of the word's
-        responsibilities, so that these counts are nearly the expected ones. 0 gives them the ``n_samples`` samples as
-        well, as in [2]_.
+        For "mhw": number of topics of a word that are added to the topics' counts. Each represents an equal part of the
+        word's responsibilities, so that these counts are nearly the expected counts. 0 adds the ``n_samples`` samples
+        instead, as in [2]_.
     burn_in : int, default=1
-        Sweeps over a document's words before the one that adds to the topics, at every visit.
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts.
     exclude_own : {"document", "none", "both"}, default="document"
-        What a token's own responsibility is left out of when its topic is chosen anew: the document's counts, nothing
-        (as in SCVB0, where counts follow the words in steps), or also the topics' counts (as in CVB0).
+        Counts from which a token's own responsibility is removed before its topic is inferred: the document's counts;
+        no counts (as in SCVB0, where counts follow the words in steps); or also the topics' counts (as in CVB0).
     sparsity : float, default=None
-        Counts of a document that are smaller than this share of what its last token added become zero after the
-        burn-in, for "mhw" without exclusion. None means 1 / K.
+        For "mhw" without exclusion: after the burn-in, counts of a document become zero if they are smaller than this
+        share of the amount that its last token added. None means 1 / K.
     learning_method : {"online", "memoized"}, default="online"
-        "online" takes steps of decreasing size on random minibatches; "memoized" remembers what each batch
-        contributed and replaces it at the next visit.
+        "online" makes steps of decreasing size on random batches. "memoized" stores the statistics of each batch and
+        replaces them at the next visit.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
-        Start: the corpus' word frequencies with noise, or three documents for each of more than 2,000 topics, whose
-        counts are then packed; topics that are all the same, where documents begin with random counts; a few passes of
-        dense smoothed EM over a random subset; documents chosen by Bregman k-means++; or topics, such as
+        Initialisation: "random", the word frequencies of the corpus with noise, or for more than 2,000 topics three
+        documents per topic, with packed counts; "uniform", equal topics and documents with random counts; "em", a few
+        epochs of dense smoothed EM on a random subset; "bregman", documents chosen by Bregman k-means++; or an array of
+        topics, such as
         ``components_`` of another model. Memoized learning needs "em" or better.
     init_size : int, default=None
-        Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
+        Number of documents in the subset of "em". None chooses it so that EM takes limited time: small corpora are used
+        whole.
     n_init_iter : int, default=None
-        Passes of "em". None means 5, or 6 where the subset is not the whole corpus: topics form in the first ones,
-        and many more would fit a subset too closely.
+        Epochs of "em". None means 5, or 6 if the subset is smaller than the corpus. Topics form in the first epochs;
+        many more would overfit a subset.
     n_start_samples : int, default=None
-        The first so many documents are visited densely, in steps and without exclusion: topics that are still alike
-        come apart soonest so. None means, when online learning starts at "random" or "uniform", those of 150
-        minibatches, fewer for more than some hundred topics but not fewer than 10, and none where topics begin as
-        documents; else 0.
+        Number of documents that are first visited densely, in steps and without exclusion. This separates topics that
+        are still similar fastest. None means, for online learning from "random" or "uniform", the documents of 150
+        batches; fewer for more than a few hundred topics, but at least 10; and 0 if topics are initialised as
+        documents. Otherwise 0.
     max_table_age : int, default=None
-        Steps for which alias tables are used before they are made anew, for "mhw"; they are made anew earlier in the
-        first ten steps, and when more than a fifth of the proposals is rejected. None means 10.
+        For "mhw": steps after which alias tables are rebuilt. They are rebuilt earlier in the first ten steps, and when
+        more than a fifth of the proposals are rejected. None means 10.
     max_doc_update_iter : int, default=100
-        Most iterations of one document in ``transform``.
+        Maximal number of iterations per document in ``transform``.
     batch_size : int, default=None
-        Documents of a batch. None means for "memoized" a 32nd of the corpus and at least 250; for "online" 160 tokens
-        a topic, within 16 and 500 documents, and at least 64 minibatches a pass; from 500 topics on up to eight of them
-        are visited together, within 160 tokens a topic and a 64th of a pass, once they move the topics by no more than
-        a fifth. Smaller ones learn sooner and give more coherent topics, until their noise hides rare topics.
+        Documents per batch. None means, for "memoized", a 32nd of the corpus but at least 250; for "online", 160 tokens
+        per topic, between 16 and 500 documents, and at least 64 batches per epoch. From 500 topics on, up to eight
+        batches are visited together once they change the topics by at most a fifth, within 160 tokens per topic and a
+        64th of an epoch. Smaller batches learn faster and give more coherent topics, until noise hides rare topics.
     n_averaged_iter : int, default=None
-        For "online": in so many last passes documents begin anew at every visit, and all minibatches count the same,
-        so that the topics are averages over these passes: coherence that has fallen comes back, and the score stays.
-        None means 9 of 20 passes, but none with fewer than 5, with ``early_stopping``, or with mini-epochs.
+        For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
+        at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps
+        the score. None means 9 of 20 epochs, but 0 for fewer than 5 epochs, with ``early_stopping``, and with
+        mini-epochs.
     mini_epoch_size : int, default=None
-        For "online": documents that are visited ``mini_epoch_passes`` times in a row, each time going on from the last,
-        before they are forgotten. None means that all documents are remembered from pass to pass.
+        For "online": number of documents that are visited ``mini_epoch_passes`` times in a row, each time from their
+        last state, before their state is dropped. None keeps the state of all documents between epochs.
     mini_epoch_passes : int, default=5
-        Visits of a document in a mini-epoch, in one pass.
+        Visits of a document in a mini-epoch; there is one mini-epoch per document and epoch.
     total_samples : float, default=None
-        Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
     stream_init_size : int, default=None
-        Entries (a word of a document each) that ``partial_fit`` keeps of the beginning of a stream without
-        ``total_samples``, 8 bytes each, to begin the topics anew from all of them whenever they have grown by half, and
-        once more when there are so many; not with topics given as ``init_params``. None means 2 ** 22 (34 MB). 0 begins
-        topics from the first block, for good.
+        Number of entries (distinct words of documents, 8 bytes each) that ``partial_fit`` stores from the beginning of
+        a stream without ``total_samples``. The topics are initialised again from all of them whenever their number has
+        grown by half, and a last time when the limit is reached; not if ``init_params`` is an array. None means 2 ** 22
+        (34 MB). 0 keeps the topics of the first block.
     learning_decay : float, default=0.6
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=1.0
         Offset of the online step size; larger makes early minibatches count less.
     local_decay : float, default=0.9
-        Exponent of the steps (local_offset + t) ** -local_decay by which a document's counts follow its tokens t = 1,
-        2, ... of a visit, without exclusion.
+        Exponent of the step size (local_offset + t) ** -local_decay by which a document's counts are updated after its
+        token t = 1, 2, ... of a visit, without exclusion.
     local_offset : float, default=10.0
-        Offset of those steps.
+        Offset of this step size.
     evaluate_every : int, default=0
-        Passes after which the score of held-out documents and the coherence of the topics are added to ``history_``,
-        and printed when ``verbose``; 0 or less: never. The documents are ``fit``'s ``validation_data``, or set aside.
+        Epochs between evaluations, which add the score of held-out documents and the coherence of the topics to
+        ``history_``, and print them if ``verbose``. 0 or less: no evaluation. The documents are ``validation_data`` of
+        ``fit``, or a part of X that is set aside.
     n_iter_no_change : int, default=3
-        Evaluations in a row without a gain that end the fit.
+        End the fit after this number of evaluations in a row without an improvement.
     evaluation_tol : float, default=5e-3
-        What counts as a gain: the sum is so much larger than at the last gain or the last evaluation.
+        Least increase of the sum, from the last improvement or from the last evaluation, that is an improvement.
     warm_start : bool, default=False
-        Start ``fit`` from the last fitted topics.
+        Initialise ``fit`` with the topics of the last fit.
 
     Attributes
     ----------
@@ -152,7 +155,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        exp E[log phi], made anew at each call.
+        exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
     topic_word_prior_ : float
@@ -160,27 +163,27 @@ class SparseSCVB0LDA(EvaluatedTopics):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     sampler_ : str
-        "dense", "gibbs" or "mhw": what "auto" chose.
+        "dense", "gibbs" or "mhw": the sampler in use.
     batch_size_ : int or None
-        Documents of a batch of the last ``fit``; None where there was none.
+        Documents per batch of the last ``fit``; None without a fit.
     acceptance_rate_ : float
-        Share of proposals accepted in the last pass, or in the stream; NaN without any.
+        Share of proposals accepted in the last epoch, or in the stream; NaN without proposals.
     n_iter_ : int
-        Passes over the documents.
+        Number of epochs.
     converged_ : bool
-        Whether ``early_stopping`` ended the fit because the score had stopped to gain.
+        Whether ``early_stopping`` ended the fit because the score had stopped improving.
     best_iter_ : int
-        The pass whose topics were kept, with ``early_stopping``.
+        The epoch whose topics were kept, with ``early_stopping``.
     history_ : list of dict
-        For each pass its number and the seconds so far; "score" and "coherence" where it was evaluated.
+        For each epoch its number and the seconds so far, and after an evaluation "score" and "coherence".
     n_samples_seen_ : int
-        Documents of positive weight seen by ``fit`` and since by ``partial_fit``.
+        Number of documents of positive weight seen by ``fit`` and later calls of ``partial_fit``.
     n_steps_ : int
-        Calls of ``partial_fit`` since the start or the last ``fit``.
+        Calls of ``partial_fit`` since the last ``fit``, or since the first call.
     n_features_in_ : int
         Size V of the vocabulary.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The words, when the counts came with names.
+        The words, if X has column names.
 
     See Also
     --------
@@ -189,11 +192,11 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     Notes
     -----
-    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count of the
-    words in use that is above a tenth of the prior. Memoized learning keeps the sums of every batch sparse, and both
-    methods the topics of every document that hold more than a thousandth of it, or 2 bytes a token ("gibbs"). Some
-    16 MB more are for the responsibilities at hand. A minibatch of "dense" has 4 K bytes for each of its words, and so
-    have those of "gibbs" up to 2,000 topics and in the start.
+    Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count above a
+    tenth of the prior, for the words in use. Memoized learning stores the sums of every batch sparsely. Both learning
+    methods store, for every document, the topics with more than a thousandth of its tokens, or 2 bytes per token
+    ("gibbs"). Responsibilities in memory take another 16 MB. A batch of "dense" takes 4 K bytes for each of its words;
+    so does a batch of "gibbs" up to 2,000 topics and during the dense initialisation.
 
     References
     ----------

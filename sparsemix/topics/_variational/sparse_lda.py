@@ -1,4 +1,4 @@
-"""SparseLDA: its manual, its parameters, and what it learns with."""
+"""The estimator SparseLDA."""
 
 import numbers
 
@@ -13,18 +13,18 @@ from sparsemix.topics._variational.assemble import make_memory, make_model, make
 from sparsemix.topics._variational.model import TopicModel
 
 
-# The docstring is most of this file: it is the manual of the class.
+# Most of this file is the docstring, which is the manual of the class.
 class SparseLDA(AdditiveTopics):
     """Latent Dirichlet allocation with at most L topics for each word of a document.
 
-    Use it for topics of a large corpus, hundreds of them, where a bound or sparse responsibilities are wanted. With a
-    thousand topics and more of short documents take SparseSCVB0LDA: its topics are better and far more coherent there.
-    A word of a document keeps responsibilities for only ``n_nonzero`` topics, topics without mass leave a document
-    early, and what is left fits the registers of the processor, so the time of a pass hardly follows the number of
-    topics. With ``n_nonzero=None`` it is ordinary variational LDA, with the bound of scikit-learn's
-    LatentDirichletAllocation and its fixed points.
+    Use it for hundreds of topics of a large corpus, if you want a bound or sparse responsibilities. For a thousand
+    topics or more of short documents use SparseSCVB0LDA, whose topics are better and far more coherent there.
 
-    The responsibilities of a word with at most L non-zeros are the softmax of its L largest weights, and documents are
+    A word of a document keeps responsibilities for only ``n_nonzero`` topics, and topics without mass leave a document
+    early. So the time of an epoch hardly depends on the number of topics. With ``n_nonzero=None`` this is ordinary
+    variational LDA, with the bound and the fixed points of scikit-learn's LatentDirichletAllocation.
+
+    The responsibilities of a word with at most L non-zeros are the softmax of its L largest weights. Documents are
     inferred by coordinate ascent on the same bound as without that limit ([1]_ Section 5).
 
     Parameters
@@ -32,61 +32,64 @@ class SparseLDA(AdditiveTopics):
     n_components : int, default=10
         Number of topics K.
     n_nonzero : int or None, default=8
-        Most topics L of one word in one document, at most 64. None, or K and more, is dense.
+        Maximal number L of topics of a word in a document, at most 64. None, or a number of K or more, is dense.
     doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, and 5 / K for more than 50 topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     optimize_priors : bool, default=False
-        Learn both priors from the statistics in each step: alpha for every topic, and one number for the words.
+        Learn both priors from the statistics in each step: alpha for every topic, and one beta for all words.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
-        How ``fit`` learns. "memoized" [2]_ makes a step after each of about ten batches and remembers what each batch
-        contributed: monotone like "batch", and faster. "online" [3]_ takes steps of decreasing size on random
-        minibatches; it remembers nothing and has no bound. ``partial_fit`` has its own rule.
+        Algorithm of ``fit``. "memoized" [2]_ makes a step after each of about ten batches, and stores the statistics of
+        each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
+        it stores nothing and has no bound. ``partial_fit`` does not use this parameter.
     init_params : {"em", "random", "bregman"} or array-like of shape (n_components, n_features), default="em"
-        Start: a few passes of dense smoothed EM over a random subset; the corpus' word frequencies with noise;
-        documents chosen by Bregman k-means++; or topics, such as ``components_`` of another model.
+        Initialisation: "em", a few epochs of dense smoothed EM on a random subset; "random", the word frequencies of
+        the corpus with noise; "bregman", documents chosen by Bregman k-means++; or an array of topics, such as
+        ``components_`` of another model.
     init_size : int, default=None
-        Documents of the subset for "em". None means what a few passes can afford: all documents of small corpora.
+        Number of documents in the subset of "em". None chooses it so that EM takes limited time: small corpora are used
+        whole.
     n_init_iter : int, default=None
-        Passes of "em". None means 5, or 6 where the subset is not the whole corpus: topics form in the first ones,
-        and many more would fit a subset too closely.
+        Epochs of "em". None means 5, or 6 if the subset is smaller than the corpus. Topics form in the first epochs;
+        many more would overfit a subset.
     n_restarts : int, default=0
-        Restart proposals a document and visit: a topic is emptied, and what follows is kept if the bound has risen
-        [4]_. Better optima, for about a third more time with 2.
+        Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound increases
+        [4]_. 2 gives better optima in about a third more time.
     warm_documents : bool or int, default=True
-        Start a document where its last visit ended: the bound then never falls, and later passes are cheap. An integer
-        n makes the first n visits cold (True is 1), False or 0 makes all cold. Not for "online".
+        Initialise a document with the result of its last visit. The bound then never decreases, and later epochs are
+        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Not for
+        "online".
     max_iter : int, default=50
-        Most passes over the documents.
+        Maximal number of epochs.
     tol : float, default=1e-3
-        Convergence: a pass gains less than this per token, in nats.
+        The fit has converged when an epoch improves the bound by less than this, in nats per token.
     max_doc_update_iter : int, default=100
-        Most iterations of one document.
+        Maximal number of iterations per document.
     doc_update_tol : float, default=0.5
-        A document has converged when the tokens of no topic change by this much.
+        A document has converged when no topic's expected tokens change by more than this.
     batch_size : int, default=None
-        Documents of a batch. None means for "memoized" a tenth of the corpus and at least 1,000; for "online" a
+        Documents per batch. None means, for "memoized", a tenth of the corpus but at least 1,000; for "online", a
         hundredth, between 256 and 4,096.
     total_samples : float, default=None
-        Size of the corpus that ``partial_fit`` sees minibatches of; None: every document is new and counts the same.
+        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
     stream_init_size : int, default=None
-        Entries (a word of a document each) that ``partial_fit`` keeps of the beginning of a stream without
-        ``total_samples``, 8 bytes each, to begin the topics anew from all of them whenever they have grown by half, and
-        once more when there are so many; not with topics given as ``init_params``. None means 2 ** 22 (34 MB). 0 begins
-        topics from the first block, for good.
+        Number of entries (distinct words of documents, 8 bytes each) that ``partial_fit`` stores from the beginning of
+        a stream without ``total_samples``. The topics are initialised again from all of them whenever their number has
+        grown by half, and a last time when the limit is reached; not if ``init_params`` is an array. None means 2 ** 22
+        (34 MB). 0 keeps the topics of the first block.
     learning_decay : float, default=0.7
         Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
     learning_offset : float, default=10.0
         Offset of the online step size; larger makes early minibatches count less.
     warm_start : bool, default=False
-        Start ``fit`` from the last fitted topics.
+        Initialise ``fit`` with the topics of the last fit.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
         Print a line every so many passes.
     random_state : int, RandomState instance or None, default=None
-        For the start and the batches.
+        Seed of the initialisation and the batches.
 
     Attributes
     ----------
@@ -95,7 +98,7 @@ class SparseLDA(AdditiveTopics):
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        exp E[log phi], made anew at each call.
+        exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
     topic_word_prior_ : float
@@ -103,25 +106,26 @@ class SparseLDA(AdditiveTopics):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     lower_bound_ : float
-        Evidence lower bound of all documents, in nats. Not for "online".
+        Evidence lower bound of all documents after the fit, in nats. Not for "online".
     lower_bounds_ : list of float
-        The bound after each pass, for "memoized" from the second one on.
+        The bound after each epoch; for "memoized" from the second epoch on.
     restart_acceptance_ : float
+        Share of restart proposals accepted in the last epoch; NaN without proposals.
         Share of restart proposals accepted in the last pass; NaN without any.
     converged_ : bool
-        Whether the last pass gained less than ``tol`` per token.
+        Whether the last epoch improved the bound by less than ``tol`` per token.
     n_iter_ : int
-        Passes over the documents.
+        Number of epochs.
     history_ : list of dict
-        For each pass its number, the seconds so far and the bound (for "online" an estimate).
+        For each epoch its number, the seconds so far and the bound (an estimate for "online").
     n_samples_seen_ : int
-        Documents of positive weight seen by ``fit`` and since by ``partial_fit``.
+        Number of documents of positive weight seen by ``fit`` and later calls of ``partial_fit``.
     n_steps_ : int
-        Calls of ``partial_fit`` since the start or the last ``fit``.
+        Calls of ``partial_fit`` since the last ``fit``, or since the first call.
     n_features_in_ : int
         Size V of the vocabulary.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The words, when the counts came with names.
+        The words, if X has column names.
 
     See Also
     --------
@@ -130,12 +134,12 @@ class SparseLDA(AdditiveTopics):
 
     Notes
     -----
-    Tables and counts by word are float32. With V words the counts take 4 V K bytes, and steps change them in place.
-    exp E[log phi] takes as much up to 400 topics; with more only what belongs to counts above zero is kept, which is
-    all of it in the first pass from a "random" start and some hundredths later. "em" takes up to ten tables of at most
-    200 topics before. Memoized learning keeps the counts of each batch sparse, and with ``warm_documents`` the topics
-    of every document that hold more than a thousandth of it. Documents are read in chunks of 32 MB of entries and
-    responsibilities; counts in float32 CSR are not copied.
+    Counts and other tables by word and topic are float32. With V words the counts take 4 V K bytes and are updated in
+    place. exp E[log phi] takes the same memory for up to 400 topics. With more topics, it is stored only for nonzero
+    counts: all of them in the first epoch after a "random" initialisation, a few per cent later. During "em" there are
+    up to ten tables of at most 200 topics. Memoized learning stores the counts of each batch sparsely; with
+    ``warm_documents`` it also stores, for every document, the topics with more than a thousandth of its tokens.
+    Documents are read in chunks of 32 MB of entries and responsibilities. Counts in float32 CSR are not copied.
 
     References
     ----------
