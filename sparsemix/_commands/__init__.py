@@ -1,1 +1,1 @@
-"""What the command line does: the demonstration, and topics of one's own texts with their report."""
+"""Command line: the demo, and topic models of texts with a report."""

@@ -177,7 +177,7 @@ class DaskExecutor(LocalExecutor):
 
 
 def branch_size(n_units, n_workers, seconds):
-    """Visits per task, a power of two, with the shortest round for this number and duration of visits."""
+    """Number of visits per task, a power of two, that minimises the time of a round."""
     def round_seconds(size):
         n_tasks = math.ceil(n_units / size)
         return math.ceil(n_tasks / max(1, n_workers)) * (size * seconds + TASK_SECONDS)

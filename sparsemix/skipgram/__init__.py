@@ -1,4 +1,4 @@
-"""Skip-gram topics: from words in their order."""
+"""Skip-gram topics of word sequences."""
 
 from sparsemix.skipgram._skip_gram_topic_model import SkipGramTopicModel
 from sparsemix.skipgram._token_sequences import TokenSequences

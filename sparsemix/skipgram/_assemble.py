@@ -1,4 +1,4 @@
-"""From the parameters of the skip-gram topic model to model, start and schedule."""
+"""Model, initialisation and schedule of the skip-gram topic model from its parameters."""
 
 import numpy as np
 
@@ -15,24 +15,24 @@ from sparsemix.topics._assemble import SMALLEST_PRIOR, given_topics
 from sparsemix.topics._assemble import topic_word_prior as _topic_word_prior
 from sparsemix.topics._start import NOISE_SHAPE
 
-# Prior mass of an input word over all topics by default, where that is less than the largest prior for each.
+# Default prior mass of an input word over all topics, for many topics.
 PRIOR_MASS = 5.0
 LARGEST_PRIOR = 0.1
-# Of a context word for each place of a window.
+# Default prior of a context word, per place of a window.
 PRIOR_OF_A_PLACE = 0.01
-# Up to so many topics all of them can be weighed at every position.
+# Up to this number of topics, the default computes all responsibilities of a position.
 DENSE_COMPONENTS = 2000
-# Tokens of a minibatch by default: so many a topic, within bounds, and so many minibatches a pass at least.
+# Default tokens of a batch: this number per topic, within bounds, and a least number of batches per epoch.
 TOKENS_A_TOPIC = 100
 MINIBATCH = 2_000, 50_000
 LEAST_STEPS = 64
 TABLE_AGE = 10
-# Tokens whose proposals come from the same tables in a sweep of "mhw".
+# Tokens whose proposals use the same tables in a sweep of "mhw".
 SWEEP_TOKENS = 1 << 16
 
 
 def input_topic_prior(params):
-    """alpha, (K,)."""
+    """alpha, shape (K,)."""
     prior, n_components = params.input_topic_prior, params.n_components
     if prior is None:
         prior = min(LARGEST_PRIOR, PRIOR_MASS / n_components)
@@ -50,20 +50,20 @@ def input_topic_prior(params):
 
 
 def topic_word_prior(params):
-    """beta: every word is counted in as many contexts as have room for it, and so is its prior."""
+    """beta, for all places of a window, because every word is counted in all of its contexts."""
     if params.topic_word_prior is None:
         return PRIOR_OF_A_PLACE * 2 * params.window
     return _topic_word_prior(params)
 
 
 def annealing(params):
-    """Temperatures by passes."""
+    """Temperature by epoch."""
     start = 2.0 * params.window if params.start_temperature is None else params.start_temperature
     return Annealing(start, params.final_temperature, params.cooling)
 
 
 def weighted_sequences(X, n_words, sample_weight, window, may_be_empty=False):
-    """Documents of positive weight, of which at least one has a word with a context."""
+    """Documents of positive weight. Raises if no word has a context."""
     sample_weight = check_weights(sample_weight, X.shape[0], part=may_be_empty)
     if sample_weight is not None and not sample_weight.all():
         kept = sample_weight > 0
@@ -91,27 +91,27 @@ def make_model(params, n_words, n_documents, dtype):
 
 
 def make_start(params, model, documents, rng, streaming=False):
-    """Statistics that learning starts from, in the shape of those of all documents."""
+    """Initial statistics, scaled to all documents."""
     model.seed = int(rng.integers(2**63))
     inputs, contexts = documents.totals(params.window)
     words = start_topics(params, model, contexts, rng)
     words *= words.dtype.type(contexts.sum() / words.sum(dtype=np.float64))
     mass = inputs.sum()
-    if streaming:  # what words there will be is not known yet
+    if streaming:  # the number of words is not known yet
         total = params.total_samples
         inputs = None if total is None else float(mass * total / documents.mass)
     return model.first_stats(words, inputs, documents.mass, mass)
 
 
 def continued(params, model, fitted, documents):
-    """Statistics that ``warm_start`` goes on from."""
+    """Initial statistics for ``warm_start``."""
     old = fitted.model
     check_continues(params, n_components=old.n_components)
     return model.continued(old, fitted.stats, documents)
 
 
 def start_topics(params, model, contexts, rng):
-    """Counts of context words by topic, of any sum: the frequencies of the corpus with noise, or given ones."""
+    """Initial counts of context words by topic, of any total: word frequencies with noise, or given topics."""
     if not isinstance(params.init_params, str):
         return given_topics(params.init_params, model).astype(model.dtype)
     noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
@@ -119,7 +119,7 @@ def start_topics(params, model, contexts, rng):
 
 
 def batch_size(params, documents):
-    """Documents of a minibatch."""
+    """Documents per batch."""
     n = len(documents)
     if params.batch_size is not None:
         return params.batch_size
@@ -129,7 +129,7 @@ def batch_size(params, documents):
 
 
 def make_schedule(params, documents, rng, initial):
-    """Random minibatches that come again."""
+    """Schedule of random batches."""
     return MiniEpochs(
         len(documents), batch_size(params, documents), rng, params.learning_decay, params.learning_offset,
         float(initial["mass"]), params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
@@ -137,7 +137,7 @@ def make_schedule(params, documents, rng, initial):
 
 
 def make_memory():
-    """Where chains are remembered."""
+    """Memory of the chains."""
     return TokenMemory()
 
 
@@ -153,7 +153,7 @@ def make_sweep_model(params, n_words, seed, dtype):
 
 
 def make_row_state(params, model, documents, rng):
-    """What a sweep begins with: topics of positions at random, or none and given topics' words."""
+    """Topics of positions and statistics before the first sweep: at random, or from given topics."""
     size = max(1, int((SWEEP_TOKENS if params.inference == "mhw" else BLOCK_TOKENS) * len(documents)
                       / max(1, documents.n_tokens)))  # fmt: skip
     state = RowState(documents, model.n_components, size)

@@ -1,4 +1,4 @@
-"""Fitted skip-gram topics: statistics, and the tables that follow from them when they are asked for."""
+"""Fitted skip-gram topics: statistics, and tables computed on first access."""
 
 from functools import cached_property
 
@@ -13,11 +13,11 @@ class FittedSkipGram(FittedTopics):
     """Model and statistics of a completed step."""
 
     def __init__(self, model, stats):
-        super().__init__(model.renewed(0), stats)  # without the tables that topics were drawn from
+        super().__init__(model.renewed(0), stats)  # drops the tables of the sampler
 
     @property
     def background(self):
-        """What every word has in every topic beside its counts."""
+        """Amount added to the counts of every word in every topic."""
         return float(self.stats["offset"]) + self.model.topic_word_prior
 
     @cached_property
@@ -30,7 +30,7 @@ class FittedSkipGram(FittedTopics):
 
     @cached_property
     def occurrences(self):
-        """Of input words with a context, (V,)."""
+        """Occurrences of each input word with a context, (V,)."""
         return self._input_counts().sum(axis=1, dtype=np.float64)
 
     def _input_counts(self):
@@ -39,16 +39,16 @@ class FittedSkipGram(FittedTopics):
 
     @cached_property
     def logs(self):
-        """Logarithms of ``word_topics`` and of the topics' words, (V, padded K) both."""
+        """Logarithms of ``word_topics`` and of the topics' words, both (V, padded K)."""
         return padded_logs(self.word_topics), padded_logs(self.word_topic, self.totals)
 
 
 def padded_logs(table, divisor=1.0):
-    """log(table / divisor) in rows that are whole vectors; no topic behind the last."""
+    """log(table / divisor), in rows padded to whole vectors; padding has no probability."""
     n_words, n_components = table.shape
     out = _positions.log_table(n_words, n_components, table.dtype)
     every = np.arange(n_words, dtype=np.int32)
-    # of positive numbers, so that nothing has to be added
+    # the numbers are positive, so nothing has to be added before the logarithm
     _positions.log_rows(np.ascontiguousarray(table), every, None, 1.0, np.zeros(n_components), out)
     out[:, :n_components] -= np.log(divisor).astype(table.dtype)
     return out

@@ -1,4 +1,4 @@
-"""Checks of documents as words in their order: the first bad word is named by row and place, with the remedy."""
+"""Checks of word sequences: errors name the row and place of the first bad word, and the remedy."""
 
 import numbers
 
@@ -13,12 +13,12 @@ REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a
 
 
 def check_sequences(estimator, X, n_words=None):
-    """Documents as CSR of shape (N, longest) with word number + 1 as data; and the least vocabulary they need.
+    """Documents as CSR of shape (N, longest) with word number + 1 as data, and the smallest possible vocabulary size.
 
     Parameters
     ----------
     X : sparse matrix or ndarray of shape (N, longest), or list of N sequences
-        In a matrix word number + 1; in a list the word numbers themselves, and -1 where there is no word.
+        A matrix of word numbers + 1, or a list of word numbers with -1 for places without a word.
     n_words : int or None
         V, where it is known.
     """
@@ -37,14 +37,14 @@ def check_sequences(estimator, X, n_words=None):
 
 
 def is_ragged(X):
-    """Whether X is a list of documents of any length, and not a matrix."""
+    """Whether X is a list of documents, not a matrix."""
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and X.dtype == object and not any(isinstance(document, str) for document in X)
     return isinstance(X, (list, tuple)) and all(isinstance(d, (list, tuple, np.ndarray)) for d in X)
 
 
 def from_lists(documents):
-    """Lists or arrays of word numbers as CSR."""
+    """Convert lists or arrays of word numbers to CSR."""
     if not len(documents):
         raise ValueError("Found array with 0 sample(s): X is an empty list; give at least one document")
     arrays = []
@@ -76,9 +76,9 @@ def from_lists(documents):
 
 
 def from_matrix(estimator, X):
-    """A matrix of word numbers + 1 as CSR without zeros; the caller's arrays stay as they are."""
+    """Convert a matrix of word numbers + 1 to CSR without zeros. The caller's arrays are not modified."""
     given, X = X, numbers_of(X)
-    if getattr(given, "format", None) in ("coo", "lil") and X.nnz < given.nnz:  # words of a place have been added
+    if getattr(given, "format", None) in ("coo", "lil") and X.nnz < given.nnz:  # words at the same place were added
         given = given.tocoo()
         order = np.lexsort((given.col, given.row))
         row, column = given.row[order], given.col[order]
@@ -111,12 +111,12 @@ def from_matrix(estimator, X):
 
 
 def raise_two_words(rows, places, entry):
-    """Refuse two words of a document at the same place."""
+    """Raise for two words of a document at the same place."""
     raise ValueError(f"row {rows[entry]} of X has two words at place {places[entry]}; a place has room for one")
 
 
 def counts_of(X, n_words):
-    """Counts of words of documents that ``check_sequences`` has read, CSR of shape (N, V), float32."""
+    """Word counts of checked documents, CSR of shape (N, V), float32."""
     ones, words = np.ones(X.nnz, dtype=np.float32), X.data.astype(np.int64) - 1
     counts = sparse.csr_array((ones, words, X.indptr.copy()), shape=(X.shape[0], n_words))  # which changes in place
     counts.sum_duplicates()
@@ -129,7 +129,7 @@ def row_of(X, entry):
 
 
 def word_number(word, feature_names, n_words):
-    """Number of a word that is given by name or by number."""
+    """Number of a word given by name or by number."""
     if isinstance(word, numbers.Integral) and not isinstance(word, bool):
         if not 0 <= word < n_words:
             raise ValueError(f"word is {word}; numbers of words are from 0 to {n_words - 1}")

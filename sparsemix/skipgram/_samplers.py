@@ -1,4 +1,4 @@
-"""How positions are visited under frozen counts: all topics of each, or a few proposals from its context's words."""
+"""Samplers of positions under frozen counts: responsibilities for all topics, or a few proposals from context words."""
 
 import numpy as np
 from scipy import sparse
@@ -12,14 +12,14 @@ from sparsemix.topics._sums import sum_groups
 
 
 class Sampler:
-    """What both have in common: room for topics, and what they add to the counts."""
+    """Base class: memory for topics, and their addition to the counts."""
 
     def sums(self, model, rows, selection):  # noqa: ARG002
-        """Sums are sparse."""
+        """Zero sums, sparse."""
         return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
 
     def blocking(self, model, rows):
-        """Documents of a tile and of a chunk."""
+        """Documents per tile and per chunk."""
         return rows.blocking(model.n_components, self.n_topics)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
@@ -36,7 +36,7 @@ class Sampler:
         stats.replace("word_topic", stats["word_topic"] + words)
 
     def empty_responsibilities(self, model, x, n_rows):
-        """Room for the topics of a chunk."""
+        """Memory for the topics of a chunk."""
         shape = len(x.words), self.n_topics
         topics, values = np.zeros(shape, dtype=np.int32), np.empty(shape, dtype=model.dtype)
         return SampledTopics(
@@ -44,18 +44,18 @@ class Sampler:
         )
 
     def scratch(self, model, n_rows):  # noqa: ARG002
-        """Room of one thread."""
+        """Working memory of one thread."""
         return None
 
     def forget(self):
-        """Nothing is held between calls."""
+        """Nothing to drop."""
 
     def begin(self, model):
-        """After a global step."""
+        """Hook after a global step."""
 
 
 def pairs(x, model):
-    """Positions by the words of their contexts."""
+    """Positions grouped by the words of their contexts."""
     starts = np.empty(model.n_words + 1, dtype=np.int64)
     n = _positions.pairs(x.indptr, x.places, x.words, model.window, starts, None)
     centres = np.empty(n, dtype=np.int32)
@@ -64,7 +64,7 @@ def pairs(x, model):
 
 
 class DenseSampler(Sampler):
-    """Responsibilities for all topics, and M topics that stand for equal parts of them.
+    """Sampler with responsibilities for all topics, and M topics that represent equal parts of them.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ class DenseSampler(Sampler):
         return {**vars(self), "_logs": None}
 
     def forget(self):
-        """No logarithms."""
+        """Drop the logarithms."""
         self._logs = None
 
     def prepare(self, model, x, workers):
-        """Logarithms of the counts of a chunk's words."""
+        """Compute logarithms of the counts of a chunk's words."""
         words = np.unique(x.words)
         slots = np.full(model.n_words, -1, dtype=np.int32)
         slots[words] = np.arange(len(words), dtype=np.int32)
@@ -116,14 +116,14 @@ class DenseSampler(Sampler):
 
 
 class WalkerSampler(Sampler):
-    """Metropolis-Hastings-Walker chains, which a uniformly chosen word of the context proposes to ([IF19] Eq. 10).
+    """Metropolis-Hastings-Walker chains; a uniformly chosen context word proposes topics ([IF19] Eq. 10).
 
     Parameters
     ----------
     n_samples : int
         S proposals of a position at each visit.
     max_age : int
-        Global steps that tables of the words live.
+        Global steps between rebuilds of the words' tables.
     """
 
     name = "mhw"
@@ -135,18 +135,18 @@ class WalkerSampler(Sampler):
         self.forget()
 
     def forget(self):
-        """No word has a table."""
+        """Drop all tables."""
         self._tables, self._age = None, self.max_age
 
     def __getstate__(self):
         return {**vars(self), "_tables": None, "_age": self.max_age}
 
     def begin(self, model):
-        """After a global step tables are older, by a step or by as much as they may be at most."""
+        """Age the tables by one step; expire them in early steps and after too few acceptances."""
         self._age = self.max_age + 1 if model.n_steps <= EARLY_STEPS else self._age + 1
 
     def prepare(self, model, x, workers):
-        """Tables of the words of a chunk."""
+        """Build the tables of the words of a chunk."""
         if self._tables is None:
             self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
             self._age = self.max_age
@@ -158,7 +158,7 @@ class WalkerSampler(Sampler):
         self._tables.build(np.unique(x.words), model.table, model.factor, workers, smallest)
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
-        """Some steps of the chain of every position of a tile, from where it was at the last visit."""
+        """Continue the chain of every position of a tile from its last visit by some steps."""
         topics = None if memory is None else memory.recall(numbers)
         topics = np.full(len(x.words), -1, dtype=np.int32) if topics is None else topics
         rows, factors = model.input_topic()

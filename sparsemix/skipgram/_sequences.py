@@ -1,4 +1,4 @@
-"""Documents as words in their order, read in blocks."""
+"""Documents as word sequences, read in blocks."""
 
 from dataclasses import dataclass
 
@@ -6,23 +6,23 @@ import numpy as np
 
 from sparsemix._engine.blocks import spans
 
-# Tokens of a tile, and tiles of a chunk, which threads share out.
+# Tokens per tile; tiles per chunk, which are distributed among threads.
 TILE_TOKENS = 1 << 12
 TILES = 16
-# Tokens that are looked at in one go.
+# Tokens per block when totals are counted.
 BLOCK_TOKENS = 1 << 20
 
 
 @dataclass(frozen=True)
 class SequenceBlock:
-    """Some documents, their words one after the other.
+    """Some documents as concatenated word sequences.
 
     Attributes
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Entries of document d are indptr[d] to indptr[d + 1].
     places : ndarray of shape (n_tokens,), int32
-        Place of each word in its document, increasing; numbers that are left out are places without a word.
+        Place of each word in its document, increasing; skipped numbers are places without a word.
     words : ndarray of shape (n_tokens,), int32
         Numbers of the words.
     """
@@ -44,16 +44,16 @@ class SequenceBlock:
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def context_sizes(self, window):
-        """Words within so many places of each token in its document, (n_tokens,) int64."""
+        """Number of other words within a window around each token, (n_tokens,) int64."""
         documents = self.documents()
-        far = int(self.places.max(initial=0)) + window + 1  # documents so far apart that no window reaches over
+        far = int(self.places.max(initial=0)) + window + 1  # distance of documents that no window bridges
         at = documents * far + self.places
         ends = np.searchsorted(at, at + window, side="right") - np.searchsorted(at, at - window, side="left")
         return ends - 1
 
 
 class Sequences:
-    """Documents with their weights; what the fit loop reads, as ``Rows`` for mixtures.
+    """Weighted documents as input of the fit loop, like ``Rows`` for mixtures.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class Sequences:
         V.
     sample_weight : ndarray of shape (N,), float64, or None
     memory : TokenMemory or None
-        Where to keep the topics of tokens between visits.
+        Memory of the topics of tokens between visits.
     """
 
     dtype = np.dtype(np.int32)
-    source = None  # these documents stand for themselves
-    first_row = 0  # number of the first of these documents in all the data, where they are a block of it
+    source = None  # the documents are not a sample of other documents
+    first_row = 0  # number of the first document in the whole data, if these documents are a block of it
 
     def __init__(self, X, n_words, sample_weight=None, memory=None):
         self.X = X
@@ -86,36 +86,36 @@ class Sequences:
 
     @property
     def n_tokens(self):
-        """Words of all documents."""
+        """Number of words of all documents."""
         return self.X.nnz
 
     @property
     def informative(self):
-        """Whether a document has a word."""
+        """Whether any document has a word."""
         return self.X.nnz > 0
 
     def blocking(self, n_components, n_nonzero):  # noqa: ARG002
-        """Documents of a tile and of a chunk."""
+        """Documents per tile and per chunk."""
         tile = max(1, int(TILE_TOKENS * len(self) / max(1, self.n_tokens)))
         return tile, TILES * tile
 
     def totals(self, window):
-        """Weighted numbers of each word: as input word with a context, and in contexts; (V,) float64 both."""
+        """Weighted counts of each word, (V,) float64: as input word with a context, and as context word."""
         inputs, contexts = np.zeros((2, self.n_words))
         for first, x in self.blocks(BLOCK_TOKENS):
             sizes = x.context_sizes(window)
             weight = self.weight(slice(first, first + len(x)))
             weight = 1.0 if weight is None else np.repeat(weight, np.diff(x.indptr))
             inputs += np.bincount(x.words, (sizes > 0) * weight, minlength=self.n_words)
-            contexts += np.bincount(x.words, sizes * weight, minlength=self.n_words)  # a pair is one for both
+            contexts += np.bincount(x.words, sizes * weight, minlength=self.n_words)  # pairs are symmetric
         return inputs, contexts
 
     def weight(self, selection):
-        """Weights of some documents, or None when all are one."""
+        """Weights of some documents, or None if all are one."""
         return None if self.sample_weight is None else np.ascontiguousarray(self.sample_weight[selection])
 
     def buffer(self, selection):
-        """The chosen documents; tiles of them are views."""
+        """The selected documents, of which tiles are views."""
         indptr = self.X.indptr.astype(np.int64, copy=False)
         if isinstance(selection, slice):
             first, last = indptr[selection.start], indptr[selection.stop]
@@ -132,35 +132,35 @@ class Sequences:
     read = buffer
 
     def read_ahead(self, selection):
-        """Nothing: blocks are short work."""
+        """No reading ahead: blocks are read quickly."""
 
     def load(self, selection, start, stop, block):  # noqa: ARG002
-        """Documents ``start`` to ``stop`` of a selection, from the block made for it."""
+        """Documents ``start`` to ``stop`` of a selection, from its block."""
         return block.part(start, stop)
 
     def blocks(self, size):
-        """Consecutive blocks of documents of about so many tokens: (first document, block)."""
+        """Consecutive blocks of about ``size`` tokens: (first document, block)."""
         per_document = max(1.0, self.n_tokens / max(1, len(self)))
         for start, stop in spans(len(self), max(1, int(size / per_document))):
             yield start, self.buffer(slice(start, stop))
 
 
 class TokenMemory:
-    """Topics of tokens from visit to visit; a tile of documents is known by its row numbers, as in DocumentMemory."""
+    """Topics of tokens between visits; tiles of documents are identified by row numbers, as in DocumentMemory."""
 
     def __init__(self):
         self._tiles = {}
 
     def recall(self, numbers):
-        """Topics of the tokens of a tile, int32; None when there are none."""
+        """Topics of the tokens of a tile, int32, or None."""
         kept = self._tiles.get((int(numbers[0]), len(numbers)))
         return None if kept is None else kept.astype(np.int32)
 
     def remember(self, numbers, topics):
-        """Keep them, in the smallest type."""
+        """Store the topics in the smallest type."""
         small = np.int16 if topics.max(initial=0) <= np.iinfo(np.int16).max else np.int32
         self._tiles[int(numbers[0]), len(numbers)] = topics.astype(small)
 
     def forget(self):
-        """Start anew."""
+        """Drop all topics."""
         self._tiles.clear()

@@ -1,4 +1,4 @@
-"""Stochastic collapsed inference of skip-gram topics as the engine sees it: statistics, sums, temperature."""
+"""Model of stochastic collapsed inference of skip-gram topics: statistics, sums, temperature."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedMode
 
 @dataclass(frozen=True)
 class Annealing:
-    """Temperatures: final + start cooling^passes ([IF19] Section 5), with passes = documents visited / all."""
+    """Temperatures: final + start cooling^epochs ([IF19] Section 5); epochs = visited / all documents."""
 
     start: float
     final: float
@@ -24,7 +24,7 @@ class Annealing:
 
 @dataclass(frozen=True)
 class SampledTopics:
-    """Topics of the positions of a chunk.
+    """Sampled topics of the positions of a chunk.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class SampledTopics:
     topics : ndarray of shape (n_tokens, M), int32
         Each for an equal part of a position.
     values : ndarray of shape (n_tokens, M)
-        That part, when they are summed.
+        The size of that part in sums.
     sizes : ndarray of shape (n_tokens,), int32
-        Words of the context.
+        Number of context words.
     tally : ndarray of shape (n, 3), int64
-        Proposals, accepted, of the tile that begins with a document.
+        Proposals and accepted proposals of a tile, in the row of its first document.
     """
 
     indptr: np.ndarray
@@ -57,20 +57,20 @@ class SampledTopics:
 class StochasticSkipGramModel(StochasticCollapsedModel):
     """SCVB0 of the mixed membership skip-gram topic model ([IF19] Section 5).
 
-    "Documents" of the collapsed conditional are input words here, and their counts N_w are statistics by word like
-    those of the context words. Both are those of the last global step while documents are visited.
+    Input words have the role of documents in the collapsed conditional. Their counts N_w are statistics by word, like
+    those of the context words. While documents are visited, both are those of the last global step.
 
     Parameters
     ----------
     n_words, doc_topic_prior, topic_word_prior, sampler, dtype
-        As StochasticCollapsedModel's; alpha is that of the input words' topics.
+        As in StochasticCollapsedModel; alpha is the prior of the input words' topics.
     window : int
-        Places on both sides that a context reaches.
+        Places of the context on each side.
     annealing : Annealing
     n_documents : float or None
-        Of all data: what a pass is. None, in streams of unknown length: the final temperature holds.
+        Number of all documents, which defines an epoch. None, for streams of unknown length: the temperature is final.
     input_decay, input_offset : float
-        Of the steps of the input words.
+        Step sizes of the input words.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
 
     @property
     def temperature(self):
-        """Of the conditionals from now on."""
+        """Current temperature of the conditionals."""
         if self.n_documents is None:
             return self.annealing.final
         return self.annealing(self.n_visited / self.n_documents)
@@ -102,10 +102,10 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         )
 
     def first_stats(self, word_topic, input_totals, documents, n_positions):
-        """Statistics as of all documents from counts of context words (V, K), with input words' topics still open.
+        """Initial statistics from counts of context words (V, K), scaled to all documents; input words have no topics.
 
-        ``input_totals`` (V,) are occurrences of input words, a number if only their sum is known, or None where every
-        document of a stream counts the same.
+        ``input_totals`` (V,) are the occurrences of input words, one number if only their sum is known, or None if all
+        documents of a stream have equal weight.
         """
         stats = self.empty_stats()
         stats["mass"] += n_positions
@@ -121,7 +121,7 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         return stats
 
     def input_topic(self, stats=None):
-        """Counts of input words (V, K) up to factors (V,)."""
+        """Counts of input words (V, K) before factors, and the factors (V,)."""
         value, factor = (self.stats if stats is None else stats).unfolded("input_topic")
         if isinstance(value, WordClocks):
             return value.rows, value.factors
@@ -136,7 +136,7 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         self.sampler.accumulate(self, x, resp, weight, stats, workers)
 
     def continued(self, old, stats, documents):
-        """Statistics that go on from another model's, as of these documents; so do the random numbers."""
+        """Initial statistics from an earlier model, scaled to these documents. Also copies its seed and step number."""
         self.seed, self.n_steps = old.seed, old.n_steps
         inputs, contexts = documents.totals(self.window)
         stats = stats.copy()
@@ -145,7 +145,7 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         shares = rows * factors[:, None].astype(self.dtype) + 1e-3 / self.n_components
         clocks = out["input_topic"]
         clocks.rows[...] = shares / shares.sum(axis=1, keepdims=True)
-        clocks.seen[...] = inputs  # as after one pass
+        clocks.seen[...] = inputs  # as after one epoch
         out["word_topic"] *= contexts.sum() / out["count"].sum()
         out["count"] *= contexts.sum() / out["count"].sum()
         return out

@@ -1,4 +1,4 @@
-"""Samplers that go over the positions in order, with counts that follow each of them at once."""
+"""Models of sweeps over positions in order; counts are updated after each position."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -21,9 +21,9 @@ class GibbsSkipGramModel:
         beta.
     window : int
     annealing : Annealing or None
-        None is temperature one.
+        None means temperature one.
     seed : int
-        Keys the random numbers, with a row's number, the sweep and the position.
+        Seed; the seed, the row number, the sweep and the position determine each random number.
     """
 
     unit = "token"
@@ -44,7 +44,7 @@ class GibbsSkipGramModel:
         return {name: value for name, value in vars(self).items() if name != "logs"}
 
     def renewed(self, n_samples_seen):  # noqa: ARG002
-        """It keeps nothing of the documents."""
+        """The model itself: it stores nothing of the documents."""
         return self
 
     def empty_stats(self):
@@ -58,23 +58,23 @@ class GibbsSkipGramModel:
         )
 
     def size(self, stats):
-        """Positions."""
+        """Number of positions."""
         return float(stats["mass"])
 
     def summary(self, stats):
-        """A copy of what the topics follow from."""
+        """A copy of the statistics that determine the topics."""
         return stats.copy()
 
     def random_state(self, x, rng):
-        """A topic for each token, all alike."""
+        """A uniform random topic for each token."""
         return rng.integers(self.n_components, size=len(x.words), dtype=np.int32)
 
     def empty_state(self, x):
-        """No topics yet: the first sweep reads every position from its beginning."""
+        """No topics; the first sweep draws them."""
         return np.full(len(x.words), -1, dtype=np.int32)
 
     def begin(self, stats):
-        """Forget the sums that every sweep makes anew; logarithms from the counts."""
+        """Reset the sums that every sweep computes, and compute logarithms of the counts."""
         stats["change"] *= 0.0
         stats["proposals"] *= 0.0
         every = np.arange(self.n_words, dtype=np.int32)
@@ -86,14 +86,14 @@ class GibbsSkipGramModel:
         self.logs = inputs, words, _positions.total_rows(stats["count"], total, self.window, self.dtype)
 
     def sweep(self, x, weight, topics, stats, first_row, number):  # noqa: ARG002
-        """Draw the topics of all positions of a block, in order; all counts follow."""
+        """Draw the topics of all positions of a block in order, and update all counts."""
         stats["change"] += _positions.sweep(
             x.indptr, x.places, x.words, self.window, self.doc_topic_prior, self.topic_word_prior, self.seed,
             first_row, number, topics, stats["input_topic"], stats["word_topic"], stats["count"], *self.logs,
         )  # fmt: skip
 
     def recount(self, visits, stats):
-        """Counts from the topics themselves."""
+        """Recompute counts from the topics."""
         shape = self.n_words, self.n_components
         inputs, words = np.zeros(shape), np.zeros(shape)
         for x, _, topics, _ in visits:
@@ -103,7 +103,7 @@ class GibbsSkipGramModel:
         stats["count"] = words.sum(axis=0)
 
     def global_step(self, stats, epoch):  # noqa: ARG002
-        """log p(z, w) of the sweep's topics."""
+        """Compute log p(z, w) of the sweep's topics."""
         counts = stats["input_topic"]
         words, topics = np.nonzero(counts)
         alpha, values = self.doc_topic_prior, counts[words, topics].astype(np.float64)
@@ -117,29 +117,30 @@ class GibbsSkipGramModel:
         return float(stats["objective"])
 
     def lower_bound(self, stats):  # noqa: ARG002
-        """There is none."""
+        """NaN: there is no bound."""
         return np.nan
 
 
 class WalkingSkipGramModel(GibbsSkipGramModel):
-    """The same by Metropolis-Hastings-Walker chains, tempered: S proposals of a position in a sweep.
+    """Metropolis-Hastings-Walker chains with annealing: S proposals per position and sweep.
 
-    The positions of a block move in two parts, every other position of a document. The tables of a part are made from
-    the counts of all positions outside it. So a proposal depends on no topic that moves while its table is in use, and
-    every step leaves the posterior invariant for any number of proposals. A table of all counts would depend on the
-    topic that the position leaves: the density of the way back would be another, and the ratio of acceptance wrong.
+    The positions of a block are updated in two parts: even and odd positions of a document. The tables of a part are
+    built from the counts of all positions outside it. So a proposal depends on no topic that changes while its table is
+    in use, and every step leaves the posterior invariant for any number of proposals. A table of all counts would
+    depend on the current topic of the position: the reverse proposal would have another density, and the acceptance
+    ratio would be wrong.
     """
 
     n_samples = 1
     n_parts = 2
 
     def begin(self, stats):
-        """Forget the sums that every sweep makes anew."""
+        """Reset the sums that every sweep computes."""
         stats["change"] *= 0.0
         stats["proposals"] *= 0.0
 
     def sweep(self, x, weight, topics, stats, first_row, number):  # noqa: ARG002
-        """Move the positions of a block part by part; counts follow each of them at once."""
+        """Update the positions of a block part by part, and the counts after each position."""
         table, totals = stats["word_topic"], stats["count"]
         tables = _mhw.WordTables(self.n_words, self.n_components, self.dtype)
         tally, numbers = np.zeros(3, dtype=np.int64), np.arange(first_row, first_row + len(x))
@@ -154,7 +155,7 @@ class WalkingSkipGramModel(GibbsSkipGramModel):
         stats["change"] += tally[2]
 
     def _build_tables(self, tables, x, topics, part, table, totals):
-        """Make the tables of the words of a block from the counts of all positions but those of one part."""
+        """Build the tables of the words of a block from the counts of all positions except those of one part."""
         in_part = (np.arange(len(topics)) - np.repeat(x.indptr[:-1], np.diff(x.indptr))) % self.n_parts == part
         left_out = np.where(in_part, topics, -1).astype(topics.dtype, copy=False)
         counted = left_out >= 0

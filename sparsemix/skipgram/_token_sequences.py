@@ -120,7 +120,7 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, raw_documents, y=None):  # noqa: ARG002
-        """Choose the vocabulary.
+        """Learn the vocabulary.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         return self
 
     def transform(self, raw_documents):
-        """Texts to rows of word numbers.
+        """Convert texts to rows of word numbers.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         Returns
         -------
         X : CSR array or matrix of shape (n_documents, longest), int32
-            At the place of each word its number + 1. The longest document says how many columns there are.
+            Word number + 1 at the place of each word. The longest document determines the number of columns.
             scikit-learn's setting ``sparse_interface`` chooses between array and matrix.
         """
         if self._params.vocabulary is not None and not hasattr(self, "vocabulary_"):
@@ -163,22 +163,22 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, raw_documents, y=None):  # noqa: ARG002
-        """Choose the vocabulary and give the rows, in one pass over the texts.
+        """Learn the vocabulary and convert the texts, in one reading.
 
         Parameters
         ----------
         raw_documents : iterable of str
-            Texts; a generator will do.
+            Texts, or a generator of texts.
         y : None
             Ignored.
 
         Returns
         -------
         X : CSR array or matrix of shape (n_documents, longest), int32
-            As ``transform`` makes it.
+            As in ``transform``.
         """
         analyze = self._counter(stop_words=None).build_analyzer()
-        self._counter().build_analyzer()  # tells of stop words that the tokenizer would cut
+        self._counter().build_analyzer()  # warns of stop words that the tokenizer would split
         stop_words = frozenset(() if callable(self._params.analyzer) else self._counter().get_stop_words() or ())
         number, documents = {}, []
 
@@ -193,7 +193,7 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         return self._rows(kept[words] for words in documents)
 
     def _rows(self, documents):
-        """Word numbers + 1 of documents, 0 where there is none, as rows."""
+        """Rows of documents given as word numbers + 1, with 0 for words outside the vocabulary."""
         rows, places, indptr, longest = [], [], [0], 1
         keep_gaps = self._params.gaps == "keep"
         for words in documents:
@@ -208,22 +208,22 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         return configured_sparse(sparse.csr_array((data, indices, np.array(indptr)), shape=(len(rows), longest)))
 
     def inverse_transform(self, X):
-        """The words of each document in their order.
+        """Words of each document in their order.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_documents, longest)
-            As ``transform`` makes it.
+            As ``transform`` returns it.
 
         Returns
         -------
         documents : list of ndarray of str
-            Words without the gaps between them.
+            Words without gaps.
 
         Raises
         ------
         ValueError
-            For a number that is not of a word, with its row and place.
+            For a number that is not a word number, with its row and place.
         """
         check_is_fitted(self)
         names = self.get_feature_names_out()
@@ -232,7 +232,7 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         return [names[part.astype(np.int64) - 1] for part in parts]
 
     def get_feature_names_out(self, input_features=None):  # noqa: ARG002
-        """The words by their numbers: names of the words of a model, and not of the columns, which are places.
+        """Words in the order of their numbers: feature names of a model, not of the columns of X, which are places.
 
         Parameters
         ----------

@@ -1,15 +1,15 @@
-"""Vectors of words: which are near each other, and the format of word2vec."""
+"""Word vectors: nearest neighbours, and the word2vec format."""
 
 import numpy as np
 
 from sparsemix._engine.blocks import spans
 
-# Numbers of a block of likenesses: 32 MB.
+# Products per block: 32 MB.
 BLOCK_NUMBERS = 1 << 23
 
 
 def nearest(vectors, words, n, among):
-    """The n words whose vectors have the largest products with those of some words, without these themselves.
+    """The n words whose vectors have the largest products with those of the given words, without these words.
 
     Parameters
     ----------
@@ -17,12 +17,12 @@ def nearest(vectors, words, n, among):
     words : ndarray of int
     n : int
     among : ndarray of int
-        Words to choose from, increasing.
+        Candidates, in increasing order.
 
     Returns
     -------
     near : list of ndarray of at most n words
-        The largest product first.
+        Largest product first.
     products : list of ndarray of the same lengths
     """
     words = np.asarray(words, dtype=np.int64)
@@ -42,7 +42,7 @@ def nearest(vectors, words, n, among):
 
 
 def word2vec_lines(names, vectors, binary=True):
-    """Vectors in the format of word2vec, as lines of bytes; names are checked before the first."""
+    """Vectors in word2vec format, as lines of bytes. Names are checked before the first line."""
     vectors = np.ascontiguousarray(vectors, dtype="<f4")
     names = [str(name) for name in names]
     bad = next((name for name in names if not name or any(c.isspace() for c in name)), None)

@@ -1,4 +1,4 @@
-"""What topic estimators that learn by prior + statistics have in common: fits, streams, statistics of documents."""
+"""Base class of topic estimators that learn by prior + statistics: fits, streams, statistics of documents."""
 
 import numpy as np
 
@@ -13,24 +13,24 @@ from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
-# Entries that are kept of the beginning of a stream by default: 34 MB.
+# Default number of entries stored from the beginning of a stream: 34 MB.
 MOST_ENTRIES = 1 << 22
 
 
 class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
-    """Learns topics by steps from statistics; what it learns with is the estimator's.
+    """Topic estimator that learns by steps from statistics.
 
-    An estimator has the parameters ``n_components`` and ``max_doc_update_iter`` beside those of ``AdditiveEstimator``,
-    and defines
+    In addition to the parameters of ``AdditiveEstimator``, a subclass has ``n_components`` and
+    ``max_doc_update_iter``, and defines
 
-    - ``_make_model(n_words)``: a model, whose ``continued`` makes a start of what was learned before;
-    - ``_make_start(model, documents, rng, workers)``: statistics to start from, as of all documents;
+    - ``_make_model(n_words)``: a model; its method ``continued`` makes initial statistics from an earlier fit;
+    - ``_make_start(model, documents, rng, workers)``: initial statistics, scaled to all documents;
     - ``_make_schedule(documents, rng, initial)``: the learning method;
-    - ``_make_memory()``: where documents are remembered from visit to visit, or None;
-    - ``_documents_of_step(documents)``: how many make a step.
+    - ``_make_memory()``: storage of documents' topics between visits, or None;
+    - ``_documents_of_step(documents)``: documents per step.
     """
 
-    # Of the tables that documents are inferred from; the oracles of the tests set float64.
+    # Type of the inference tables; test oracles set float64.
     _table_dtype = np.float32
     _stream_first_passes = 5
     _numbers_go_on = True
@@ -43,21 +43,21 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
-        """Learn topics from all documents.
+        """Fit topics to all documents.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, or non-negative weights such as tf-idf; CSR is read as it is. Documents without tokens
-            change nothing.
+            Word counts, or nonnegative weights such as tf-idf; CSR is not copied. Documents without tokens have no
+            effect.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document: a document of weight 2 counts as two documents (not as one twice as long).
+            Weight of each document: a document of weight 2 counts as two documents (not as one of twice the length).
         checkpoint : path-like, default=None
-            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
-            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
-            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
+            Folder for this fit only. The state is written to it after every epoch. After a crash, the same call
+            resumes the fit with the same bits. Other rows or parameters are refused, except ``max_iter``, ``tol``,
+            ``n_jobs`` and ``verbose``. A finished fit is loaded.
 
         Returns
         -------
@@ -66,8 +66,8 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         Raises
         ------
         ValueError
-            For negative, NaN or infinite counts, with the document's row, and when no document has a token. A model
-            that was fitted before stays as it was.
+            For negative, NaN or infinite counts, with the row of the document, and if no document has a token. An
+            earlier fit is kept.
         """
         return self._fit(X, sample_weight, checkpoint)
 
@@ -76,20 +76,21 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn from one more block of a stream.
+        """Update the topics with a block of a stream.
 
-        With ``total_samples=None`` every document counts the same whenever it came: the statistics are the sum over all
-        blocks. Few documents make poor topics, and a sum does not forget them. So the first documents are kept
-        (``stream_init_size``), and when they have grown by half topics are begun anew from all of them: then a topic
-        need not be that of the call before, and the call costs five passes over what is kept. With
-        ``total_samples`` given the blocks are minibatches of a corpus of that size, and step t moves the statistics by
-        ``(learning_offset + t) ** -learning_decay`` towards the block's; only this forgets, and only this makes sense
-        when documents come again.
+        With ``total_samples=None`` all documents have equal weight, in any order: the statistics are the sum over all
+        blocks. Few documents make poor topics, and a sum does not forget them. So the first documents are stored
+        (``stream_init_size``), and whenever their number has grown by half, topics are initialised again from all of
+        them. Topic indices may then change, and the call takes five epochs over the stored documents.
+
+        With ``total_samples`` the blocks are batches of a corpus of that size: step t moves the statistics towards
+        those of the block by ``(learning_offset + t) ** -learning_decay``. Only this forgets, and only this is right
+        if documents repeat.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The block. The first one starts the topics.
+            The block. The first block initialises the topics.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -102,15 +103,15 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         Raises
         ------
         ValueError
-            As ``fit``; a failed call leaves the model as it was.
+            As in ``fit``; a failed call leaves the model unchanged.
         """
         return self._partial_fit(X, sample_weight)
 
     def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
-        """Expected sufficient statistics of documents under the fitted topics; nothing is changed.
+        """Expected sufficient statistics of documents under the fitted topics; does not change the model.
 
-        Statistics of several blocks may be added, in any order and on any machine, and given to
-        ``update_from_stats``: ``partial_fit`` is one of each, where it does not begin the topics anew.
+        Statistics of several blocks can be added, in any order and on any machine, and passed to
+        ``update_from_stats``. ``partial_fit`` calls both methods once, unless it initialises the topics again.
 
         Parameters
         ----------
@@ -119,17 +120,17 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document.
         first_row : int, default=None
-            Number of the first row of X in all the data, which keys random numbers and names rows in errors. None
-            means ``n_samples_seen_``.
+            Number of the first row of X in the whole data. It seeds random numbers and names rows in errors. None means
+            ``n_samples_seen_``.
         memory : object, default=None
-            What ``row_memory`` gave for these rows: a visit goes on from what the last one left there, and changes it.
+            Result of ``row_memory`` for these rows: the state of their last visit, which this visit uses and updates.
 
         Returns
         -------
         stats : SufficientStatistics
-            ``stats["word_topic"]`` (V, K), the expected counts, sparse or in the rows of the words at hand, with
-            ``toarray``; ``"count"`` (K,), their sums by topic; ``"mass"``, what statistics are scaled by (documents, or
-            tokens in collapsed inference); and what a bound needs.
+            ``stats["word_topic"]`` (V, K), the expected counts, sparse or for the words in use, with the method
+            ``toarray``; ``"count"`` (K,), their sums by topic; ``"mass"``, the unit of scale (documents, or tokens in
+            collapsed inference); and terms of the bound.
         """
         return self._expected_stats(X, sample_weight, first_row, memory)
 
@@ -149,10 +150,10 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         return FitSetup(documents, model, stats, schedule)
 
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
-        return self._make_memory()  # tiles are known by the numbers of their rows
+        return self._make_memory()  # tiles are identified by their row numbers
 
     def _continued(self, model, documents):
-        """Statistics that ``warm_start`` goes on from."""
+        """Initial statistics for ``warm_start``."""
         old = self._fitted.model
         check_continues(self._params, n_components=old.n_components)
         return model.continued(old, self._fitted.stats, documents)
@@ -168,7 +169,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         self._first_documents = None if given or kept.n_entries >= self._most_entries() else kept
 
     def _before_block(self, documents, workers):
-        """Begin the topics anew, from all documents so far, where these are many more than at the last beginning."""
+        """Initialise the topics again from all stored documents, if their number has grown enough."""
         kept = self._first_documents
         if kept is None or self.n_samples_seen_ == 0:
             return documents

@@ -1,4 +1,4 @@
-"""What all topic estimators make of their parameters: priors, starting topics, documents, with checks of shapes."""
+"""Priors, initial topics and documents from the parameters of topic estimators, with checks of shapes."""
 
 import numpy as np
 from sklearn.utils import check_array
@@ -8,16 +8,16 @@ from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, che
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix.topics import _start
 
-# Of a document's tokens; smaller entries are not remembered from visit to visit.
+# Topics with a smaller share of a document's tokens are not remembered between visits.
 REMEMBERED_SHARE = 1e-3
-# Prior mass of a document over all topics by default, where that is less than the largest prior for each: more of it
-# makes the topics of short documents alike. One number for all estimators, so that scores compare.
+# Default prior mass of a document over all topics, for many topics. A larger mass makes the topics of short documents
+# too similar. All estimators use the same number, so that their scores are comparable.
 PRIOR_MASS = 5.0
 LARGEST_PRIOR = LARGEST_COUNT
 
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
-    """Documents of positive weight, of which at least one has a token."""
+    """Documents of positive weight. Raises if none has a token, unless ``may_be_empty``."""
     sample_weight = check_weights(sample_weight, X.shape[0], part=may_be_empty)
     if sample_weight is not None and not sample_weight.all():
         kept = sample_weight > 0
@@ -30,7 +30,7 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
 
 
 def doc_topic_prior(params):
-    """alpha, (K,)."""
+    """alpha, shape (K,)."""
     prior, n_components = params.doc_topic_prior, params.n_components
     if prior is None:
         prior = min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
@@ -55,7 +55,7 @@ def topic_word_prior(params):
 
 
 def start_topics(params, model, documents, totals, rng, workers):
-    """Counts by word and topic, (V, K), of any sum."""
+    """Initial counts by word and topic, (V, K), of any total."""
     method = params.init_params
     if not isinstance(method, str):
         return given_topics(method, model)
@@ -68,12 +68,12 @@ def start_topics(params, model, documents, totals, rng, workers):
 
 
 def given_topics(components, model):
-    """Given ``components_`` as counts by word and topic."""
+    """Given ``components_`` as counts by word and topic, scaled."""
     components = check_array(floats_of(components, "init_params"), input_name="init_params")
     expected = model.n_components, model.n_words
     if components.shape != expected:
         raise ValueError(f"init_params has shape {components.shape}, expected {expected}: topics by words")
     if (components < 0).any() or not components.any(axis=1).all():
         raise ValueError("init_params must not be negative, and every topic needs a word")
-    # any total is right, to the same bits; a large one would not be for single precision
+    # any scale gives the same bits; the power of two keeps large values in the range of single precision
     return np.ldexp(components, -np.frexp(components.max())[1]).T.copy()

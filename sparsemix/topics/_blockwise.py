@@ -1,11 +1,11 @@
-"""What a fit over blocks of documents asks of topic models."""
+"""Methods of topic estimators for fits over blocks."""
 
 from sparsemix._engine.rounds.sample import SampledDocuments
 from sparsemix.topics import _start
 
 
 class TopicsOfBlocks:
-    """A first look at blocks, the documents that a start wants, and the documents of a step.
+    """Survey of blocks, size of the sample for the initialisation, and documents per step.
 
     An estimator defines ``_documents_of_step(documents)``.
     """
@@ -13,8 +13,8 @@ class TopicsOfBlocks:
     def _refuse_blocks(self):
         if getattr(self._params, "mini_epoch_size", None) is not None:
             raise ValueError(
-                "mini_epoch_size visits the same documents several times in a row, and a fit over blocks visits blocks "
-                "once a pass; set mini_epoch_size=None"
+                "mini_epoch_size visits the same documents several times in a row, but a fit over blocks visits them "
+                "once per epoch; set mini_epoch_size=None"
             )
 
     def _survey(self, documents):

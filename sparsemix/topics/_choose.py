@@ -1,4 +1,4 @@
-"""How many topics: held-out score and coherence of several numbers, learned from the same documents."""
+"""Choice of the number of topics by held-out score and coherence."""
 
 import time
 
@@ -11,32 +11,32 @@ from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
-# Documents that score.
+# Share and maximal number of documents for the score.
 SHARE, MOST = 0.1, 1000
 
 
 @plain_arguments
 def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_words=10, random_state=0, verbose=0):
-    """Fit a topic model with several numbers of topics, and say how well each of them predicts and reads.
+    """Fit a topic model with several numbers of topics, and compare held-out score, coherence and diversity.
 
-    The score rises with the number of topics until there are too few words to learn more from; coherence and diversity
-    fall where topics begin to be chance or to repeat each other. Take the largest number whose coherence has not
-    fallen, or fewer: readers rarely want as many topics as the score does.
+    The score increases with the number of topics until the data are too small for more. Coherence and diversity
+    decrease when topics become random or repeat each other. Take the largest number whose coherence has not
+    decreased, or fewer: the score prefers more topics than most readers want.
 
     Parameters
     ----------
     estimator : estimator
-        Topic model with ``n_components``, scikit-learn's included; it is cloned.
+        Topic model with ``n_components``, for example scikit-learn's; it is cloned.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Counts.
     candidates : sequence of int
-        Numbers of topics.
+        Numbers of topics to try.
     validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-        Documents for the score. None sets a tenth of X aside, at most 1,000.
+        Documents for the score. None sets aside a tenth of X, at most 1,000 documents.
     n_top_words : int, default=10
-        Words of a topic, for coherence and diversity.
+        Words per topic, for coherence and diversity.
     random_state : int, RandomState instance or None, default=0
-        For the choice of what is set aside.
+        Seed of the choice of held-out documents.
     verbose : int, default=0
         Print a line for each candidate.
 
@@ -46,21 +46,21 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
         With these attributes:
 
         table : list of dict
-            For each candidate "n_topics", "score" (held-out log-likelihood of a token), "coherence" (mean NPMI),
-            "diversity" and "seconds"; ``pandas.DataFrame(choice.table)`` shows it.
+            For each candidate "n_topics", "score" (held-out log-likelihood per token), "coherence" (mean NPMI),
+            "diversity" and "seconds". ``pandas.DataFrame(choice.table)`` shows it.
         best_by_score : int
-            The candidate of the largest score.
+            The candidate with the largest score.
         best_by_coherence : int
-            The candidate of the largest coherence.
+            The candidate with the largest coherence.
 
     Raises
     ------
     ValueError
-        Without candidates, with too few documents to set one aside, and what ``fit`` raises.
+        Without candidates, with too few documents to set one aside, and for errors of ``fit``.
 
     See Also
     --------
-    sparsemix.plotting.plot_choice : The table as a picture.
+    sparsemix.plotting.plot_choice : Plots the table.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
     if held_out is None:
         n_held_out = min(MOST, round(SHARE * X.shape[0]))
         if n_held_out == 0:
-            raise ValueError(f"a tenth of the {X.shape[0]} documents is set aside for the score; give validation_data")
+            raise ValueError(f"a tenth of the {X.shape[0]} documents is no document to score; give validation_data")
         order = seeded(random_state).permutation(X.shape[0])
         rows = X.iloc if hasattr(X, "iloc") else X
         learned, held_out = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]

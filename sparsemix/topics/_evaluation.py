@@ -1,4 +1,4 @@
-"""Scores of held-out documents while a fit goes on, and its end when they have stopped to gain."""
+"""Scores of held-out documents during a fit, and early stopping."""
 
 from contextlib import contextmanager
 from copy import copy
@@ -12,29 +12,29 @@ from sparsemix._estimator.progress import fingerprint
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._additive_topics import AdditiveTopics
 
-# Documents that are set aside when none are given: enough for a score to a hundredth of a nat.
+# Documents set aside by default: enough for a score with an error of a hundredth of a nat.
 SHARE, MOST = 0.1, 500
-# Words of a topic for coherence.
+# Top words per topic for coherence.
 N_TOP_WORDS = 10
-# Documents of a fit over blocks in which words may meet.
+# Least number of documents for co-occurrences, in a fit over blocks.
 MET = 10_000
 
 
 class Evaluation:
-    """Stands between a fit and its observer; every so many passes it adds a score and a coherence to the history.
+    """Observer that wraps another one, and adds score and coherence to the history every few epochs.
 
     Parameters
     ----------
     estimator : estimator
-        With ``_fitted_class``, ``early_stopping``, ``n_iter_no_change``, ``evaluation_tol`` and ``verbose``.
+        Has ``_fitted_class``, ``early_stopping``, ``n_iter_no_change``, ``evaluation_tol`` and ``verbose``.
     observer : object
-        What was there before: its ``begin`` and ``end`` go on being called.
+        The wrapped observer; its ``begin`` and ``end`` are still called.
     held_out : CSR array
-        Documents that nothing is learned from, for the score.
+        Documents for the score.
     learned : CSR array
-        Documents whose words' meetings say whether topics cohere.
+        Training documents, for co-occurrences of words.
     every : int
-        Passes from one evaluation to the next.
+        Epochs between evaluations.
     """
 
     def __init__(self, estimator, observer, held_out, learned, every):
@@ -46,21 +46,21 @@ class Evaluation:
         self.waited = 0
 
     def begin(self, epoch):
-        """A pass begins."""
+        """Begin an epoch."""
         self.observer.begin(epoch)
 
     @property
     def stopped(self):
-        """Whether a callback has asked to stop."""
+        """Whether a callback has requested a stop."""
         return self.observer.stopped
 
     def end(self, monitor):
-        """A pass ends; whether the fit does."""
+        """End an epoch. Return whether the fit ends."""
         done = monitor.n_epochs_done % self.every == 0 and self.evaluate(monitor)
         return self.observer.end(monitor) or done
 
     def evaluate(self, monitor):
-        """Score and coherence of the topics as they are; whether they have stopped to gain."""
+        """Record score and coherence of the current topics. Return whether they have stopped improving."""
         fitted = self.fitted_class(monitor.model, monitor.stats)
         topics = fitted.word_topic.T
         score = document_completion(
@@ -77,13 +77,13 @@ class Evaluation:
         return self.params.early_stopping and self.stalls(monitor, score + np.nan_to_num(coherence))
 
     def stalls(self, monitor, value):
-        """Remember the best topics; whether the last evaluations have gained too little.
+        """Remember the best topics. Return whether the last evaluations have improved too little.
 
-        The value is the sum of score and coherence. By the score alone long documents would go on for dozens of
-        passes, in which a hundredth of a nat is gained and several hundredths of coherence are lost; by coherence
-        alone they would end after three, with a score that is 0.05 lower. Where documents are short the score comes
-        first and coherence later, and the sum waits for both. A gain over the last evaluation counts as well as one
-        over the best: after the first pass, which begins in another way, the sum may fall before it rises.
+        The value is the sum of score and coherence. With the score alone, long documents would take dozens of epochs
+        that gain a hundredth of a nat and lose several hundredths of coherence. With coherence alone, they would end
+        after three epochs with a score that is 0.05 lower. With short documents the score improves first and coherence
+        later, and the sum waits for both. An improvement over the last evaluation also counts, because after the first
+        epoch, which has another initialisation, the sum may decrease before it increases.
         """
         if value > self.best_value:
             self.best_value = value
@@ -95,15 +95,15 @@ class Evaluation:
         return monitor.converged
 
     def state(self):
-        """What a fit that goes on elsewhere takes up in ``resume``."""
+        """State for ``resume``."""
         return {name: getattr(self, name) for name in ("best", "best_value", "reference", "previous", "waited")}
 
     def resume(self, state):
-        """Go on from there."""
+        """Continue from a state."""
         vars(self).update(state)
 
     def restore(self, monitor, workers):
-        """Give the monitor the best topics, where they are not the last ones."""
+        """Set the best topics in the monitor, if they are not the last ones."""
         if self.best is None:
             return
         epoch, model, stats = self.best
@@ -114,7 +114,7 @@ class Evaluation:
 
 
 def set_aside(documents, rng, dtype):
-    """Documents to learn from, and rows of them that are held out: those with two different words can be scored."""
+    """Training documents, and held-out rows for the score."""
     X = documents.X
     n_held_out = min(MOST, round(SHARE * X.shape[0]))
     if n_held_out == 0:
@@ -128,7 +128,7 @@ def set_aside(documents, rng, dtype):
 
 
 def check_held_out(held_out, documents):
-    """Before anything is learned: something can be scored, and something is left to learn from."""
+    """Raise if no held-out document can be scored, or no training document has tokens."""
     if not (np.diff(canonical(held_out).indptr) > 1).any():
         raise ValueError(
             "no document that is held out for evaluation has two distinct words; give validation_data with longer ones"
@@ -138,32 +138,32 @@ def check_held_out(held_out, documents):
 
 
 class EvaluatedTopics(AdditiveTopics):
-    """Topics whose fit may be watched, and ended, by the score of documents that it does not learn from.
+    """Topics whose fit can be evaluated, and ended, by the score of held-out documents.
 
-    An estimator has the parameters ``evaluate_every``, ``early_stopping``, ``n_iter_no_change`` and
-    ``evaluation_tol`` beside those of ``AdditiveTopics``.
+    In addition to the parameters of ``AdditiveTopics``, an estimator has ``evaluate_every``, ``early_stopping``,
+    ``n_iter_no_change`` and ``evaluation_tol``.
     """
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, validation_data=None, checkpoint=None):  # noqa: ARG002
-        """Learn topics from all documents, or all but those that are set aside for evaluation.
+        """Fit topics to all documents, or to all except those set aside for evaluation.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, or non-negative weights such as tf-idf; CSR is read as it is. Documents without tokens
-            change nothing.
+            Word counts, or nonnegative weights such as tf-idf; CSR is not copied. Documents without tokens have no
+            effect.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document: a document of weight 2 counts as two documents (not as one twice as long).
+            Weight of each document: a document of weight 2 counts as two documents (not as one of twice the length).
         validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-            Documents for ``evaluate_every`` and ``early_stopping``. None sets a tenth of X aside, at most 500.
+            Documents for ``evaluate_every`` and ``early_stopping``. None sets aside a tenth of X, at most 500.
         checkpoint : path-like, default=None
-            Folder of this fit alone, to which its state is written after every pass. The same call goes on from there
-            after a crash, with the same bits as if it had never ended; other rows or parameters are refused, but for
-            ``max_iter``, ``tol``, ``n_jobs`` and ``verbose``. A fit that has ended is read back.
+            Folder for this fit only. The state is written to it after every epoch. After a crash, the same call
+            resumes the fit with the same bits. Other rows or parameters are refused, except ``max_iter``, ``tol``,
+            ``n_jobs`` and ``verbose``. A finished fit is loaded.
 
         Returns
         -------
@@ -172,8 +172,8 @@ class EvaluatedTopics(AdditiveTopics):
         Raises
         ------
         ValueError
-            For negative, NaN or infinite counts, with the document's row, and when no document has a token, or none
-            that is held out can be scored. A model that was fitted before stays as it was.
+            For negative, NaN or infinite counts, with the row of the document; if no document has a token, or no
+            held-out document can be scored. An earlier fit is kept.
         """
         with self._watched_by(validation_data):
             return self._fit(X, sample_weight, checkpoint)

@@ -1,4 +1,4 @@
-"""A fitted topic model: statistics, and what follows from them when it is asked for."""
+"""Fitted topic models: statistics, and tables computed on first access."""
 
 from copy import copy
 from functools import cached_property
@@ -8,12 +8,12 @@ from scipy.special import psi
 
 from sparsemix._engine.blocks import spans
 
-# Numbers of a table that are made at once, in double precision.
+# Entries of a table that are computed at once, in double precision.
 NUMBERS = 1 << 17
 
 
 def by_rows(function, table):
-    """A function of each row of a table (V, K), in some rows at a time: nothing else of its size is made."""
+    """Apply a function to each row of a table (V, K), a few rows at a time, without temporary tables of full size."""
     out = np.empty(table.shape, dtype=table.dtype)
     for start, stop in spans(len(table), max(1, NUMBERS // table.shape[1])):
         out[start:stop] = function(table[start:stop])
@@ -21,18 +21,18 @@ def by_rows(function, table):
 
 
 class FittedTopics:
-    """Model and statistics of a completed step; tables are made on first use and not pickled."""
+    """Model and statistics of a completed step. Tables are computed on first access and not pickled."""
 
-    shared = False  # whether others may hold the same statistics
-    linear = False  # how documents are inferred from ``table``
+    shared = False  # whether other objects may hold the same statistics
+    linear = False  # how ``table`` is used in inference
 
     def __init__(self, model, stats):
-        self.model = copy(model)  # the original may go on learning
+        self.model = copy(model)  # the original may be changed by further steps
         self.stats = stats
-        stats.fold()  # now, and not by several threads that read
+        stats.fold()  # now, before several threads read
 
     def keep(self, stats):
-        """Hold a copy of the statistics from now on: the ones of before are about to change."""
+        """Hold a copy of the statistics, because the old ones are about to change."""
         self.stats = self.model.stats = stats
 
     def __getstate__(self):
@@ -53,7 +53,7 @@ class FittedTopics:
 
     @property
     def background(self):
-        """What every word has in every topic beside its counts."""
+        """Amount added to the counts of every word in every topic."""
         return self.model.topic_word_prior
 
     @cached_property
@@ -63,7 +63,7 @@ class FittedTopics:
 
     @cached_property
     def exp_log_word(self):
-        """exp E[log phi] (V, K), each row over its largest entry: what documents are inferred from."""
+        """exp E[log phi] (V, K), each row divided by its largest entry."""
         totals = psi(self.totals)
 
         def rows(parameters):
@@ -76,18 +76,18 @@ class FittedTopics:
 
     @property
     def table(self):
-        """What documents are inferred from, (V, K)."""
+        """Table from which documents are inferred, (V, K)."""
         return self.exp_log_word
 
 
 class FittedCollapsedTopics(FittedTopics):
-    """The same for topics whose distributions were integrated out: documents see their posterior means."""
+    """Fitted topics of collapsed inference: documents are inferred from posterior means of the topics."""
 
     linear = True
 
     @cached_property
     def table(self):
-        """Posterior means of phi (V, K), each row over its largest entry."""
+        """Posterior means of phi (V, K), each row divided by its largest entry."""
         totals = self.totals
 
         def rows(parameters):
@@ -99,12 +99,12 @@ class FittedCollapsedTopics(FittedTopics):
 
 
 class FittedCounts(FittedCollapsedTopics):
-    """The same with a background that all words and topics share."""
+    """Fitted topics with a background count that all words and topics share."""
 
     def __init__(self, model, stats):
-        super().__init__(model.renewed(0), stats)  # without the tables that samples were drawn from
+        super().__init__(model.renewed(0), stats)  # drops the tables of the sampler
 
     @property
     def background(self):
-        """The prior, and those counts."""
+        """The prior plus the background count."""
         return float(self.stats["offset"]) + self.model.topic_word_prior

@@ -1,13 +1,13 @@
-"""Constraints of the parameters that topic estimators share."""
+"""Constraints of parameters that topic estimators share."""
 
 import numbers
 
 from sparsemix._compat import Interval
 from sparsemix._estimator.input.checks import COUNT, POSITIVE
 
-# Updates and visits of one document are counted by a C int, sums of two such numbers too.
+# C ints count the updates and visits of a document; sums of two such numbers must fit too.
 MOST_VISITS = 1 << 30
-# All of them.
+# Parameters of all topic estimators.
 OF_TOPICS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
     "doc_topic_prior": [POSITIVE, "array-like", None],
@@ -19,7 +19,7 @@ OF_TOPICS = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
-# Those that learn by steps from statistics.
+# Parameters of estimators that learn by steps from statistics.
 OF_STEPS = {
     **OF_TOPICS,
     "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],

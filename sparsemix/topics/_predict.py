@@ -1,4 +1,4 @@
-"""What a fitted topic model says of documents and of its topics."""
+"""Predictions of fitted topic models for documents, and properties of their topics."""
 
 import numpy as np
 from scipy.special import psi
@@ -16,20 +16,20 @@ from sparsemix._estimator.input.texts import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics import document_completion, top_words
 
-# Documents read at once by ``transform``.
+# Documents per block of ``transform``.
 DOCUMENTS = 1 << 13
 
 
 class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Proportions of documents, scores, topics as words; ``_fitted`` holds model and statistics."""
+    """Topic proportions, scores, and topics as words; ``_fitted`` holds model and statistics."""
 
     _takes = COUNTS
-    # Of scikit-learn's LatentDirichletAllocation.
+    # Attributes of scikit-learn's LatentDirichletAllocation.
     bound_ = Absent(
-        "scikit-learn's is the perplexity of the documents that were learned from; lower_bound_ of SparseLDA and of "
+        "scikit-learn's is the perplexity of the training documents; lower_bound_ of SparseLDA and of "
         'CollapsedLDA(method="cvb") is their bound in nats, and perplexity(X) of held-out documents compares all models'
     )
-    n_batch_iter_ = Absent("n_iter_ counts passes over the documents, and n_steps_ calls of partial_fit")
+    n_batch_iter_ = Absent("n_iter_ counts epochs, and n_steps_ calls of partial_fit")
     random_state_ = Absent("give random_state a numpy.random.RandomState, which a fit draws its seed from, and keep it")
 
     def _check_loaded(self):
@@ -40,7 +40,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     # -- documents
 
     def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
-        """``fit``, and ``transform`` of the same documents.
+        """Fit, then transform the same documents.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         normalize : bool, default=True
             As in ``transform``.
         **fit_params : dict
-            What else ``fit`` takes.
+            Further arguments of ``fit``.
 
         Returns
         -------
@@ -61,27 +61,27 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
     def transform(self, X, *, normalize=True):
-        """Topic proportions of documents, by dense inference from a fixed start with the topics held fixed.
+        """Topic proportions of documents, by dense inference with fixed topics.
 
-        A document's row depends on that document alone: not on the other rows, their order, or chance.
+        A row of the result depends only on its document: not on other rows, their order, or random numbers.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         normalize : bool, default=True
-            False gives the parameters of the documents' Dirichlet distributions: prior plus expected counts.
+            False returns the parameters of the documents' Dirichlet distributions: prior plus expected counts.
 
         Returns
         -------
         doc_topic : ndarray of shape (n_samples, n_components)
-            Posterior means of the proportions, rows sum to one; a document without tokens gets those of the prior.
+            Posterior means of the proportions, rows sum to one; those of the prior for a document without tokens.
             float32 for counts of float32, else float64.
 
         Raises
         ------
         ValueError
-            For negative, NaN or infinite counts, with the document's row.
+            For negative, NaN or infinite counts, with the row of the document.
         """
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
@@ -100,16 +100,16 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return theta
 
     def score(self, X, y=None):  # noqa: ARG002
-        """Held-out log likelihood a token, by document completion.
+        """Held-out log likelihood per token, by document completion.
 
-        A fifth of each document's word types is hidden; proportions come from the others, and the hidden tokens are
-        scored. It means the same for every number of topics and every topic model, so it is what ``GridSearchCV``
-        should choose by.
+        A fifth of the distinct words of each document is hidden. Proportions are inferred from the visible words, and
+        the hidden tokens are scored. Scores are comparable between all topic models and numbers of topics, so
+        ``GridSearchCV`` can use this method.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of documents that were not learned from. Documents of one word type are skipped.
+            Word counts of held-out documents. Documents with one distinct word are skipped.
         y : None
             Ignored.
 
@@ -120,13 +120,13 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         See Also
         --------
-        sparsemix.metrics.document_completion : The same for any topic model, with its options.
+        sparsemix.metrics.document_completion : The same score for any topic model, with options.
         """
         check_is_fitted(self)
         return document_completion(self, check_counts(self, X, reset=False), n_jobs=self._params.n_jobs)
 
     def perplexity(self, X):
-        """exp(-score(X)): how many equally likely words the model hesitates between; lower is better.
+        """exp(-score(X)): the number of equally likely words with the same uncertainty; lower is better.
 
         Parameters
         ----------
@@ -143,9 +143,9 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def components_(self):
-        """Posterior Dirichlet parameters of the topics, (n_components, n_features); a view, not to be written to."""
+        """Posterior Dirichlet parameters of the topics, (n_components, n_features); a read-only view."""
         view = self._fitted_part("word_topic").T
-        view.flags.writeable = False  # what is learned is kept elsewhere, and would not follow
+        view.flags.writeable = False  # changes would not reach the statistics
         return view
 
     @property
@@ -167,31 +167,31 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def topic_word_distribution_(self):
-        """Probability of each word in each topic, (n_components, n_features): rows sum to one; a copy."""
+        """Probability of each word in each topic, (n_components, n_features); rows sum to one. Returns a copy."""
         return self.components_ / self._fitted_part("totals")[:, None]
 
     @property
     def exp_dirichlet_component_(self):
-        """exp E[log phi], (n_components, n_features), as scikit-learn has it; made anew at each call."""
+        """exp E[log phi], (n_components, n_features), as in scikit-learn; computed in each access."""
         return np.exp(psi(self.components_) - psi(self._fitted_part("totals"))[:, None])
 
     @plain_arguments
     def topic_table(self, feature_names=None, n_top_words=10):
-        """The topics as rows of a table, the one with the most tokens first.
+        """Topics as rows of a table, largest first.
 
         Parameters
         ----------
         feature_names : array-like of shape (n_features,) or vectorizer, default=None
-            The words, or what counted them (anything with ``get_feature_names_out``); None means the names that the
-            data came with. Words without any are called "column 17".
+            The words, or the vectorizer that counted them (any object with ``get_feature_names_out``). None takes the
+            feature names of the training data; without these, words are named "column 17".
         n_top_words : int, default=10
-            Most probable words of each topic.
+            Words per topic, most probable first.
 
         Returns
         -------
         rows : list of dict
-            With "topic" (its index), "weight" (its share of all tokens) and "words" (a list, most probable first);
-            ``pandas.DataFrame(rows)`` is the table.
+            With "topic" (its index), "weight" (share of all tokens) and "words" (list, most probable first);
+            ``pandas.DataFrame(rows)`` shows them.
         """
         check_is_fitted(self)
         feature_names = self._words(feature_names)
@@ -204,22 +204,22 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @plain_arguments
     def print_topics(self, feature_names=None, n_topics=20, n_top_words=10):
-        """Print the largest topics, one a line: index, share of all tokens, most probable words.
+        """Print the largest topics, one per line: index, share of all tokens, most probable words.
 
         Parameters
         ----------
         feature_names : array-like of shape (n_features,) or vectorizer, default=None
             As in ``topic_table``.
         n_topics : int, default=20
-            How many topics.
+            Number of topics.
         n_top_words : int, default=10
-            Most probable words of each topic.
+            Words per topic, most probable first.
         """
         for row in self.topic_table(feature_names, n_top_words)[:n_topics]:
             print(f"{row['topic']:5d} {row['weight']:7.2%}  {' '.join(map(str, row['words']))}")
 
     def _words(self, feature_names):
-        """Names of the columns, wherever they come from."""
+        """Names of the columns: given, from a vectorizer, from the training data, or numbers."""
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
         if hasattr(feature_names, "get_feature_names_out"):
@@ -235,7 +235,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return feature_names
 
     def _fitted_part(self, name):
-        if "_fitted" not in vars(self):  # so that hasattr() is False before a fit
+        if "_fitted" not in vars(self):  # AttributeError makes hasattr() False before a fit
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first")
         return getattr(self._fitted, name)
 
@@ -254,12 +254,12 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return tags
 
 
-# Tokens; proportions of papers and abstracts are then right to 2e-3 in total variation, on average.
+# In tokens. The proportions of papers and abstracts then have a mean error of 2e-3 in total variation.
 TRANSFORM_TOL = 2e-2
 
 
 def check_fits(estimator):
-    """Whether the parts of a fitted state that was loaded are of one shape: compiled loops take that on trust."""
+    """Raise if the parts of a loaded state have different shapes: compiled loops do not check them."""
     model, stats, n_words = estimator._fitted.model, estimator._fitted.stats, estimator.n_features_in_
     shape, (table, _) = (n_words, model.n_components), stats.unfolded("word_topic")
     names = getattr(estimator, "feature_names_in_", None)
@@ -273,5 +273,5 @@ def check_fits(estimator):
     if not fits:
         raise ValueError(
             f"the saved {type(estimator).__name__} has counts of shape {table.shape}, a model of {model.n_words} words "
-            f"and {model.n_components} topics, and a vocabulary of {n_words}; the file is damaged: save the model anew"
+            f"and {model.n_components} topics, and a vocabulary of {n_words}; the file is damaged: save the model again"
         )

@@ -1,4 +1,4 @@
-"""The statistics that topics are learned from."""
+"""Initialisation of topics: the first statistics."""
 
 import numpy as np
 from scipy import sparse
@@ -13,19 +13,19 @@ from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.topics._variational.model import TopicModel
 from sparsemix.topics._word_prior import WORDS
 
-# Spread of the random start about the corpus' own word frequencies, as the shape of a Gamma distribution.
+# Shape of the Gamma noise around the word frequencies of the corpus.
 NOISE_SHAPE = 30.0
-# Documents that Bregman k-means++ chooses among.
+# Documents among which Bregman k-means++ chooses.
 SEED_DOCUMENTS = 5_000
-# Documents of a topic where topics begin as documents.
+# Documents per topic, if topics are initialised as documents.
 SEEDS_A_TOPIC = 3
 
 
 def stats_of(model, word_topic, documents, tokens):
-    """Statistics as of all documents, from counts by word and topic of any total."""
-    word_topic = np.ascontiguousarray(word_topic, dtype=model.dtype)  # all callers made it for this
+    """Statistics of all documents, from counts by word and topic of any total."""
+    word_topic = np.ascontiguousarray(word_topic, dtype=model.dtype)  # scaled in place: callers pass a new array
     total = word_topic.sum(dtype=np.float64)
-    if total > 0:  # the subset that was drawn may be of empty documents
+    if total > 0:  # all documents of the subset may be empty
         word_topic *= model.dtype.type(tokens / total)
     stats = model.empty_stats()
     stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
@@ -36,7 +36,7 @@ def stats_of(model, word_topic, documents, tokens):
 
 
 def packed_stats_of(model, word_topic, documents, tokens):
-    """The same from sparse counts, which stay so."""
+    """Statistics of all documents from sparse counts, which stay packed."""
     word_topic = word_topic.astype(model.dtype) * model.dtype.type(tokens / word_topic.sum(dtype=np.float64))
     stats = model.empty_stats()
     stats["count"] += word_topic.sum(axis=0, dtype=np.float64)
@@ -47,7 +47,7 @@ def packed_stats_of(model, word_topic, documents, tokens):
 
 
 def trim(stats, smallest):
-    """Tiny counts by word become zero, in place."""
+    """Set tiny counts by word to zero, in place."""
     counts, totals = stats["word_topic"], 0.0
     for first, last in spans(len(counts), WORDS):
         piece = counts[first:last]
@@ -57,21 +57,21 @@ def trim(stats, smallest):
 
 
 def random_topics(model, word_totals, rng):
-    """The word frequencies of the corpus, each topic with noise of its own."""
+    """The word frequencies of the corpus with independent noise for each topic."""
     noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
     noise *= word_totals[:, None].astype(np.float32)
     return noise
 
 
 def topics_of_documents(model, documents, rng):
-    """The words of a few documents for each topic, (V, K) sparse: topics that differ at once, at no cost.
+    """Topics as sums of a few documents each, (V, K) sparse: topics that differ from the beginning, at no cost.
 
-    Documents have equal shares of a topic, and topics of all tokens.
+    The documents of a topic have equal shares. Every topic has the same total.
     """
     n_components = model.n_components
     chosen = rng.permutation(np.flatnonzero(documents.lengths()))
     each = int(np.clip(len(chosen) // n_components, 1, SEEDS_A_TOPIC))
-    chosen = np.resize(chosen, each * n_components)  # again from the first one where there are fewer than topics
+    chosen = np.resize(chosen, each * n_components)  # repeats documents if there are fewer than topics
     X = sparse.csr_array(documents.X[chosen], dtype=np.float64)
     X.sum_duplicates()
     X = sparse.diags_array(1.0 / X.sum(axis=1)) @ X
@@ -82,9 +82,9 @@ def topics_of_documents(model, documents, rng):
 
 
 def bregman_topics(model, documents, word_totals, rng):
-    """Documents chosen by Bregman k-means++ for Dirichlet-multinomial clusters ([HS16] Section 6).
+    """Topics from documents chosen by Bregman k-means++ for Dirichlet-multinomial clusters ([HS16] Section 6).
 
-    A cluster's counts are those of the documents nearest to its seed, over the word frequencies of the corpus.
+    The counts of a topic are those of the documents nearest to its seed, plus the word frequencies of the corpus.
     """
     size = min(len(documents), max(SEED_DOCUMENTS, 2 * model.n_components))
     chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
@@ -109,11 +109,11 @@ def bregman_topics(model, documents, word_totals, rng):
 
 
 def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbose=0):
-    """Counts by word and topic after some passes of dense smoothed EM over a random subset, from a random start.
+    """Counts by word and topic after a few epochs of dense smoothed EM on a random subset, initialised at random.
 
-    EM with posterior means is soft where few tokens meet many topics: there exp E[log p] lets the first topics that
-    are ahead by chance take all, and most others are left with words that have nothing to do with each other. Its
-    cost grows with K, so beyond ``EM_COMPONENTS`` every topic is split in parts that differ by noise.
+    EM uses posterior means, which are soft with few tokens and many topics. With exp E[log p], the first topics that
+    lead by chance would take all tokens, and most topics would keep unrelated words. The cost of EM grows with K, so
+    beyond ``EM_COMPONENTS`` every topic of the EM is split into parts that differ by noise.
     """
     n_components = min(model.n_components, EM_COMPONENTS)
     size = min(len(documents), em_documents(documents.entries, n_components) if init_size is None else init_size)
@@ -132,17 +132,17 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
         n_iter = EM_PASSES if size == documents.n_rows else EM_PASSES_OF_SUBSET
     monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
     stats = run(em, subset, schedule, monitor, workers, initial)
-    del schedule, subset, memory, em, monitor, initial  # what they remember is not needed where memory peaks
+    del schedule, subset, memory, em, monitor, initial  # free their memory before the peak
     return split_topics(stats, model.n_components, rng)
 
 
 def em_documents(entries, n_components):
-    """Documents of the subset by default: as many as the passes of EM can afford."""
+    """Default number of documents of the EM subset."""
     return max(EM_LEAST_DOCUMENTS, int(EM_SIZE / (entries * n_components)))
 
 
 def split_topics(stats, n_components, rng):
-    """Counts for more topics: the old ones, largest first, divided in equal parts with noise."""
+    """Counts of more topics: each old topic, largest first, is divided into equal parts with noise."""
     topics, n_old = stats["word_topic"], stats.n_components
     if n_old == n_components:
         return topics
@@ -158,19 +158,19 @@ def split_topics(stats, n_components, rng):
     return split
 
 
-# Passes of the smoothed EM by default: topics form in five or so, and a subset is soon fitted too closely.
+# Default epochs of the smoothed EM: topics form in about five, and more epochs overfit a subset.
 EM_PASSES = 5
 EM_PASSES_OF_SUBSET = 6
-# Of the smoothed EM: iterations of a document, their tolerance in tokens, batches, and the share of a document's
-# tokens below which a topic is not remembered.
+# Smoothed EM: iterations per document, their tolerance in tokens, batches, and the least share of a document's tokens
+# with which a topic is remembered.
 EM_DOC_ITER = 8
 EM_DOC_TOL = 0.05
 EM_BATCHES = 4
 EM_SHARE = 1e-3
-# Entries of the subset times topics by default, half a minute on one core, and the fewest documents.
+# Default size of the subset: entries times topics (half a minute on one core), and the least number of documents.
 EM_SIZE = 9e8
 EM_LEAST_DOCUMENTS = 2_000
-# The most topics of the EM, the most prior mass of one of them, and the spread of the parts that they are split in.
+# Limits of the EM: topics, and prior mass of a topic. Shape of the noise of split topics.
 EM_COMPONENTS = 200
 LARGEST_PRIOR = 0.1
 SPLIT_SHAPE = 10.0

@@ -1,4 +1,4 @@
-"""What all additive topic models need for documents: room of a thread, sums of responsibilities by word and topic."""
+"""Memory of a thread, and sums of responsibilities by word and topic, for additive topic models."""
 
 from itertools import pairwise
 
@@ -7,12 +7,12 @@ from scipy import sparse
 
 from sparsemix._kernels.documents import _docstep, _words
 
-# Smaller sums of a word and topic in a chunk leave the statistics, and their mass goes to the word's other topics.
+# Smaller sums of a word and topic in a chunk are dropped; their mass goes to the word's remaining topics.
 SMALLEST_COUNT = 1e-2
 
 
 class Scratch:
-    """Room of one thread."""
+    """Working memory of one thread."""
 
     def __init__(self, n_documents, n_components, dtype):
         self.room = _docstep.Room(dtype)
@@ -20,19 +20,19 @@ class Scratch:
 
 
 def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
-    """S_vk of a block of documents as a sparse table, and sum_vk S_vk log table_vk.
+    """Sums S_vk of a tile of documents as a sparse table, and sum_vk S_vk log table_vk.
 
     Parameters
     ----------
     x : DocumentBlock
     resp : object
-        With ``topics`` and ``values`` (nnz, L): count times responsibility.
+        Has ``topics`` and ``values`` (nnz, L): count times responsibility.
     n_words, n_components : int
     workers : Workers
     table, packed : ndarray of shape (V, K), or None
-        What documents were inferred with, whole or packed; without any the second result is zero.
+        Table with which the documents were inferred, whole or packed; None makes ``log_phi`` zero.
     smallest : float
-        Smaller sums are dropped, their mass goes to the word's others.
+        Smaller sums are dropped; their mass goes to the word's remaining topics.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
 
 
 def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
-    """The same where word v has the rows ``entries[starts[v]:starts[v + 1]]`` of the responsibilities."""
+    """As ``sum_by_word``; word v has the rows ``entries[starts[v]:starts[v + 1]]`` of the responsibilities."""
     lengths, energies = np.zeros(n_words, dtype=np.int64), np.zeros(n_words)
     bounds = np.searchsorted(starts, np.linspace(0, starts[-1], workers.n_jobs + 1)[1:-1])
     bounds = [0, *(int(b) for b in bounds), n_words]
@@ -62,5 +62,5 @@ def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None
     workers.map(share, [(first, last) for first, last in pairwise(bounds) if last > first])
     topics, values = (np.concatenate(arrays) for arrays in zip(*(parts[a] for a in sorted(parts)), strict=True))
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    indptr = indptr.astype(np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)  # so are the indices
+    indptr = indptr.astype(np.int32 if len(topics) <= np.iinfo(np.int32).max else np.int64)  # same type as the indices
     return sparse.csr_array((values, topics, indptr), shape=(n_words, n_components)), energies.sum()

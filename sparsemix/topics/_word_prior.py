@@ -1,4 +1,4 @@
-"""Sums over the table of counts by word and topic that the prior of the words is learned and judged by."""
+"""Updates and evidence of the word prior, as sums over the table of counts by word and topic."""
 
 from itertools import pairwise
 
@@ -10,14 +10,14 @@ from sparsemix._kernels.documents import _special
 from sparsemix._stats.dirichlet import maximize_symmetric_prior
 from sparsemix._stats.packed_counts import PackedCounts
 
-# Words of one piece of a sum over the table: pieces are added in order, so threads do not change the sum.
+# Words per piece of a sum over the table. Pieces are added in order, so threads do not change the sum.
 WORDS = 1024
-# Steps for given draws; each takes away half of the distance or more.
+# Fixed-point steps for given draws; each at least halves the distance.
 FIXED_POINT_STEPS = 10
 
 
 def over_words(function, stats, prior):
-    """Sum of a function over the table of counts by word and topic, piece by piece in order."""
+    """Sum of a function over the table of counts by word and topic, in pieces and in order."""
     counts, factor = stats.unfolded("word_topic")
     bounds = [*range(0, counts.shape[0], WORDS), counts.shape[0]]
     if isinstance(counts, PackedCounts):
@@ -27,7 +27,7 @@ def over_words(function, stats, prior):
 
 
 def maximize_topic_word_prior(prior, stats):
-    """The next prior of the words, given the expected counts under the old one."""
+    """The word prior that maximises the bound, given the expected counts under the old prior."""
     n_words, n_components = stats.unfolded("word_topic")[0].shape
     totals = psi(n_words * prior + stats["count"])
     expected_log = over_words(_special.digamma_sum, stats, prior) + n_words * (n_components * psi(prior) - totals.sum())
@@ -35,24 +35,24 @@ def maximize_topic_word_prior(prior, stats):
 
 
 def log_evidence_of_words(stats, prior):
-    """Log probability of the words given their topics, with the topics' distributions integrated out."""
+    """Log probability of the words given their topics, with the topics' word distributions integrated out."""
     total = stats.unfolded("word_topic")[0].shape[0] * prior
     totals = float(np.sum(gammaln(total) - gammaln(total + stats["count"])))
     return totals + over_words(_special.log_gamma_sum, stats, prior)
 
 
 def next_topic_word_prior(prior, first, stats):
-    """Where Minka's fixed point (2000, Section 3) takes the prior of words, with a topic more that has the ``first``.
+    """Word prior after fixed-point steps of Minka (2000, Section 3); an additional topic has ``first`` draws per word.
 
-    Counts are parts of tokens where a word hardly has a topic, and many of them: digammas of those would say that all
-    topics have all words. What counts here is how often words were drawn from the prior, which moves little with it.
+    Many expected counts are small fractions of tokens; their digammas would suggest that all topics have all words.
+    The update uses instead the expected number of draws from the prior, which changes little with the prior.
     """
     n_words, n_topics = stats.unfolded("word_topic")[0].shape
     drawn = over_words(_special.draws_sum, stats, prior) / n_words
     for _ in range(FIXED_POINT_STEPS):
         total = n_words * prior
         per_prior = float(np.sum(psi(total + stats["count"]) - psi(total)))
-        if per_prior == 0.0:  # beside this prior the counts are nothing, and say nothing of it
+        if per_prior == 0.0:  # the counts are negligible compared with the prior
             break
         prior = (drawn + first * per_prior / n_topics) / (per_prior + per_prior / n_topics)
     return prior

@@ -1,1 +1,1 @@
-"""Reading a corpus in the forms that people have it, and saying what could not be read."""
+"""Readers of corpora in common formats, with warnings of unreadable parts."""

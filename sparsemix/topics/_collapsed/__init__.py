@@ -1,1 +1,1 @@
-"""Topics by collapsed inference: in minibatches under frozen counts, or sweeping over documents in order."""
+"""Topics by collapsed inference: in batches under frozen counts, or in sweeps over documents."""

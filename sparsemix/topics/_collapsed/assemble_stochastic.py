@@ -1,4 +1,4 @@
-"""From the parameters of stochastic collapsed inference to model, start and schedule."""
+"""Model, initialisation and schedule of SparseSCVB0LDA from its parameters."""
 
 from functools import partial
 
@@ -15,30 +15,30 @@ from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._start import packed_stats_of, stats_of, topics_of_documents, trim
 from sparsemix.topics._sums import SMALLEST_COUNT
 
-# Documents of a memoized batch by default: at least so many, and a 32nd of the corpus.
+# Documents of a memoized batch by default: a 32nd of the corpus, but at least LEAST_BATCH.
 MEMOIZED_BATCHES = 32
 LEAST_BATCH = 250
-# Documents of a minibatch by default: so many tokens a topic, within bounds, and so many minibatches a pass at least.
-# The noise of a small one's step is what makes topics coherent; in one too small rare topics drown in it.
+# Documents of an online batch by default: this number of tokens per topic, within bounds, and at least LEAST_STEPS
+# batches per epoch. The noise of small batches makes topics coherent; in too small batches it hides rare topics.
 TOKENS_A_TOPIC = 160
 MINIBATCH = 16, 500
 LEAST_STEPS = 64
-# Minibatches that are visited together at most, from so many topics on, whose rows no cache holds.
+# Maximal number of batches visited together, and the least number of topics for it: rows of counts exceed the cache.
 TOGETHER = 8
 TOGETHER_COMPONENTS = 500
-# Minibatches that are visited densely in steps by default, until topics differ; and documents times topics, which make
-# them fewer, but not than the first number, for very many topics.
+# Least and largest number of batches that are visited densely at first by default, until topics differ. Documents times
+# topics of these batches, which reduces their number for many topics.
 START_BATCHES = 10, 150
 START_WORK = 2e7
 TABLE_AGE = 10
-# Of the passes of a fit so many are the last ones, whose documents are cold and whose topics are averaged, when a fit
-# has so many passes. Warm documents hold on to what they had, which raises scores and costs coherence.
+# Share of final epochs whose topics are averaged and whose documents are cold, and the least epochs of a fit with
+# averaging. Warm documents keep their topics, which raises scores and lowers coherence.
 AVERAGED_SHARE = 0.45
 LEAST_AVERAGED_ITER = 5
 
 
 def make_model(params, n_words, dtype):
-    """A model with the samplers that ``sampler`` and ``n_start_samples`` name."""
+    """The model, with the samplers given by ``sampler`` and ``n_start_samples``."""
     n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
     rates = LearningRates(params.local_decay, params.local_offset)
     first = DenseSampler(n_sweeps, "none", rates)
@@ -65,7 +65,7 @@ def make_model(params, n_words, dtype):
 
 
 def make_start(params, model, documents, rng, workers):
-    """Statistics that learning starts from, in the shape of those of all documents."""
+    """Initial statistics, scaled to all documents."""
     model.seed = int(rng.integers(2**63))
     totals = documents.word_totals()
     if starts_packed(params, model):
@@ -82,14 +82,14 @@ def make_start(params, model, documents, rng, workers):
 
 
 def starts_packed(params, model):
-    """Whether counts are packed from the beginning, for very many topics: then topics begin as documents."""
+    """Whether counts are packed from the beginning, for very many topics; topics are then initialised as documents."""
     online = params.learning_method == "online" and not params.n_start_samples
     random = isinstance(params.init_params, str) and params.init_params == "random"
     return model.later_sampler.name == "gibbs" and model.later_sampler.is_sparse(model) and online and random
 
 
 def batch_size(params, documents, n_tokens):
-    """Documents of a batch, or of a minibatch."""
+    """Documents per batch."""
     n = documents.n_rows
     if documents.source is not None and documents.source.plan is not None:
         return documents.source.plan.step_rows
@@ -101,17 +101,18 @@ def batch_size(params, documents, n_tokens):
 
 
 def wanted_rows(params, documents, n_tokens):
-    """Documents of a step, as far as topics and passes go."""
+    """Documents per step that give enough tokens per topic and enough steps per epoch."""
     enough = TOKENS_A_TOPIC * params.n_components * documents.mass / n_tokens
     return min(enough, documents.n_rows / LEAST_STEPS)
 
 
 def join_minibatches(params, begin):
-    """Let minibatches of a fit be visited together, under the same counts, once steps are small.
+    """Visit several batches of a fit together, under the same counts, once steps are small.
 
-    The bounds of a minibatch are those of early learning. With very many topics it has few tokens of each, and what a
-    step costs is to read and write rows of counts; later ones may have as many tokens a topic as those of other fits,
-    and a pass still has as many steps: with fewer, short documents lose score and coherence.
+    The bounds of the batch size suit early learning. With very many topics a batch has few tokens of each topic, and
+    reading and writing rows of counts dominates the time of a step. Later steps may have as many tokens per topic as
+    other fits. The number of steps per epoch keeps its bound: with fewer steps, short documents lose score and
+    coherence.
     """
     model, schedule = begin.model, begin.schedule
     default = params.batch_size is None and params.learning_method == "online" and not model.learn_priors
@@ -126,7 +127,7 @@ def join_minibatches(params, begin):
 
 
 def n_averaged_iter(params):
-    """Last passes that topics are averaged over; where a fit may end sooner there are none."""
+    """Number of final epochs whose topics are averaged; 0 for fits that may end earlier."""
     if params.n_averaged_iter is not None:
         return params.n_averaged_iter
     if params.early_stopping or params.mini_epoch_size is not None or params.max_iter < LEAST_AVERAGED_ITER:
@@ -135,16 +136,16 @@ def n_averaged_iter(params):
 
 
 def move_last_passes(params, schedule):
-    """A fit that is gone on with under another ``max_iter`` has its averaged passes at its own end.
+    """Move the averaged epochs to the end of a fit that resumes with another ``max_iter``.
 
-    Those that have begun go on: what is in the average stays there.
+    Averaging that has begun continues, because the average already contains earlier epochs.
     """
     if params.learning_method == "online" and schedule.last_step is None:
         schedule.last_warm = params.max_iter - n_averaged_iter(params)
 
 
 def prepare_first_passes(params, begin, rng, n_passes):
-    """The first block of a stream is learned in minibatches, as in a fit: densely in the first half of the passes."""
+    """Set batches for the first block of a stream, as in a fit; visits are dense in the first half of the epochs."""
     begin.rows.memory = make_memory()
     begin.schedule = make_schedule(params, begin.rows, rng, begin.stats)
     begin.schedule.last_warm = np.inf
@@ -153,7 +154,7 @@ def prepare_first_passes(params, begin, rng, n_passes):
 
 
 def make_memory():
-    """Where documents are remembered."""
+    """Memory of the documents' topics."""
     return DocumentMemory(REMEMBERED_SHARE)
 
 
@@ -163,7 +164,7 @@ def make_schedule(params, documents, rng, initial):
     size = batch_size(params, documents, n_tokens)
     if params.learning_method == "memoized":
         trim(initial, SMALLEST_COUNT)
-        initial["count"] += documents.X.shape[1] * initial["offset"]  # the background is not in the table
+        initial["count"] += documents.X.shape[1] * initial["offset"]  # the table does not contain the background
         return Memoized(n, size, rng, partial(SufficientStatistics.packed, smallest=SMALLEST_COUNT), has_bound=False)
     return MiniEpochs(
         n, size, rng, params.learning_decay, params.learning_offset, n_tokens, params.mini_epoch_size,

@@ -1,4 +1,4 @@
-"""From the parameters of inference that sweeps over documents to model and state of rows."""
+"""Model and initial state of CollapsedLDA from its parameters."""
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ EXACT = 1 << 24
 
 
 def check_whole(X):
-    """Counts that are numbers of tokens; the first document with another is named."""
+    """Raise unless all counts are whole numbers, and small enough to list their tokens."""
     for start, stop in spans(X.shape[0], 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])):
         block = sparse.csr_array(X[start:stop])
         broken = np.flatnonzero(block.data != np.floor(block.data))
@@ -28,9 +28,9 @@ def check_whole(X):
 
 
 def make_collapsed_model(params, documents, seed, dtype):
-    """A model of the chosen method; documents are read in its precision from now on."""
+    """The model of the chosen method. Sets the precision in which documents are read."""
     dtype = np.dtype(dtype)
-    if params.method == "gibbs":  # counts stay exact
+    if params.method == "gibbs":  # counts must stay exact
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
@@ -44,7 +44,7 @@ def make_collapsed_model(params, documents, seed, dtype):
 
 
 def make_row_state(params, model, documents, rng, topics=None, state=None):
-    """What a sweep begins with, state of rows and statistics: from an old state, from topics, or at random."""
+    """State of rows and statistics before the first sweep: from an old state, from topics, or at random."""
     tokens = documents.word_totals().sum()
     if topics is None and not isinstance(params.init_params, str):
         topics = given_topics(params.init_params, model)

@@ -225,13 +225,12 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn topics from all documents.
+        """Fit topics to all documents.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts; for "cvb0" and "cvb" any numbers that are not negative. Documents without tokens change
-            nothing.
+            Word counts; for "cvb0" and "cvb" any nonnegative numbers. Documents without tokens have no effect.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -244,8 +243,8 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         Raises
         ------
         ValueError
-            For negative, NaN or infinite counts, with the document's row; for "gibbs" also for counts that are not
-            whole; and when no document has a token. A model that was fitted before stays as it was.
+            For negative, NaN or infinite counts, and with "gibbs" for counts that are not whole, with the row of the
+            document; and if no document has a token. An earlier fit is kept.
         """
         params = self._params
         fits, started = [], time.perf_counter()
@@ -268,7 +267,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             fits.append(monitor)
             run(model, documents, state, monitor, stats, monitor.mean)
             if params.max_iter == 0:
-                monitor.step(stats, model)  # the start is the result
+                monitor.step(stats, model)  # the initialisation is the result
             self._publish(fits)
             observer.finish()
         if params.method != "gibbs" and tol > 0 and not self.converged_ and 0 < params.max_iter == self.n_iter_:
@@ -296,7 +295,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         return make_row_state(params, model, documents, rng, self._fitted.word_topic.copy(), state)
 
     def _attributes(self, monitor):
-        """Fitted attributes as of a monitor's last step."""
+        """Fitted attributes after the last step of a monitor."""
         attributes = {
             "_fitted": FittedCollapsedTopics(monitor.model, monitor.stats),
             "n_iter_": monitor.n_epochs_done,
@@ -312,7 +311,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         return attributes
 
     def _publish(self, fits):
-        """Publish the last completed sweep; whether there is one."""
+        """Publish the last completed sweep. Return whether there is one."""
         if not fits or fits[0].stats is None:
             return False
         for name in OF_FIT:

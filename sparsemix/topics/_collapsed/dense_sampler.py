@@ -1,4 +1,4 @@
-"""Documents visited with responsibilities for all topics: clumped CVB0 and SCVB0."""
+"""Visits of documents with responsibilities for all topics: clumped CVB0 and SCVB0."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._sums import Scratch
 
-# Numbers of the responsibilities of a chunk, which are kept in full until they are summed by word: 16 MB.
+# Responsibilities of a chunk, kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22
-# Room that is kept for the next chunk, since fresh pages cost as much as what is written to them; that of a document of
-# more goes with it.
+# Memory that is reused for the next chunk, because fresh pages cost as much as writing them. A larger chunk, of one
+# long document, is freed.
 MOST_KEPT = 4 * CHUNK_NUMBERS
-# Tiles of a chunk, which threads share out.
+# Tiles of a chunk, distributed among threads.
 TILES = 8
 
 
 @dataclass(frozen=True)
 class DenseGamma:
-    """gamma of the last sweep for each entry of a chunk.
+    """Responsibilities gamma of the last sweep, for each entry of a chunk.
 
     Attributes
     ----------
@@ -45,17 +45,17 @@ class DenseGamma:
 
 
 class DenseSampler:
-    """Sweeps over a document's words with the whole conditional of each.
+    """Sampler that computes the whole conditional of each word of a document in each sweep.
 
     Parameters
     ----------
     n_sweeps : int
-        At each visit; the last one leaves the responsibilities that are summed.
+        Sweeps per visit; the last one sets the responsibilities that are summed.
     exclude_own : {"none", "document", "both"}
-        Counts that a token's own responsibility is left out of.
+        Counts from which a token's own responsibility is removed.
     local_rate : callable or None
-        Of n: steps rho, at least n of them, by which N_j follows the tokens of a visit ([IF19] Eq. 9). None: N_j is an
-        exact sum; own tokens can be left out of that alone.
+        Called with n; returns at least n step sizes rho, by which N_j is updated after each token of a visit ([IF19]
+        Eq. 9). None: N_j is an exact sum; only then can own tokens be excluded.
     """
 
     name = "dense"
@@ -71,27 +71,27 @@ class DenseSampler:
         return {**vars(self), "_room": None}
 
     def sums(self, model, rows, selection):
-        """Zeros for each word of the chosen documents."""
+        """Zero sums for each word of the chosen documents."""
         return DenseSums(model, rows.words(selection))
 
     def blocking(self, model, rows):
-        """Documents of a tile, and of a chunk."""
+        """Documents per tile and per chunk."""
         n_documents = CHUNK_NUMBERS / (rows.entries * model.n_components)
         tile = int(max(1, min(64, n_documents / TILES)))
         return tile, TILES * tile
 
     def forget(self):
-        """Give the room of the responsibilities back."""
+        """Free the memory of the responsibilities."""
         self._room = None
 
     def begin(self, model):
-        """Nothing: counts are read as they are."""
+        """No preparation: counts are read directly."""
 
     def prepare(self, model, x, workers):
-        """Nothing: counts are read as they are."""
+        """No preparation: counts are read directly."""
 
     def empty_responsibilities(self, model, x, n_rows):
-        """Room for gamma."""
+        """Memory for gamma."""
         width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
         size = len(x.indices) * width
         room = self._room
@@ -103,13 +103,13 @@ class DenseSampler:
         return DenseGamma(x.indptr, room[:size].reshape(-1, width), total)
 
     def scratch(self, model, n_rows):
-        """Room of one thread for a tile."""
+        """Working memory of one thread for a tile."""
         return Scratch(n_rows, model.n_components, model.dtype)
 
     def visit(self, model, x, resp, scratch, numbers, memory):
-        """Sweep over each document of a tile, from what is remembered of it or from equal shares of all topics.
+        """Sweep over each document of a tile, from its remembered topics or from equal shares.
 
-        Returns its topics.
+        Returns the topics of its tokens, if priors are learned.
         """
         doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
         known = memory is not None and memory.recall(numbers, doc_topic)
@@ -129,7 +129,7 @@ class DenseSampler:
         return TokenTopics.of_rows(doc_topic) if model.learn_priors else None
 
     def accumulate(self, model, x, resp, weight, stats, workers):
-        """Add the responsibilities of a chunk to the rows of their words."""
+        """Add the responsibilities of a chunk to the sums of its words."""
         sums, starts, entries = stats.deferred("word_topic"), x.by_word.starts, x.by_word.entries
         counts = x.counts if weight is None else x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
         totals = (np.ones(len(x)) if weight is None else weight) @ resp.total
@@ -140,7 +140,7 @@ class DenseSampler:
             ),
             len(made.words),
         )
-        if sums is None:  # somebody has looked at them
+        if sums is None:  # the sums have been materialised
             stats["count"] += totals
         else:
             sums.totals += totals
@@ -148,7 +148,7 @@ class DenseSampler:
 
 
 class DenseSums(DeferredRows):
-    """Sums of some words, which threads share out to add them to the counts."""
+    """Sums of some words, which threads add to the table of counts."""
 
     def __init__(self, model, words):
         self.table, self.unit = model.table, model.stats.word_unit
@@ -157,7 +157,7 @@ class DenseSums(DeferredRows):
         self.totals, self.workers = np.zeros(self.shape[1]), None
 
     def add_to_table(self, factor, scale):  # noqa: ARG002
-        """Word by word; the totals."""
+        """Add the sums to the table, word by word. Return the totals."""
         words, rows = self.made.words, self.made.rows
         self.workers.split(
             lambda first, last: _words.add_whole_rows(words[first:last], rows[first:last], factor, self.table),

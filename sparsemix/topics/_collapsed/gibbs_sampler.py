@@ -1,4 +1,4 @@
-"""Documents visited with one sampled topic for each token, at the cost of the topics that a document has."""
+"""Visits of documents with one sampled topic per token, in time proportional to the topics in each document."""
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,36 +13,36 @@ from sparsemix._stats.suffstats import rows_added
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed.token_topics import TokenTopics
 
-# Entries of a chunk: what they leave for the sums waits for all of them.
+# Entries per chunk; sums are made when all of them have been visited.
 CHUNK_ENTRIES = 1 << 16
-# Entries of a tile, which is remembered as one.
+# Entries per tile, which is one item of the memory.
 TILE_ENTRIES = 1 << 13
-# Up to so many topics counts by word are whole rows, and so are sums. Beyond, counts are packed, sums are sparse, and
-# what the fixed part of a word holds goes to a few topics that are drawn, so many for each token of it.
+# Up to this number of topics, counts by word and their sums are whole rows. With more, counts are packed and sums are
+# sparse: the fixed part of a word is added as a few drawn topics, N_EVEN for each of its tokens.
 DENSE_SUMS = 2000
 N_EVEN = 8
-# Fixed parts of words and topics are at most so large: single precision holds their sums, times counts.
+# Upper limit of fixed parts, so that single precision holds their sums times counts.
 LARGEST_FIXED = 1e20
-# Tokens: smaller packed counts become that or zero by chance, else online learning would never leave a topic.
+# In tokens. Smaller packed counts are randomly rounded to this or zero; otherwise words would never lose a topic.
 LEAST_COUNT = 0.05
 
 
 @dataclass(frozen=True)
 class SplitGamma:
-    """What the last sweep leaves of each entry of a chunk: expected counts on its document's topics, and one number.
+    """Results of the last sweep for each entry of a chunk: expected counts of its document's topics, and one factor.
 
     Attributes
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Entries of each document.
     records : ndarray of shape (nnz or more, 3), int64
-        Where the counts and their topics stand in the rooms, and how many there are.
+        Positions of the counts and their topics in the rooms, and their number.
     shares : ndarray of shape (nnz or more,)
-        Factor of the word's fixed part, which holds the rest of the entry's count.
+        Factor of the word's fixed part, which contains the rest of the entry's count.
     rooms : list of Room
-        One of each thread.
+        Working memory, one per thread.
     afterwards : list of callable
-        What is left to do, while threads make the sums.
+        Deferred work, done while threads make the sums.
     """
 
     indptr: np.ndarray
@@ -52,32 +52,32 @@ class SplitGamma:
     afterwards: list
 
     def rows(self, start, stop):  # noqa: ARG002
-        """View of the documents of a tile: a chunk is one."""
+        """View of the documents of a tile; a chunk is visited as one tile."""
         return self
 
     def finish(self):
-        """Do what is left."""
+        """Do the deferred work."""
         while self.afterwards:
             self.afterwards.pop()()
 
 
 class GibbsSampler:
-    """Gibbs sweeps over a document's words; the topics' counts get the whole conditional of each.
+    """Gibbs sweeps over a document's words; the topics' counts get the whole conditional of each word.
 
-    The conditional phi_wk (N_jk + alpha_k) is split in two (Yao et al. 2009): the terms of the topics that the document
-    has, and alpha_k phi_wk, which is fixed while the topics are. Both are summed exactly; the second is drawn from by
-    sums over blocks of topics that are made once for a word and minibatch, and its expectation costs one number an
-    entry.
+    The conditional phi_wk (N_jk + alpha_k) is split in two (Yao et al. 2009): the terms of the document's topics, and
+    alpha_k phi_wk, which is fixed while the topics are. Both are summed exactly. Draws from the second use sums over
+    blocks of topics, computed once per word and batch. Its expectation costs one number per entry.
 
-    Under the topics of a step this samples the exact posterior of a document whose words all differ. The c tokens of a
-    repeated word are drawn together, from one conditional without 1 / c of each of their last topics: an approximation.
+    Under fixed topics this samples the exact posterior of a document whose words all differ. For repeated words it is
+    an approximation: the c tokens of a word are drawn together from one conditional, whose counts exclude 1 / c of the
+    previous topic of each token.
 
     Parameters
     ----------
     n_sweeps : int
-        At each visit; the last one leaves the expected counts.
+        Sweeps per visit; the last one sets the expected counts.
     exclude_own : {"none", "document"}
-        Counts that a token itself is left out of.
+        Counts from which a token itself is excluded.
     """
 
     name = "gibbs"
@@ -89,7 +89,7 @@ class GibbsSampler:
         self.forget()
 
     def forget(self):
-        """Give all room back."""
+        """Free all memory."""
         self._rooms, self._lists = [], []
         self._blocks = self._fixed = None
         self._workers = None
@@ -98,24 +98,24 @@ class GibbsSampler:
         return vars(GibbsSampler(self.n_sweeps, self.exclude_own))
 
     def is_sparse(self, model):
-        """Whether sums have few of the topics, for very many."""
+        """Whether sums are sparse, for very many topics."""
         return model.n_components > DENSE_SUMS
 
     def sums(self, model, rows, selection):  # noqa: ARG002
-        """No sums yet: rows of words, which come with the chunks; sparse for very many topics."""
+        """Empty sums: rows of words are added with the chunks; sparse for very many topics."""
         if self.is_sparse(model):
             return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
         return no_rows(model.n_words, model.n_components, model.dtype)
 
     def blocking(self, model, rows):
-        """Documents of a tile, and of a chunk."""
+        """Documents per tile and per chunk."""
         tile = int(max(1, TILE_ENTRIES / rows.entries))
         return tile, int(max(1, CHUNK_ENTRIES / rows.entries, model.step_rows + tile))
 
     def begin(self, model):
-        """The fixed parts of words are those of the last counts no longer."""
+        """Invalidate the fixed parts of words after a global step."""
         inverse = model.factor * model.inverse
-        # Weights of topics are relative: documents that weigh next to nothing need not be beyond single precision.
+        # Weights of topics are relative: documents with almost no weight must not exceed single precision.
         largest = inverse.max() * max(1.0, float(np.max(model.doc_topic_prior)))
         inverse = inverse * min(1.0, LARGEST_FIXED / largest)
         self._base = (model.offset + model.topic_word_prior) / model.factor
@@ -123,7 +123,7 @@ class GibbsSampler:
         self._fixed = _split.padded(inverse * model.doc_topic_prior, model.dtype)
 
     def prepare(self, model, x, workers):
-        """Sums of the fixed part of the words of a chunk."""
+        """Compute block sums of the fixed part of a chunk's words."""
         self._workers = workers
         if self._fixed is None:
             self.begin(model)
@@ -138,7 +138,7 @@ class GibbsSampler:
         )
 
     def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
-        """Room for what entries leave; the counts themselves are in the rooms of the tiles."""
+        """Memory for the results of entries; the counts are in the rooms of the threads."""
         nnz = len(x.indices)
         records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, model.dtype))
         if len(records) < nnz or shares.dtype != model.dtype:
@@ -146,12 +146,12 @@ class GibbsSampler:
         return SplitGamma(x.indptr, records, shares, [], [])
 
     def scratch(self, model, n_rows):
-        """Nothing: every thread has a room of its own."""
+        """None: every thread uses its room."""
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
-        """Sweep over each document of a chunk, from its samples, or from what is remembered of it without any.
+        """Sweep over each document of a chunk, from its samples, or from its remembered topics if it has no samples.
 
-        Returns the tokens of its samples.
+        Returns the topics of its tokens.
         """
         starts, dtype = x.sample_starts, _split.state_dtype(model.n_components)
         if memory is None:
@@ -180,7 +180,7 @@ class GibbsSampler:
         return self._rooms.pop() if self._rooms else _split.Room(model.n_components)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
-        """Add what the entries of a chunk left to the rows of their words."""
+        """Add the results of a chunk to the sums of its words."""
         weights = None if weight is None else np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
         kind = SparseSplitSums if self.is_sparse(model) else SplitSums
         sums, old = kind(self, model, x, resp, weights, workers), stats["word_topic"]
@@ -192,18 +192,18 @@ class GibbsSampler:
         stats.replace("word_topic", old + sums if sparse.issparse(old) else rows_added(old, sums, 1.0))
 
     def take_back(self, resp):
-        """Room for other chunks: fresh pages cost as much as what is written to them."""
+        """Keep memory for other chunks, because fresh pages cost as much as writing them."""
         self._rooms += resp.rooms
         self._lists.append((resp.records, resp.shares))
 
 
 class SplitSums(DeferredRows):
-    """Sums of a chunk in whole rows of its words: what its entries left, and its words' rows times one number each.
+    """Sums of a chunk in whole rows of its words: the counts of its entries, and the words' rows times a factor each.
 
-    They hold the rooms of the visit, and give them back once they are made.
+    They hold the working memory of the visit, and release it after they are computed.
     """
 
-    at_once = True  # whether they can be added without being made before
+    at_once = True  # whether the sums can be added to the table without being stored first
 
     def __init__(self, sampler, model, x, resp, weights, workers):
         self.table, self.unit, self.words = model.table, model.stats.word_unit, x.by_word.words
@@ -213,7 +213,7 @@ class SplitSums(DeferredRows):
         self._resp, self._weights, self._workers, self._give_back = resp, weights, workers, sampler.take_back
 
     def add_to_table(self, factor, scale):
-        """A row is read and written once."""
+        """Add the sums to the table; each row is read and written once."""
         fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
 
         totals, taken = np.zeros((len(self._bounds) - 1, self.shape[1])), np.zeros(1, dtype=np.int64)
@@ -230,7 +230,7 @@ class SplitSums(DeferredRows):
         return self._over(totals)
 
     def rows(self):
-        """The sums alone."""
+        """Compute the sums without adding them."""
         rows = np.empty((len(self.words), self.shape[1]), dtype=self.dtype)
 
         def share(first, last, totals):
@@ -244,7 +244,7 @@ class SplitSums(DeferredRows):
         return WordRows(self.words, rows, self.shape[0]), totals
 
     def _make(self, share):
-        """Share out groups of words; their totals."""
+        """Distribute groups of words among threads. Return the totals."""
         bounds, n_groups = self._bounds, len(self._bounds) - 1
         totals = np.zeros((n_groups, self.shape[1]))
 
@@ -258,14 +258,14 @@ class SplitSums(DeferredRows):
         return self._over(totals)
 
     def _over(self, totals):
-        """Give back what it was made from; the totals of all groups, added up in their order."""
+        """Release the memory of the visit. Return the totals of all groups, added in their order."""
         self._give_back(self._resp)
         self._resp = None  # once only: the table is another now
         return totals.sum(axis=0)
 
 
 class SparseSplitSums(SplitSums):
-    """The same on the topics that entries have, and on some that are drawn for the rest: for packed counts."""
+    """Sums for packed counts: on the topics of entries, and on some topics that are drawn for the fixed part."""
 
     def __init__(self, sampler, model, x, resp, weights, workers):
         super().__init__(sampler, model, x, resp, weights, workers)
@@ -279,7 +279,7 @@ class SparseSplitSums(SplitSums):
         self._ends = np.concatenate([[0], np.cumsum(room)])[np.append(starts[self.words], starts[-1])]
 
     def add_to_table(self, factor, scale):
-        """Rows that have the topics already change in place."""
+        """Add the sums to the table; rows that already have the topics change in place."""
         fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
         table, n_components = self.table, self.shape[1]
         table.reserve(room_for(table.lengths(self.words), np.minimum(np.diff(self._ends), n_components)))
@@ -292,7 +292,7 @@ class SparseSplitSums(SplitSums):
         return self._make(share) / factor
 
     def rows(self):
-        """The sums alone, as a sparse table."""
+        """Compute the sums as a sparse table without adding them."""
         parts = {}
         lengths = np.zeros(len(self.words), dtype=np.int64)
 
@@ -300,7 +300,7 @@ class SparseSplitSums(SplitSums):
             size = self._ends[last] - self._ends[first]
             topics, values = np.empty(size, dtype=np.int32), np.empty(size, dtype=self.dtype)
             n = self._sum(self._base, self._fixed, first, last, topics, values, lengths=lengths)
-            parts[first, last] = topics[:n].copy(), values[:n].copy()  # groups without words begin where others do
+            parts[first, last] = topics[:n].copy(), values[:n].copy()  # keyed by both ends: empty groups share a start
             totals += np.bincount(topics[:n], values[:n], minlength=len(totals))
 
         totals = self._make(share)
@@ -321,10 +321,10 @@ class SparseSplitSums(SplitSums):
 
 @lru_cache(maxsize=16)
 def no_rows(n_words, n_components, dtype):
-    """Sums of no words, the same for all steps: there is nothing in them that anybody could change."""
+    """Sums of no words; immutable, so all steps share them."""
     return WordRows(np.empty(0, np.int32), np.empty((0, n_components), dtype=dtype), n_words)
 
 
 def counts_of(table):
-    """Whole rows of counts, or packed ones, as kernels take them."""
+    """Whole rows of counts or packed counts, as arguments of kernels."""
     return (None, table) if isinstance(table, PackedCounts) else (table, None)

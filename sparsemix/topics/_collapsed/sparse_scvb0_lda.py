@@ -334,21 +334,21 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     @property
     def sampler_(self):
-        """What "auto" chose."""
+        """The sampler in use."""
         return self._fitted_part("model").later_sampler.name
 
     @property
     def batch_size_(self):
-        """What the last fit took."""
+        """Documents per batch of the last fit."""
         return self._fitted_part("model").batch_size
 
     @property
     def acceptance_rate_(self):
-        """Share of proposals accepted in the last pass or block; NaN without any."""
+        """Share of proposals accepted in the last epoch or block; NaN without proposals."""
         proposed, accepted = self._fitted_part("stats")["proposals"]
         return float(accepted / proposed) if proposed else float("nan")
 
-    # -- what it learns with
+    # -- inside a fit or a stream
 
     def _make_model(self, n_words):
         return assemble_stochastic.make_model(self._params, n_words, self._table_dtype)

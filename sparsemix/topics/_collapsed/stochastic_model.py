@@ -1,4 +1,4 @@
-"""Collapsed inference as the engine sees it: documents under frozen counts by word and topic, sums, global steps."""
+"""Model of SparseSCVB0LDA: documents under frozen counts by word and topic, sums, global steps."""
 
 from copy import copy
 
@@ -9,16 +9,16 @@ from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._collapsed.token_topics import draws_for_prior
 from sparsemix.topics._word_prior import next_topic_word_prior
 
-# Counts that all words share, as a share of the prior of the words below which that is learned.
+# The word prior is learned if the background count is below this share of it.
 NO_OFFSET = 0.01
 
 
 class StochasticCollapsedModel:
-    """An additive model whose statistics are all it knows: SCVB0 (Foulds et al. 2013), dense or sampled.
+    """Additive model of SCVB0 (Foulds et al. 2013), dense or sampled; its parameters are the statistics.
 
-    A token's topic has the conditional (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k) of collapsed inference. The
-    counts by word are those of the last global step while documents are visited; each document's own N_j moves from
-    word to word. How it moves, and what it leaves for the sums, is the sampler's.
+    The conditional of a token's topic is that of collapsed inference, (N_wk + beta) / (N_k + V beta) (N_jk + alpha_k).
+    While documents are visited, counts by word are those of the last global step; a document's own N_j changes from
+    word to word. The sampler defines how it changes, and what is added to the sums.
 
     Parameters
     ----------
@@ -29,25 +29,25 @@ class StochasticCollapsedModel:
     topic_word_prior : float
         beta.
     sampler, first_sampler : DenseSampler or WalkerSampler
-        What visits documents; ``first_sampler`` does it for the first ``n_first`` of them.
+        Sampler of the visits, and that of the first ``n_first`` documents.
     n_first : float
-        Documents.
+        Number of documents that ``first_sampler`` visits.
     dtype : dtype
-        Of the counts by word and of all that documents are inferred with.
+        Type of counts by word and of inference.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     learn_priors : bool
-        Priors follow from the statistics: alpha in each global step, beta once a pass.
+        Learn priors from the statistics: alpha in each global step, beta once per epoch.
 
     Notes
     -----
-    alpha is learned by Minka's fixed point (2000, Section 3) in minibatches: alpha_k = draws_k / per_prior, with
+    alpha is learned by Minka's fixed point (2000, Section 3) in batches: alpha_k = draws_k / per_prior, with
 
         draws_k = sum_j alpha_k [digamma(alpha_k + N_jk) - digamma(alpha_k)],
         per_prior = sum_j [digamma(A + N_j) - digamma(A)], A = sum_k alpha_k.
 
-    Both sums are statistics as others are. The first counts how many tokens of a topic are draws from the prior and no
-    repetitions; unlike E[log pi] it hardly moves with alpha, so that sums of different steps may be blended.
+    Both sums are statistics. The first is the expected number of tokens of a topic that are draws from the prior, not
+    repetitions. Unlike E[log pi] it hardly changes with alpha, so that sums of different steps can be combined.
     """
 
     unit = "token"
@@ -66,33 +66,33 @@ class StochasticCollapsedModel:
         self.dtype = np.dtype(dtype)
         self.seed = seed
         self.learn_priors, self.first_priors = learn_priors, (self.doc_topic_prior, self.topic_word_prior)
-        self._tokens = {}  # of the tiles of a chunk, by their first row
+        self._tokens = {}  # token topics of the tiles of a chunk, by first row
         self.stats = None
         self.random_documents = False
-        self.batch_size = None  # of a fit, for those who ask
-        self.step_rows = 0  # of its largest step
-        self.tile = 1  # documents that are remembered together
+        self.batch_size = None  # of a fit
+        self.step_rows = 0  # documents of its largest step
+        self.tile = 1  # documents per entry of the memory
         self.n_visited = self.n_steps = 0
         self._choose_sampler()
 
     def _choose_sampler(self):
-        """The one that visits documents until the next step: the sums of a batch are of one kind."""
+        """Choose the sampler until the next step; the sums of a batch must come from one sampler."""
         self.sampler = self.first_sampler if self.n_visited < self.n_first else self.later_sampler
 
     @property
     def table(self):
-        """Counts by word and topic up to ``factor`` and ``offset``, (V, K)."""
+        """Counts by word and topic before ``factor`` and ``offset``, (V, K)."""
         return self.stats.unfolded("word_topic")[0]
 
     @property
     def factor(self):
-        """What the counts have to be multiplied by."""
+        """Factor of the counts in ``table``."""
         return self.stats.unfolded("word_topic")[1]
 
     # -- statistics
 
     def empty_stats(self, rows=None, selection=None):
-        """Statistics of no documents; with room for the sums of the chosen ones."""
+        """Statistics of no documents, with memory for the sums of the selected documents."""
         shape = self.n_words, self.n_components
         by_word = (
             sparse.csr_array(shape, dtype=self.dtype) if rows is None else self.sampler.sums(self, rows, selection)
@@ -104,11 +104,11 @@ class StochasticCollapsedModel:
         )
 
     def totals_of(self, n_documents, n_tokens):
-        """Shared sums of so many documents and tokens; tokens are what statistics are scaled by."""
+        """Shared sums of this number of documents and tokens; statistics are scaled by tokens."""
         return {"mass": n_tokens, "documents": n_documents}
 
     def same_topics(self, n_documents, n_tokens):
-        """Statistics of topics that are all the same, of which nothing is stored: documents then begin at random."""
+        """Statistics of equal topics, stored as a background only; documents then begin with random counts."""
         stats = self.empty_stats()
         stats.replace("word_topic", np.zeros((self.n_words, self.n_components), dtype=self.dtype))
         for name, total in self.totals_of(n_documents, n_tokens).items():
@@ -119,7 +119,7 @@ class StochasticCollapsedModel:
         return stats
 
     def start_of(self, numbers, n_documents):
-        """Proportions that documents begin with which nothing is remembered of, (n, K) or (1, 1)."""
+        """Initial proportions of documents that are not in memory, (n, K) or (1, 1)."""
         if not self.random_documents:
             return np.full((1, 1), 1.0 / self.n_components, dtype=self.dtype)
         rng = np.random.default_rng((self.seed, int(numbers[0])))
@@ -127,15 +127,15 @@ class StochasticCollapsedModel:
         return shares / shares.sum(axis=1, keepdims=True)
 
     def size(self, stats):
-        """Tokens."""
+        """Number of tokens."""
         return float(stats["mass"])
 
     # -- local step and sums
 
     def blocking(self, rows):
-        """Documents of a tile and of a chunk; both samplers have the same tiles, which memory knows documents by.
+        """Documents per tile and per chunk. Both samplers use the same tiles, by which the memory is indexed.
 
-        A sampler that shares out documents among threads by itself visits a chunk at once, for memory still in tiles.
+        A sampler that distributes documents among threads itself visits a whole chunk; the memory still uses tiles.
         """
         tile, chunk = self.sampler.blocking(self, rows)
         if self.n_first > 0:
@@ -146,16 +146,16 @@ class StochasticCollapsedModel:
         return chunk if self.sampler.visits_chunks else tile, chunk
 
     def prepare(self, x, workers):
-        """Make what the sampler reads of the words of a chunk."""
+        """Prepare the sampler for the words of a chunk."""
         self._tokens = {}
         self.sampler.prepare(self, x, workers)
 
     def empty_responsibilities(self, x, n_rows):
-        """Room for what the local steps of a chunk leave."""
+        """Memory for the results of the local steps of a chunk."""
         return self.sampler.empty_responsibilities(self, x, n_rows)
 
     def scratch(self, n_rows):
-        """Room of one thread for a tile."""
+        """Working memory of one thread for a tile."""
         return self.sampler.scratch(self, n_rows)
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
@@ -165,7 +165,7 @@ class StochasticCollapsedModel:
             self._tokens[int(numbers[0])] = tokens
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
-        """Add a chunk to the statistics, word by word."""
+        """Add a chunk to the statistics by word."""
         stats.add_shared(
             mass=x.n_tokens if sample_weight is None else sample_weight @ x.lengths(),
             documents=len(x) if sample_weight is None else sample_weight.sum(),
@@ -176,7 +176,7 @@ class StochasticCollapsedModel:
         self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
 
     def _sum_draws(self, x, weight, stats):
-        """Add what the prior of documents is learned from; documents of the dense start tell nothing of it."""
+        """Add the statistics of alpha. Densely visited documents at the beginning leave alpha unchanged."""
         per_prior = weight @ draws_for_prior(self.doc_topic_prior, x.lengths())
         stats["per_prior"] += per_prior
         tiles, first = self._tokens, 0
@@ -193,7 +193,7 @@ class StochasticCollapsedModel:
     # -- global step
 
     def global_step(self, stats, split=None):  # noqa: ARG002
-        """Documents meet the counts of ``stats`` from now on."""
+        """Set the statistics under which documents are visited."""
         self.stats = stats
         self.n_steps += 1
         self.offset = float(stats["offset"])
@@ -204,7 +204,7 @@ class StochasticCollapsedModel:
         self.sampler.begin(self)
 
     def _learn_priors(self, stats):
-        """The next priors: of documents, with one document that has the first one; of words, once a pass."""
+        """Update alpha, with one pseudo-document that has its first value, and once per epoch beta."""
         documents, per_prior = float(stats["documents"]), float(stats["per_prior"])
         if self.n_components > 1 and per_prior > 0.0:
             one = per_prior / documents
@@ -214,25 +214,25 @@ class StochasticCollapsedModel:
             self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
 
     def renewed(self, n_samples_seen):
-        """A model for documents that come after so many: it knows the same and leaves this one as it is."""
+        """A copy of the model for later documents, with its own samplers."""
         out = copy(self)
         out.n_visited = n_samples_seen
         out._tokens = {}
-        out.later_sampler, out.first_sampler = copy(self.later_sampler), copy(self.first_sampler)  # without their rooms
+        out.later_sampler, out.first_sampler = copy(self.later_sampler), copy(self.first_sampler)  # drops memory
         out.later_sampler.forget()
         out._choose_sampler()
         return out
 
     def forget(self):
-        """Tables of words, which later counts would not give again."""
+        """Drop tables of words, which cannot be reproduced from later counts."""
         self.later_sampler.forget()
 
     def lower_bound(self, stats):  # noqa: ARG002
-        """There is none."""
+        """NaN: there is no bound."""
         return np.nan
 
     def continued(self, old, stats, documents):
-        """Statistics that go on from another model's, as of these documents; so do the random numbers."""
+        """Initial statistics from an earlier model, scaled to these documents. Also copies its seed and step number."""
         self.seed, self.n_steps, self.random_documents = old.seed, old.n_steps, old.random_documents
         if self.learn_priors:
             self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior

@@ -1,7 +1,7 @@
-"""Collapsed inference as the engine sees it: sweeps over documents that change responsibilities, or topics, in place.
+"""Models of CollapsedLDA: sweeps over documents that update responsibilities, or topics, in place.
 
-The distributions of documents and topics are integrated out ([TNW07] Section 2). What is left are the topics of the
-tokens: CVB and CVB0 keep a distribution for those of each word type of a document, Gibbs sampling keeps one draw.
+The distributions of documents and topics are integrated out ([TNW07] Section 2). The topics of the tokens remain: CVB
+and CVB0 store a distribution for each word type of a document, Gibbs sampling stores one draw per token.
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ from sparsemix._stats.dirichlet import maximize_prior
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 
-# Sweeps before priors are learned: from a random start all topics are alike, and priors would keep them so.
+# Sweeps before priors are learned: randomly initialised topics are similar, and learned priors would keep them similar.
 LEARN_AFTER = 10
-# Sweeps between two counts of the statistics from the state of rows, which end what round-off has added up.
+# Sweeps between recomputations of the statistics from the state of rows, which remove accumulated round-off.
 RECOUNT_EVERY = 10
 
 
 class SweepModel:
-    """What the methods share: priors, and statistics by word that contain every document.
+    """Base class: priors, and statistics by word that contain every document.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class SweepModel:
     topic_word_prior : float
         beta, the Dirichlet parameter of every word.
     dtype : dtype
-        Of responsibilities, counts and statistics by word.
+        Type of responsibilities, counts and statistics by word.
     learn_priors : bool
-        Both follow from the statistics after each sweep, but the first ``learn_after``.
+        Learn both priors from the statistics after each sweep, except the first ``learn_after``.
 
     Notes
     -----
-    A row's weight multiplies what it contributes to sums over documents, never its own counts.
+    A row's weight multiplies its contribution to sums over documents, but never its own counts.
     """
 
     unit = "token"
@@ -69,15 +69,15 @@ class SweepModel:
         )
 
     def totals_of(self, n_documents, n_tokens):
-        """Shared sums of so many documents and tokens."""
+        """Shared sums of this number of documents and tokens."""
         return {"mass": n_documents, "tokens": n_tokens}
 
     def size(self, stats):
-        """What the objective is told per unit of: tokens."""
+        """Number of tokens, the unit of the objective."""
         return float(stats["tokens"])
 
     def summary(self, stats):
-        """A copy of what the topics follow from."""
+        """A copy of the statistics that determine the topics."""
         return SufficientStatistics(
             {"count": stats["count"].copy()},
             {name: stats[name].copy() for name in ("mass", "tokens")},
@@ -87,16 +87,16 @@ class SweepModel:
     # -- a sweep
 
     def begin(self, stats):
-        """Forget the sums that every sweep makes anew."""
+        """Reset the sums that every sweep computes."""
         for name in ("log_pi", "change", "entropy", "alloc"):
             stats[name] *= 0.0
 
     def _doc_topic(self, x):
-        """Room for N_jk of a block, when priors are learned from it."""
+        """Memory for N_jk of a block, if priors are learned from it."""
         return np.empty((len(x), self.n_components), dtype=self.dtype) if self.learn_priors else None
 
     def _sum_log_pi(self, x, weight, doc_topic, stats):
-        """Add the documents' E[log pi], what alpha is learned from."""
+        """Add the documents' E[log pi], from which alpha is learned."""
         if doc_topic is None:
             return
         alpha, weight = self.doc_topic_prior, np.ones(len(x)) if weight is None else weight
@@ -105,12 +105,12 @@ class SweepModel:
         stats["log_pi"] += weight @ expected + weight.sum() * psi(alpha) - weight @ psi(alpha.sum() + x.lengths())
 
     def _replace_counts(self, stats, word_topic):
-        """Statistics by word, and their totals, from sums in double precision."""
+        """Set statistics by word, and their totals, from sums in double precision."""
         stats.replace("word_topic", word_topic.astype(self.dtype))
         stats["count"] = word_topic.sum(axis=0)
 
     def global_step(self, stats, epoch):
-        """The sweep's objective under the priors that it used; then the next priors."""
+        """Compute the objective of the sweep under its priors, then the next priors."""
         stats["objective"] = self._objective(stats)
         if self.learn_priors and epoch > self.learn_after:
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
@@ -125,7 +125,7 @@ class ZeroOrderModel(SweepModel):
 
     @property
     def state_dtype(self):
-        """Of the responsibilities."""
+        """Type of the responsibilities."""
         return self.dtype
 
     def random_state(self, x, rng):
@@ -135,11 +135,11 @@ class ZeroOrderModel(SweepModel):
         return gamma
 
     def empty_state(self, x):
-        """No responsibilities yet: the first sweep reads every document from its beginning."""
+        """No responsibilities; the first sweep computes them."""
         return np.zeros((len(x.indices), self.n_components), dtype=self.dtype)
 
     def sweep(self, x, weight, gamma, stats, first_row, number):  # noqa: ARG002
-        """New responsibilities of all documents of a block, in order; all sums follow."""
+        """Update the responsibilities of all documents of a block in order, and all sums."""
         doc_topic, sums = self._doc_topic(x), np.zeros(3)
         _cvb.sweep(
             x.indptr, x.indices, x.counts, weight, self.doc_topic_prior.astype(self.dtype), self.topic_word_prior,
@@ -153,7 +153,7 @@ class ZeroOrderModel(SweepModel):
         return None, None
 
     def recount(self, visits, stats):
-        """Statistics by word from the responsibilities themselves."""
+        """Recompute statistics by word from the responsibilities."""
         word_topic = np.zeros((self.n_words, self.n_components))
         for x, weight, gamma, _ in visits:
             _cvb.add_up(x.indptr, x.indices, x.counts, weight, gamma, word_topic, None)
@@ -179,7 +179,7 @@ class SecondOrderModel(ZeroOrderModel):
         return stats["word_variance"], stats["count_variance"]
 
     def recount(self, visits, stats):
-        """Means and variances by word from the responsibilities themselves."""
+        """Recompute means and variances by word from the responsibilities."""
         means, variances = np.zeros((2, self.n_words, self.n_components))
         for x, weight, gamma, _ in visits:
             _cvb.add_up(x.indptr, x.indices, x.counts, weight, gamma, means, variances)
@@ -206,7 +206,7 @@ class SecondOrderModel(ZeroOrderModel):
 class GibbsModel(SweepModel):
     """Collapsed Gibbs sampling (Griffiths & Steyvers 2004): one topic for each token.
 
-    ``seed`` keys the random numbers, with a row's number, the sweep and the token.
+    ``seed``, the row number, the sweep and the token determine each random number.
     """
 
     objective = "log_joint"
@@ -215,15 +215,15 @@ class GibbsModel(SweepModel):
     seed = 0
 
     def random_state(self, x, rng):
-        """A topic for each token, all alike."""
+        """A uniform random topic for each token."""
         return rng.integers(self.n_components, size=int(x.counts.sum(dtype=np.float64)), dtype=np.int32)
 
     def empty_state(self, x):
-        """No topics yet: the first sweep reads every document from its beginning."""
+        """No topics; the first sweep draws them."""
         return np.full(int(x.counts.sum(dtype=np.float64)), -1, dtype=np.int32)
 
     def sweep(self, x, weight, topics, stats, first_row, number):
-        """Draw the topics of all tokens of a block, in order; all counts follow."""
+        """Draw the topics of all tokens of a block in order, and update all counts."""
         doc_topic, sums = self._doc_topic(x), np.zeros(2)
         _gibbs.sweep(
             x.indptr, x.indices, x.counts, weight, self.doc_topic_prior.astype(self.dtype), self.topic_word_prior,
@@ -234,7 +234,7 @@ class GibbsModel(SweepModel):
         self._sum_log_pi(x, weight, doc_topic, stats)
 
     def recount(self, visits, stats):
-        """Counts by word from the topics themselves."""
+        """Recompute counts by word from the topics."""
         word_topic = np.zeros((self.n_words, self.n_components))
         for x, weight, topics, _ in visits:
             _gibbs.add_up(x.indptr, x.indices, x.counts, weight, topics, word_topic)

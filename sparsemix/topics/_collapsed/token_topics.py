@@ -1,4 +1,4 @@
-"""Topics of the tokens of documents, as far as the priors are learned from them."""
+"""Topics of tokens, from which the prior of documents is learned."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from sparsemix._kernels.split import _split
 
 @dataclass(frozen=True)
 class TokenTopics:
-    """N_jk of some documents in parts, which add up.
+    """N_jk of some documents, each as a list of terms.
 
     Attributes
     ----------
     indptr : ndarray of shape (n + 1,), int64
-        Parts of document j are indptr[j] to indptr[j + 1].
+        Terms of document j are indptr[j] to indptr[j + 1].
     topics : ndarray, int32
     values : ndarray
     """
@@ -27,26 +27,26 @@ class TokenTopics:
 
     @classmethod
     def of_samples(cls, x, states):
-        """One part for each sample of a block's entries."""
+        """One term for each sample of a tile's entries."""
         starts, tokens = np.empty(len(x) + 1, dtype=np.int64), np.empty(len(states), dtype=x.counts.dtype)
         _split.tokens_of_samples(x.indptr, x.counts, starts, tokens)
         return cls(starts, states.astype(np.int32, copy=False), tokens)
 
     @classmethod
     def of_rows(cls, doc_topic):
-        """One part for each topic, from N_jk (n, K)."""
+        """One term for each topic, from N_jk (n, K)."""
         n, n_topics = doc_topic.shape
         topics = np.tile(np.arange(n_topics, dtype=np.int32), n)
         return cls(np.arange(n + 1, dtype=np.int64) * n_topics, topics, doc_topic.ravel().copy())
 
     def draws(self, weight, alpha):
-        """How many tokens of each topic are draws from the prior itself, as an expectation, (K,)."""
+        """Expected number of tokens of each topic that are draws from the prior itself, (K,)."""
         out = np.zeros(len(alpha))
         _special.sum_draws(self.indptr, self.topics, self.values, weight, alpha, out)
         return out
 
 
 def draws_for_prior(alpha, lengths):
-    """What the draws of documents of these lengths are for a prior of mass one: digamma(A + N_j) - digamma(A)."""
+    """Expected draws from the prior, per unit of prior mass: digamma(A + N_j) - digamma(A)."""
     total = alpha.sum()
     return psi(total + lengths) - psi(total)

@@ -1,4 +1,4 @@
-"""Documents visited with a few sampled topics for each word: Metropolis-Hastings-Walker chains."""
+"""Visits of documents with a few sampled topics per word: Metropolis-Hastings-Walker chains."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from sparsemix._kernels.collapsed import _mhw
 from sparsemix.topics._collapsed.token_topics import TokenTopics
 from sparsemix.topics._sums import sum_by_word
 
-# Samples of a chunk, and the tiles of it that threads share out.
+# Samples of a chunk, and its tiles, which are distributed among threads.
 CHUNK_SAMPLES = 1 << 22
 TILES = 16
-# Of a document's tokens; smaller counts are not handed from visit to visit.
+# Share of a document's tokens; smaller counts are not kept between visits.
 SHARE = 1e-3
-# Tables are made anew after each of the first steps, which change most, and when fewer proposals are accepted.
+# Tables are rebuilt after each of the first steps, which change most, and if fewer proposals than this are accepted.
 EARLY_STEPS = 10
 LEAST_ACCEPTANCE = 0.8
-# Counts below this share of the prior have no place in a word's table: what all words share proposes them well enough.
+# Counts below this share of the prior are left out of a word's table: the proposal shared by all words covers them.
 NEGLIGIBLE = 0.1
 
 
@@ -30,11 +30,11 @@ class SampledGamma:
     indptr : ndarray of shape (n + 1,), int64
         Entries of each document.
     topics : ndarray of shape (nnz, M), int32
-        What the sums by word get.
+        Topics to add to the sums by word.
     values : ndarray of shape (nnz, M)
-        Count over M.
+        Count divided by M.
     tally : ndarray of shape (n, 3), int64
-        Draws, proposals from the document's part, accepted.
+        Draws, proposals from the document's part, accepted proposals.
     """
 
     indptr: np.ndarray
@@ -50,20 +50,20 @@ class SampledGamma:
 
 
 class WalkerSampler:
-    """Sweeps over a document's words with S samples of each ([IF19] Section 3).
+    """Sampler with S samples per word and sweep ([IF19] Section 3).
 
     Parameters
     ----------
     n_samples : int
         S, for the document's counts.
     n_even : int
-        M topics for the sums by word, each for an equal part of the conditional; 0 means the samples.
+        M topics for the sums by word, each for an equal part of the conditional; 0 uses the samples.
     n_sweeps, exclude_own, local_rate
-        As DenseSampler's.
+        As in DenseSampler.
     sparsity : float
         Share of the last token's step below which a document's counts become zero after the burn-in.
     max_age : int
-        Global steps that tables of the words live.
+        Global steps between rebuilds of the words' tables.
     """
 
     name = "mhw"
@@ -80,7 +80,7 @@ class WalkerSampler:
         self.forget()
 
     def forget(self):
-        """No word has a table."""
+        """Drop all tables."""
         self._tables, self._age = None, self.max_age
         self._draws = self._accepted = 0
 
@@ -88,23 +88,23 @@ class WalkerSampler:
         return {**vars(self), "_tables": None, "_age": self.max_age}
 
     def sums(self, model, rows, selection):  # noqa: ARG002
-        """Sums are sparse."""
+        """Zero sums, sparse."""
         return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
 
     def blocking(self, model, rows):  # noqa: ARG002
-        """Documents of a tile, and of a chunk."""
+        """Documents per tile and per chunk."""
         n_samples = max(self.n_samples, self.n_even)
         tile = int(np.clip(CHUNK_SAMPLES / TILES / (n_samples * rows.entries), 1, 1 << 12))
         return tile, TILES * tile
 
     def begin(self, model):
-        """After a global step tables are older, by a step or by as much as they may be at most."""
+        """Age the tables by one step; expire them in early steps and after too few acceptances."""
         if model.n_steps <= EARLY_STEPS or self._accepted < LEAST_ACCEPTANCE * self._draws:
             self._age = self.max_age
         self._age += 1
 
     def prepare(self, model, x, workers):
-        """Tables of the words of a chunk."""
+        """Build the tables of the words of a chunk."""
         if self._tables is None:
             self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
             self._age = self.max_age
@@ -115,17 +115,17 @@ class WalkerSampler:
         self._tables.build(np.unique(x.indices), model.table, model.factor, workers, smallest)
 
     def empty_responsibilities(self, model, x, n_rows):
-        """Room for the samples."""
+        """Memory for the samples."""
         shape = len(x.indices), self.n_even or self.n_samples
         topics, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=model.dtype)
         return SampledGamma(x.indptr, topics, values, np.zeros((n_rows, 3), dtype=np.int64))
 
     def scratch(self, model, n_rows):  # noqa: ARG002
-        """Room of one thread."""
+        """Working memory of one thread."""
         return _mhw.ChainRoom(model.n_components, self.n_samples)
 
     def visit(self, model, x, resp, scratch, numbers, memory):
-        """Sweep over each document of a tile, from what is remembered of it or from nothing; returns its topics."""
+        """Sweep over each document of a tile, from its remembered topics or from none. Return the topics of tokens."""
         *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
         room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
@@ -152,7 +152,7 @@ class WalkerSampler:
         return TokenTopics(indptr, topics, values)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
-        """Add the samples of a chunk, word by word."""
+        """Add the samples of a chunk to the sums by word."""
         if weight is not None:
             resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
         sums, _ = sum_by_word(x, resp, model.n_words, model.n_components, workers)

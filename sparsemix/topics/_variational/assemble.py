@@ -1,4 +1,4 @@
-"""From the parameters of variational inference to model, start and schedule."""
+"""Model, initialisation and schedule of SparseLDA from its parameters."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from sparsemix.topics import _start
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
 from sparsemix.topics._variational.model import TopicModel
 
-# Documents of a batch by default: a memoized one is a tenth of the data, and both need some of every topic.
+# Least documents per batch by default; memoized batches are a tenth of the data. A batch needs tokens of every topic.
 BATCH_DOCUMENTS = 1_000
 MEMOIZED_BATCHES = 10
 
@@ -30,14 +30,14 @@ def make_model(params, n_words, dtype):
 
 
 def make_start(params, model, documents, rng, workers):
-    """Statistics that learning starts from, in the shape of those of all documents."""
+    """Initial statistics, scaled to all documents."""
     totals = documents.word_totals()
     topics = start_topics(params, model, documents, totals, rng, workers)
     return _start.stats_of(model, topics, documents, totals.sum())
 
 
 def make_memory(params):
-    """Where documents are remembered, or None."""
+    """Memory of the documents' topics, or None."""
     cold = params.warm_documents
     if not cold or params.learning_method == "online":
         return None
@@ -57,7 +57,7 @@ def make_schedule(params, documents, rng, initial):
 
 
 def step_size(params, n_documents):
-    """Documents of a step."""
+    """Documents per step."""
     if params.learning_method == "batch":
         return n_documents
     if params.batch_size is not None:
@@ -68,5 +68,5 @@ def step_size(params, n_documents):
 
 
 def online_size(n_documents):
-    """Documents of an online minibatch: hundreds of steps a pass where there are enough documents."""
+    """Documents per online batch: about a hundred steps per epoch, if there are enough documents."""
     return int(np.clip(n_documents // 100, 256, 4096))

@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation as the engine sees it: local step, sums by word, global step, bound."""
+"""Model of SparseLDA: local step, sums by word, global step, bound."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -14,24 +14,24 @@ from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._sums import SMALLEST_COUNT, Scratch, sum_by_word
 from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 
-# A topic with less of a document leaves it; on NIPS papers and arXiv abstracts a hundredth of a token costs nothing
-# that can be measured, and 1e-9, where the mass is below any rounding, costs half again as much time.
+# A topic with fewer tokens leaves a document. On NIPS papers and arXiv abstracts, a hundredth of a token has no
+# measurable effect; 1e-9, where the mass is below round-off, takes 1.5 times as long.
 ACTIVE = 1e-2
-# A new topic enters a warm document when it would take this share of some word.
+# A new topic enters a warm document if it would get this share of some word.
 ENTER = 1e-2
-# Supports are chosen in the first iterations of a document and in every tenth after them ([HS16] Section 5).
+# Supports are selected in the first iterations of a document, and then in every tenth ([HS16] Section 5).
 SELECT_FIRST = 5
 SELECT_EVERY = 10
-# Iterations on the words' lists before the active topics are gathered: by then most topics have left.
+# Iterations on the words' lists before the active topics are gathered; most topics have left by then.
 LIST_ITER = 3
 # Iterations of a restart proposal ([HS16] Appendix D).
 RESTART_ITER = 2
 
-# Tiles of a chunk at least: 16 papers where a chunk has 512.
+# Least number of tiles per chunk: 16 papers per tile, if a chunk has 512.
 TILES = 32
-# Topics of a table with whole rows at most; with more, packed rows make passes faster and take less memory.
+# Largest number of topics for whole rows; with more, packed rows make epochs faster and take less memory.
 MOST_WHOLE = 400
-# Logarithm of the largest factor between topics, for each byte of a number: e^60 in float32, e^120 in float64.
+# Logarithm of the largest factor between topics, per byte of a number: e^60 in float32, e^120 in float64.
 EXP_RANGE = 15.0
 
 _versions = count(1)
@@ -39,7 +39,7 @@ _versions = count(1)
 
 @dataclass(frozen=True)
 class TopicResponsibilities:
-    """What the local steps of a chunk leave for its sums.
+    """Results of the local steps of a chunk, for its sums.
 
     Attributes
     ----------
@@ -47,15 +47,15 @@ class TopicResponsibilities:
         Entries of each document.
     topics : ndarray of shape (nnz, L), int32, or None when dense
     values : ndarray of shape (nnz, L)
-        Count times responsibility, zero where a word has fewer than L topics; dense: (nnz, 1), count / Z.
+        Count times responsibility, zero if a word has fewer than L topics; dense: (nnz, 1), count / Z.
     p : ndarray of shape (n, K) or None
         exp E[log pi] up to a factor, when dense.
     bound, energy : ndarray of shape (n,), float64
-        L_d up to what depends on its length alone; the part of it that is not of the Dirichlets.
+        L_d up to terms that depend only on its length; the part of L_d without the Dirichlet terms.
     expected_log : ndarray of shape (n, K), float64, or None
-        E[log pi_d] less that of a document without tokens, when priors are learned.
+        E[log pi_d] minus that of a document without tokens, if priors are learned.
     tally : ndarray of shape (n, 3), int64
-        Iterations, restarts proposed and accepted.
+        Iterations, proposed restarts and accepted restarts.
     """
 
     indptr: np.ndarray
@@ -83,7 +83,7 @@ class TopicResponsibilities:
 
 
 class TopicModel:
-    """An additive model: everything it learns is a function of priors + statistics.
+    """Additive model of variational LDA: its parameters are priors + statistics.
 
     Parameters
     ----------
@@ -98,15 +98,15 @@ class TopicModel:
     topic_word_prior : float
         Dirichlet parameter of every word.
     dtype : dtype
-        Of the tables, counts and statistics by word.
+        Type of tables, counts and statistics by word.
     max_doc_iter, doc_tol : int, float
-        Iterations of a document, and the change of N_dk that ends them.
+        Maximal iterations of a document, and the change of N_dk that ends them.
     n_restarts : int
-        Restart proposals a document.
+        Restart proposals per document.
     learn_priors : bool
-        Priors follow from the statistics in each global step.
+        Learn priors from the statistics in each global step.
     posterior_means : bool
-        Use E[pi], E[phi] in the place of exp E[log pi], exp E[log phi]: the smoothed EM that starts a fit. It has no
+        Use E[pi], E[phi] instead of exp E[log pi], exp E[log phi]: the smoothed EM of the initialisation. It has no
         bound.
     """
 
@@ -135,14 +135,14 @@ class TopicModel:
 
     def _make_room(self):
         self._table = self._packed = self._lists = self._versions = self._version = None
-        self._making = Lock()  # rows of the table, which several threads may ask a fitted model for
+        self._making = Lock()  # guards rows of the table, which several threads of a fitted model may need
 
     def __getstate__(self):
         return {**vars(self), "_table": None, "_packed": None, "_lists": None, "_versions": None, "_making": None}
 
     def __setstate__(self, state):
         vars(self).update(state, _making=Lock())
-        if self._version is not None:  # another process counts from one, and would meet a number that rows have here
+        if self._version is not None:  # versions restart at one in another process, where rows may have this number
             self._version = next(_versions)
 
     @property
@@ -165,34 +165,34 @@ class TopicModel:
         )
 
     def continued(self, old, stats, documents):
-        """Statistics that go on from another model's, as of these documents; learned priors come with them."""
+        """Initial statistics from an earlier model, scaled to these documents; learned priors are copied."""
         if self.learn_priors:
             self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
         stats = stats.copy()
         if sparse.issparse(stats["word_topic"]):
             stats.replace("word_topic", stats["word_topic"].toarray())
         stats.scale(documents.mass / float(stats["mass"]))
-        for name in ("visited", "entropy", "alloc", "log_pi"):  # as a start, these are nobody's statistics
+        for name in ("visited", "entropy", "alloc", "log_pi"):  # initial statistics are not from visits
             stats[name] *= 0.0
         return stats
 
     def totals_of(self, n_documents, n_tokens):
-        """Shared sums of so many documents and tokens."""
+        """Shared sums of this number of documents and tokens."""
         return {"mass": n_documents, "tokens": n_tokens}
 
     def size(self, stats):
-        """What bounds are compared per unit of: tokens."""
+        """Number of tokens, the unit of bounds."""
         return float(stats["tokens"])
 
     # -- local step
 
     def blocking(self, rows):
-        """Documents of a tile, and of a chunk, which has tiles for many threads however long documents are."""
+        """Documents per tile and per chunk; a chunk has tiles for many threads, even with long documents."""
         tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
         return min(tile, -(-chunk // TILES)), chunk
 
     def prepare(self, x, workers):
-        """Make the rows of exp E[log phi] that a chunk needs, where the last global step has made them stale."""
+        """Compute the rows of exp E[log phi] that a chunk needs and that the last global step has changed."""
         with self._making:
             self._make_rows(x, workers)
 
@@ -222,7 +222,7 @@ class TopicModel:
         self._versions[words] = self._version
 
     def _make_table(self):
-        """Room for exp E[log phi]: whole rows, or packed ones where there are many topics and few of them in a word."""
+        """Memory for exp E[log phi]: whole rows, or packed rows for many topics of which a word has few."""
         shape = self.n_words, self.n_components
         if not self.dense and not self.posterior_means and self.n_components > MOST_WHOLE:
             self._packed = _special.PackedTable(*shape, self.n_nonzero, self.dtype)
@@ -233,7 +233,7 @@ class TopicModel:
         self._versions = np.zeros(self.n_words, dtype=np.int64)
 
     def empty_responsibilities(self, x, n_rows):
-        """Room for what the local steps of a chunk leave."""
+        """Memory for the results of the local steps of a chunk."""
         n_entries = len(x.indices)
         shape = n_entries, 1 if self.dense else self.n_nonzero
         return TopicResponsibilities(
@@ -248,11 +248,11 @@ class TopicModel:
         )
 
     def scratch(self, n_rows):
-        """Room of one thread for a tile."""
+        """Working memory of one thread for a tile."""
         return Scratch(n_rows, self.n_components, self.dtype)
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
-        """Infer a tile of documents ([HS16] Algorithm 2), from what ``memory`` has of them or from nothing."""
+        """Infer a tile of documents ([HS16] Algorithm 2), from their remembered topics or from none."""
         doc_topic = scratch.doc_topic[: len(x)]
         warm = memory is not None and memory.recall(numbers, doc_topic)
         alpha = self.doc_topic_prior.astype(self.dtype)
@@ -270,7 +270,7 @@ class TopicModel:
     # -- sums
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
-        """Add a chunk to the statistics, word by word."""
+        """Add a chunk to the statistics by word."""
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         if sample_weight is not None:
             resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
@@ -312,7 +312,7 @@ class TopicModel:
         stats["visited"] += weight.sum()
         stats["tokens"] += weight @ lengths
         stats["entropy"] += weight @ resp.energy - log_phi
-        # E_q[-log q(pi_d)] in parts: alloc + alpha log_pi holds for any alpha that comes later
+        # E_q[-log q(pi_d)] in parts: alloc + alpha log_pi is valid for any later alpha
         stats["alloc"] += weight @ (resp.bound - resp.energy + gammaln(alpha).sum() - gammaln(alpha.sum() + lengths))
         if self.learn_priors:
             log_pi = weight @ resp.expected_log + weight.sum() * psi(alpha) - weight @ psi(alpha.sum() + lengths)
@@ -324,7 +324,7 @@ class TopicModel:
     # -- global step and bound
 
     def global_step(self, stats, split=None):  # noqa: ARG002
-        """Topics = prior + statistics; their table follows word by word when documents ask for it."""
+        """Set topics = prior + statistics; rows of their table are computed when documents need them."""
         self.stats = stats
         self._version = next(_versions)
         if self.learn_priors and float(stats["visited"]) > 0.999 * float(stats["mass"]):
@@ -343,14 +343,14 @@ class TopicModel:
         return documents + float(stats["alloc"]) + float(stats["entropy"]) + topics
 
     def forget(self):
-        """Nothing: the table follows from the last global step."""
+        """Nothing to drop: the table follows from the last global step."""
 
     def permute(self, order):
-        """Topics change their order; the next global step does the rest."""
+        """Permute the topics; the next global step updates all other state."""
         self.doc_topic_prior = self.doc_topic_prior[order]
 
 
 def inverse_totals(totals, posterior_means, dtype):
-    """exp -digamma(totals), or 1 / totals, up to a factor; a topic without tokens must not drown the others in it."""
+    """exp -digamma(totals), or 1 / totals, relative to the smallest, with an upper limit for empty topics."""
     log_inverse = -np.log(totals) if posterior_means else -psi(totals)
     return np.exp(np.minimum(log_inverse - log_inverse.min(), EXP_RANGE * np.dtype(dtype).itemsize)).astype(dtype)

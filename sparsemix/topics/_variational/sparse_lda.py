@@ -233,11 +233,11 @@ class SparseLDA(AdditiveTopics):
 
     @property
     def restart_acceptance_(self):
-        """Share of restart proposals accepted in the last pass; NaN without any."""
+        """Share of restart proposals accepted in the last epoch; NaN without proposals."""
         proposed, accepted = self._fitted_part("stats")["restarts"]
         return float(accepted / proposed) if proposed else float("nan")
 
-    # -- what it learns with
+    # -- inside a fit or a stream
 
     def _make_model(self, n_words):
         return make_model(self._params, n_words, self._table_dtype)
