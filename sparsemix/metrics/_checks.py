@@ -49,8 +49,7 @@ def read_counts(X, n_words=None):
     X = sparse.csr_array(X)
     if n_words is not None and X.shape[1] != n_words:
         raise ValueError(
-            f"X has {X.shape[1]} columns but topics have {n_words} words; count the words of the training "
-            "vocabulary"
+            f"X has {X.shape[1]} columns but topics have {n_words} words; count the words of the training vocabulary"
         )
     data = X.data
     if len(data) and not (data.min() >= 0 and data.max() <= LARGEST_COUNT):
