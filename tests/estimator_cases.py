@@ -103,8 +103,7 @@ DIRECTIONS = replace(
     ROWS,
     bad={k: v for k, v in ROWS.bad.items() if not k.startswith(("cs", "coo"))}
     | {"a row of zeros": (row_cases.spoilt_row(0.0), None, "row 41 of X is zero and has no direction.*remove")},
-    later={k: v for k, v in ROWS.later.items() if not k.startswith(("cs", "coo"))}
-    | {"a row of zeros": (row_cases.spoilt_row(0.0), None, "row 41 of X is zero and has no direction.*remove")},
+    later={k: v for k, v in ROWS.later.items() if not k.startswith(("cs", "coo"))},
     sizes={k: v for k, v in ROWS.sizes.items() if k != "rows of zeros"},
 )
 

@@ -79,6 +79,7 @@ def shrunk(case, rows):
 
 @pytest.mark.filterwarnings("ignore:the covariance of component:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:.* clusters were opened for .* rows")  # two or three rows, and a low threshold
+@pytest.mark.filterwarnings("ignore:all rows of X have nearly the same direction")
 @over(CASES)
 def test_unusual_rows_and_sizes(case):
     """One row, one feature, fewer rows than components, constant columns: the shapes of ``Data.sizes``."""

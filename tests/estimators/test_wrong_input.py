@@ -155,6 +155,7 @@ def test_learning_rate_outside_its_range_is_refused(case):
     assert_unchanged(est, before, case.data.rows)
 
 
+@pytest.mark.filterwarnings("ignore:all rows of X have nearly the same direction")
 @over(with_warm_start())
 def test_warm_start_with_other_components_is_refused(case):
     est = case.fitted(warm_start=True)

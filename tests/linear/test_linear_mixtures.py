@@ -465,3 +465,19 @@ def test_rows_of_nearly_one_direction_are_named():
     X = np.column_stack([1e7 + np.arange(100), rng.normal(size=(100, 2)) + 9.0 * (np.arange(100) % 3)[:, None]])
     with pytest.warns(UserWarning, match="all rows of X have nearly the same direction.*standardise"):
         SparseVonMisesFisherMixture(3, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_rows_of_zeros_are_predicted_by_the_weights(make):
+    """A text without a known word is no evidence; it has no density and is not learned from."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 5)) + 9.0 * np.eye(5)[np.arange(60) % 3]
+    est = SparseVonMisesFisherMixture(3, n_nonzero=None, random_state=0).fit(make(X))
+    Z = X[:5].copy()
+    Z[[0, 3, 4]] = 0.0
+    found = est.transform(make(Z)).toarray()
+    np.testing.assert_allclose(found[[0, 3, 4]], np.tile(est.weights_, (3, 1)), rtol=1e-5)
+    np.testing.assert_allclose(found[1:3], est.predict_proba(make(X[1:3])), rtol=1e-5, atol=1e-12)
+    for call in (est.score_samples, est.score, est.partial_fit):
+        with pytest.raises(ValueError, match="row 0 of X is zero and has no direction"):
+            call(make(Z))
