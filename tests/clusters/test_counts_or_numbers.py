@@ -16,7 +16,10 @@ from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix.clusters import select_nggp_hyperparameters
 from sparsemix.clusters._parameters import looks_like_counts
 
-ESTIMATORS = {"streaming": StreamingNGGPMixture(n_epochs=1, random_state=0), "gibbs": GibbsNGGPMixture(max_iter=2, random_state=0)}
+ESTIMATORS = {
+    "streaming": StreamingNGGPMixture(n_epochs=1, random_state=0),
+    "gibbs": GibbsNGGPMixture(max_iter=2, random_state=0),
+}
 RNG = np.random.default_rng(0)
 
 

@@ -102,9 +102,10 @@ def expected_failures_of_clusters(est):
 # "auto" lets held-out rows choose a start, and a row of weight 2 is held out as one row.
 MIXTURES = [
     SparseGaussianMixture(),
-    SparseGaussianMixture(3, n_nonzero=2, covariance_type="full", learning_method="batch", max_iter=20, init_params="kmeans"),
+    SparseGaussianMixture(3, n_nonzero=2, learning_method="batch", max_iter=20, init_params="kmeans"),
     SparseGaussianMixture(
-        3, n_nonzero=1, covariance_type="diag", inference="em", learning_method="batch", max_iter=20, init_params="kmeans"
+        3, n_nonzero=1, covariance_type="diag", inference="em", learning_method="batch", max_iter=20,
+        init_params="kmeans",
     ),
     SparseGaussianMixture(3, n_nonzero=2, covariance_type="spherical", learning_method="online", max_iter=5),
     SparseGaussianMixture(3, n_nonzero=2, covariance_type="tied", inference="em", max_iter=20, init_params="kmeans"),
