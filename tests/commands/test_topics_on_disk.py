@@ -183,7 +183,7 @@ def test_texts_above_some_size_go_to_disk(tmp_path, texts, monkeypatch):
     ("options", "message"),
     [
         (["--estimator", "SkipGramTopicModel"], "estimators of word sequences need them in memory"),
-        (["--vectorizer", "UNFITTED"], "is not fitted, which takes all texts in memory"),
+        (["--vectorizer", "UNFITTED"], "is not fitted, which needs all texts in memory"),
         (["--min-df", "1000"], "No words are left of 240 documents"),
         (["--min-df", "200", "--max-df", "10"], "max_df corresponds to < documents than min_df"),
         (["--ngram-range", "2", "1"], "ngram_range"),
