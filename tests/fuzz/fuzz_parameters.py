@@ -17,7 +17,11 @@ GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
 # So many of these are made, whatever comes of them: a number that is too large is no wrong value.
 PASSES = {"n_init_iter", "mini_epoch_passes", "n_init", "n_restarts", "n_epochs", "n_chains", "thin", "burn_in"}
 # Types of NumPy in which parameters are given too.
-SCALARS = {bool: [np.bool_], int: [np.int64], float: [np.float64]}
+SCALARS = {
+    bool: [np.bool_],
+    int: [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64],
+    float: [np.float32, np.float64],
+}
 WRONG = (-1, 0, 0.5, -0.5, float("nan"), float("inf"), "no such option", None, [], {}, 1 << 40, 1e300, True)
 
 
@@ -47,7 +51,10 @@ def numpys(rng, value):
 
 def holds(kind, value):
     """Whether a type of NumPy has this number."""
-    return not issubclass(kind, np.integer) or np.iinfo(kind).min <= value <= np.iinfo(kind).max
+    if issubclass(kind, np.integer):
+        return np.iinfo(kind).min <= value <= np.iinfo(kind).max
+    with np.errstate(over="ignore"):
+        return not issubclass(kind, np.floating) or float(kind(value)) == value
 
 
 def values_of(rng, kind, name):
