@@ -48,9 +48,9 @@ class ColumnLimits:
         apart.partition((most, tame), axis=1)
         variances = (apart[:, :tame] ** 2).mean(axis=1)
         varies = np.minimum(apart[:, most - 1] ** 2, variances) > round_off(middle**2, X.dtype)
-        least, most = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
-        high = (x == most).mean(axis=1)
-        flags = ((x == least) | (x == most)).all(axis=1) & (np.minimum(high, 1.0 - high) >= VARYING_SHARE)
+        low, high = x == x.min(axis=1, keepdims=True), x == x.max(axis=1, keepdims=True)
+        share = high.mean(axis=1)
+        flags = (low | high).all(axis=1) & (np.minimum(share, 1.0 - share) >= VARYING_SHARE)
         return cls(middle, np.where(varies, np.sqrt(variances), np.inf), flags)
 
     @classmethod
