@@ -24,8 +24,8 @@ from sklearn.mixture import BayesianGaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix.clusters import select_nggp_hyperparameters
-from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.datasets import load_bag_of_words, make_bars_mixture, make_pitman_yor_mixture
 
 TEST_SHARE = 0.1

@@ -14,8 +14,8 @@ from _topics_tasks import load
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import schedules
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics._variational.model import TopicModel
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.variational_model import TopicModel
 
 PHASES = {
     "tables": ["prepare"], "documents": ["local_step"], "sums": ["accumulate"], "steps": ["global_step", "absorb"],

@@ -20,8 +20,8 @@ from sparsemix import SparseGaussianMixture
 from sparsemix._engine.threads import slow_blas
 from sparsemix._kernels.gaussians import _accumulate, _pairs, _quadratic
 from sparsemix._kernels.vectors import _simd, _topl
-from sparsemix.mixture import _candidates
-from sparsemix.mixture._model import MaximumLikelihoodMixture
+from sparsemix._models.mixture import candidates as _candidates
+from sparsemix._models.mixture.model import MaximumLikelihoodMixture
 
 # On a part of the rows components have fewer than a covariance needs; the ridge keeps the fit going and costs nothing.
 REG_COVAR_PART = 1e-3

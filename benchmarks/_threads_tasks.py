@@ -11,9 +11,9 @@ from _topics_tasks import load
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine.threads import Workers
+from sparsemix._models.topics import gibbs_sampler
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._stats.packed_counts import PackedCounts
-from sparsemix.topics._collapsed import gibbs_sampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 # Numbers of each of the three arrays of the triad, which no cache holds; and how often it is done.
 TRIAD, ROUNDS = 1 << 25, 5

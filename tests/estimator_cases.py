@@ -29,16 +29,16 @@ from sparsemix import (
     SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
 )
-from sparsemix.clusters._model import GibbsModel, StreamingModel
+from sparsemix._models.clusters.model import GibbsModel, StreamingModel
+from sparsemix._models.mixture.linear_model import LinearMixture
+from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
+from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.sweep_models import GibbsModel as GibbsTopics
+from sparsemix._models.topics.sweep_models import SecondOrderModel, ZeroOrderModel
+from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import make_sparse_lda
-from sparsemix.mixture._linear._model import LinearMixture
-from sparsemix.mixture._model import MixtureModel
-from sparsemix.skipgram._stochastic_model import StochasticSkipGramModel
-from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics._collapsed.sweep_models import GibbsModel as GibbsTopics
-from sparsemix.topics._collapsed.sweep_models import SecondOrderModel, ZeroOrderModel
-from sparsemix.topics._variational.model import TopicModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The house: imports point down, one doorway to what scikit-learn keeps private, files of a readable length."""
+"""Structure: imports point to lower layers, one module imports private parts of scikit-learn, files are short."""
 
 import ast
 import doctest
@@ -16,40 +16,17 @@ PACKAGE = Path(sparsemix.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 SOURCES = sorted([*FILES, *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd"), *PACKAGE.rglob("*.h")])
 
-# Rooms by prefix of their module's name, the longest prefix first: the floor each stands on.
-FLOORS = {
+# Packages and the layer of each; every other module is in the top layer.
+LAYERS = {
     "sparsemix._kernels": 0,
     "sparsemix._version": 0,  # a constant that everyone may read
     "sparsemix._stats": 1,
-    "sparsemix.clusters._gaussian._slots": 2,
-    "sparsemix.clusters._model": 2,
-    "sparsemix.clusters._merge_search": 2,
-    "sparsemix.clusters._moves": 2,
-    "sparsemix.clusters._multinomial_slots": 2,
-    "sparsemix.clusters._state": 2,
-    "sparsemix.mixture._candidates": 2,
-    "sparsemix.mixture._groups": 2,
-    "sparsemix.mixture._linear._model": 2,
-    "sparsemix.mixture._linear._search": 2,
-    "sparsemix.mixture._model": 2,
-    "sparsemix.skipgram._samplers": 2,
-    "sparsemix.skipgram._sequences": 3,
-    "sparsemix.skipgram._stochastic_model": 2,
-    "sparsemix.skipgram._sweep_models": 2,
-    "sparsemix.topics._collapsed.dense_sampler": 2,
-    "sparsemix.topics._collapsed.gibbs_sampler": 2,
-    "sparsemix.topics._collapsed.stochastic_model": 2,
-    "sparsemix.topics._collapsed.sweep_models": 2,
-    "sparsemix.topics._collapsed.token_topics": 2,
-    "sparsemix.topics._collapsed.walker_sampler": 2,
-    "sparsemix.topics._sums": 2,
-    "sparsemix.topics._variational.model": 2,
-    "sparsemix.topics._word_prior": 2,
+    "sparsemix._models": 2,
     "sparsemix._engine": 3,
 }
 ESTIMATORS = 4
-# Public rooms, each of which may import those on its left: what is measured knows nothing of what is fitted.
-ROOMS = (
+# Packages of the top layer, each of which may import those before it: a score knows nothing about the models.
+PACKAGES = (
     "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "distributed", "_report", "plotting",
     "_commands",
 )  # fmt: skip
@@ -57,7 +34,7 @@ ROOMS = (
 LONG_FILES = {
     "mixture/_sparse_gaussian_mixture.py": "half of an estimator's file is its documentation",
 }
-# What one folder may hold of a kind before it is two rooms.
+# Modules of one kind per folder.
 MOST_MODULES = 12
 MAX_LINES = 500
 
@@ -67,14 +44,12 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def floor(module):
-    for prefix in sorted(FLOORS, key=len, reverse=True):
-        if module == prefix or module.startswith(prefix + "."):
-            return FLOORS[prefix]
-    return ESTIMATORS
+def layer(module):
+    """The layer of a module, which follows from the first package of its path."""
+    return LAYERS.get(".".join(module.split(".")[:2]), ESTIMATORS)
 
 
-def room(module):
+def public_package(module):
     """The folder of the package that a module is in; None for those at its root, which may import all."""
     parts = module.split(".")
     return parts[1] if len(parts) > 2 or (PACKAGE / parts[-1]).is_dir() else None
@@ -106,11 +81,11 @@ def imported_module(base, name):
     return base
 
 
-def test_the_rooms_are_where_they_are_said_to_be():
+def test_every_layer_has_modules():
     modules = {module_name(path) for path in FILES}
     assert {"sparsemix", "sparsemix.mixture", "sparsemix._compat", "sparsemix._estimator.base"} <= modules
-    assert modules.issuperset(FLOORS)
-    assert sorted({floor(module) for module in modules}) == [0, 1, 2, 3, ESTIMATORS]
+    assert modules.issuperset(LAYERS)
+    assert sorted({layer(module) for module in modules}) == [0, 1, 2, 3, ESTIMATORS]
 
 
 def all_imports(package):
@@ -125,21 +100,21 @@ def test_imports_point_down():
     wrong = []
     for path, base, name, place in all_imports("sparsemix"):
         target = imported_module(base, name)
-        if floor(target) > floor(module_name(path)):
+        if layer(target) > layer(module_name(path)):
             wrong.append(f"{place} imports {target} from a layer above")
     assert not wrong, "\n".join(wrong)
 
 
-def test_scikit_learn_lives_on_the_top_floor():
+def test_scikit_learn_lives_on_the_top_layer():
     wrong = [
         f"{place} imports {base} below the estimators"
         for path, base, _, place in all_imports("sklearn")
-        if floor(module_name(path)) != ESTIMATORS
+        if layer(module_name(path)) != ESTIMATORS
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_private_parts_of_scikit_learn_come_through_one_doorway():
+def test_only_one_module_imports_private_parts_of_scikit_learn():
     wrong = []
     for path, base, name, place in all_imports("sklearn"):
         parts = [*base.split("."), *([] if name is None else [name])]
@@ -149,13 +124,13 @@ def test_private_parts_of_scikit_learn_come_through_one_doorway():
     assert not wrong, "\n".join(wrong)
 
 
-def test_rooms_import_the_rooms_on_their_left():
+def test_packages_import_those_listed_before_them():
     wrong = []
     for path, base, name, place in all_imports("sparsemix"):
-        here, target = room(module_name(path)), room(imported_module(base, name))
-        if target not in ROOMS or here is None:
+        here, target = public_package(module_name(path)), public_package(imported_module(base, name))
+        if target not in PACKAGES or here is None:
             continue
-        if here not in ROOMS or ROOMS.index(target) > ROOMS.index(here):
+        if here not in PACKAGES or PACKAGES.index(target) > PACKAGES.index(here):
             wrong.append(f"{place} imports {base}")
     assert not wrong, "\n".join(wrong)
 

@@ -14,9 +14,9 @@ import reference_skipgram
 from scipy import sparse
 
 from sparsemix import CollapsedLDA, GibbsNGGPMixture, SkipGramTopicModel
-from sparsemix.clusters._model import GibbsModel
-from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
-from sparsemix.topics._collapsed import sweep_models
+from sparsemix._models.clusters.model import GibbsModel
+from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix._models.topics import sweep_models
 
 BURN_IN = 100
 N_BATCHES = 25

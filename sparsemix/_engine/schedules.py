@@ -358,3 +358,14 @@ class PlannedSteps(MiniEpochs):
         for g in self.rng.permutation(len(self.groups)):
             for s in self.rng.permutation(self.groups[g]):
                 yield self.steps[s]
+
+
+def sort_by_size(model, schedule, stats):
+    """Sort components by decreasing size; for weight priors that depend on the order (stick-breaking)."""
+    order = np.argsort(-stats["count"], kind="stable")
+    counts = stats["count"]
+    if model.weights.evidence(counts[order]) <= model.weights.evidence(counts):
+        return stats
+    schedule.permute(order)
+    model.permute(order)
+    return stats.take(order)

@@ -16,7 +16,7 @@ from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
-from sparsemix.clusters._model import GibbsModel
+from sparsemix._models.clusters.model import GibbsModel
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,

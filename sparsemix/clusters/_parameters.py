@@ -21,14 +21,14 @@ from sparsemix._estimator.input.checks import (
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.forms import is_sparse
 from sparsemix._estimator.input.gaussian_prior import check_means, prior_arguments
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
+from sparsemix._models.clusters.moves import Moves
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._gaussian._prior import search_prior
-from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.clusters._gaussian._steps import SteppedRows
-from sparsemix.clusters._moves import Moves
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
-from sparsemix.clusters._state import ClusterState
 
 # Likelihoods without shared parameters, for which the density of a row under a new cluster has a closed form.
 ALONE = [name for name, family in GAUSSIANS.items() if not (name.startswith("tied") or family.has_loadings)]

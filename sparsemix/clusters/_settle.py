@@ -15,9 +15,9 @@ import numpy as np
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._kernels.clusters._sequential import rename
+from sparsemix._models.clusters.model import GibbsModel, likeliest
+from sparsemix._models.clusters.moves import Moves
 from sparsemix.clusters._gaussian._prior import prior_of_clusters
-from sparsemix.clusters._model import GibbsModel, likeliest
-from sparsemix.clusters._moves import Moves
 from sparsemix.clusters._split_merge import SplitMerge
 
 # Seed of the chains; their random numbers also depend on the order of the rows.

@@ -14,9 +14,9 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts, sweep_part
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
+from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
 from sparsemix.clusters._gaussian._steps import SteppedRows
-from sparsemix.clusters._model import RowResponsibilities, StreamingModel
-from sparsemix.clusters._moves import MERGE_THRESHOLDS, joined
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,

@@ -9,9 +9,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.rounds.sample import SampledRows
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic, sort_by_size
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import seeded
@@ -19,13 +18,13 @@ from sparsemix._estimator.input.checks import check_columns, check_weights
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
+from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
+from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
-from sparsemix.mixture._candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._loadings import plain_model, with_loadings
-from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._priors import (
     DataScale,
     conditioned,

@@ -16,8 +16,8 @@ from scipy.stats import chi2
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
+from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, Splitting, cut_gains
 
 # A component is dead if it has less than this share of N / K rows.

@@ -15,9 +15,9 @@ from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._estimator.input.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
+from sparsemix._models.mixture.model import VariationalMixture
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.mixture._model import VariationalMixture
 
 
 class RowPredictMixin(ResponsibilityFeatures, DensityMixin):

@@ -3,14 +3,14 @@
 import numpy as np
 
 from sparsemix._engine.schedules import MiniEpochs
+from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.input.checks import LARGEST_COUNT, check_weights
 from sparsemix._estimator.input.forms import floats_of
-from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
-from sparsemix.skipgram._sequences import BLOCK_TOKENS, Sequences, TokenMemory
-from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
-from sparsemix.skipgram._sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
+from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
+from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
 from sparsemix.topics._assemble import SMALLEST_PRIOR, given_topics
 from sparsemix.topics._assemble import topic_word_prior as _topic_word_prior
 from sparsemix.topics._start import NOISE_SHAPE

@@ -6,13 +6,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import configured_sparse
 from sparsemix._engine.blocks import spans
+from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.texts import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
-from sparsemix.skipgram._sequences import Sequences
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._predict import TopicPredictMixin
 

@@ -9,9 +9,9 @@ from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Memoized
+from sparsemix._models.topics.variational_model import TopicModel
+from sparsemix._models.topics.word_prior import WORDS
 from sparsemix._stats.packed_counts import PackedCounts
-from sparsemix.topics._variational.model import TopicModel
-from sparsemix.topics._word_prior import WORDS
 
 # Shape of the Gamma noise around the word frequencies of the corpus.
 NOISE_SHAPE = 30.0

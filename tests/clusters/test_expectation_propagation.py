@@ -16,12 +16,12 @@ from cluster_cases import (
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.documents import DocumentBlock
+from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
+from sparsemix._models.clusters.moves import Moves
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _streaming_nggp_mixture as module
-from sparsemix.clusters._model import RowResponsibilities, StreamingModel
-from sparsemix.clusters._moves import Moves
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
-from sparsemix.clusters._state import ClusterState
 from sparsemix.datasets import make_bars_mixture
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)

@@ -29,10 +29,10 @@ from sklearn.pipeline import make_pipeline
 from topic_cases import V, X, counter, texts
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
+from sparsemix._models.clusters import model as _model
+from sparsemix._models.clusters.model import GibbsModel
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _gibbs_nggp_mixture as module
-from sparsemix.clusters import _model
-from sparsemix.clusters._model import GibbsModel
 from sparsemix.datasets import make_bars_mixture
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from test_cluster_moves import DIRICHLET, PRIORS, block, hard, per_likelihood, state_of
 
-from sparsemix.clusters import _moves
-from sparsemix.clusters._model import StreamingModel
-from sparsemix.clusters._moves import Moves, log_bayes_factor
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
-from sparsemix.clusters._state import ClusterState
+from sparsemix._models.clusters import moves as _moves
+from sparsemix._models.clusters.model import StreamingModel
+from sparsemix._models.clusters.moves import Moves, log_bayes_factor
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.state import ClusterState
 
 
 def many(likelihood, n=60, d=40, seed=0):

@@ -5,9 +5,9 @@ import pytest
 from fitted import assert_same_bits, few_passes
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix.clusters._gaussian._slots import GaussianSlots
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
-from sparsemix.clusters._state import ClusterState
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.state import ClusterState
 
 pytestmark = few_passes
 SETTINGS = {

@@ -8,11 +8,11 @@ from sklearn.metrics import adjusted_rand_score
 import sparsemix.clusters._settle as module
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
+from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel, likeliest
 from sparsemix._stats import symmetric
 from sparsemix.clusters._gaussian._prior import FACTORS, STRENGTHS, ClustersPrior, prior_of_clusters
-from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.clusters._gaussian._steps import SteppedRows, rounding
-from sparsemix.clusters._model import RowResponsibilities, StreamingModel, likeliest
 from sparsemix.clusters._settle import Block, bound, settle, sweeps_of
 
 

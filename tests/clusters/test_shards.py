@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
+from sparsemix._models.clusters import moves as _moves
+from sparsemix._models.clusters.moves import join, joined
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters import _moves
-from sparsemix.clusters._moves import join, joined
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._parameters import rounds_of_shards
-from sparsemix.clusters._state import ClusterState
 from sparsemix.datasets import make_bars_mixture
 
 BARS, OF_BARS = make_bars_mixture(n_samples=600, random_state=0)[:2]

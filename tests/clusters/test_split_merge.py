@@ -14,14 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.documents import Documents
+from sparsemix._models.clusters import model as model_module
+from sparsemix._models.clusters.model import GibbsModel
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters import _model as model_module
 from sparsemix.clusters import _split_merge as module
 from sparsemix.clusters._gibbs_nggp_mixture import r_hat
-from sparsemix.clusters._model import GibbsModel
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
 from sparsemix.clusters._split_merge import SplitMerge, log_split_ratio
-from sparsemix.clusters._state import ClusterState
 
 BETA = 0.3
 X = np.array([[3, 1, 0], [2, 0, 0], [0, 1, 2], [1, 1, 1], [0, 0, 2]], dtype=np.float64)

@@ -31,7 +31,7 @@ from topic_cases import counter, texts
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._estimator.input import checks
-from sparsemix.clusters._model import StreamingModel
+from sparsemix._models.clusters.model import StreamingModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 EPOCHS = {"ADF": 1, "EP": 4}

@@ -21,8 +21,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sparsemix import StreamingNGGPMixture
+from sparsemix._models.clusters.model import StreamingModel
 from sparsemix.clusters import _streaming_nggp_mixture as module
-from sparsemix.clusters._model import StreamingModel
 from sparsemix.datasets import make_pitman_yor_mixture
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
@@ -73,7 +73,7 @@ def test_blocks_of_any_size_give_the_same_bits(name, likelihood, monkeypatch):
         assert_same_bits(whole, stream(clone(est), rows, size, weight))
     monkeypatch.setattr(module, "ROWS", 11)  # what a call reads at once
     assert_same_bits(whole, stream(clone(est), rows, None, weight))
-    monkeypatch.setattr("sparsemix.clusters._model.FIRST_ENTRIES", 1)  # room for responsibilities runs out
+    monkeypatch.setattr("sparsemix._models.clusters.model.FIRST_ENTRIES", 1)  # room for responsibilities runs out
     assert_same_bits(whole, stream(clone(est), rows, 40, weight))
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from sparsemix._engine import blocks, initialize, threads
 from sparsemix._engine.blocks import Rows
+from sparsemix._models.mixture.model import Groups
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.mixture._model import Groups
 
 N, D = 57, 3
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import reference
 
-from sparsemix._engine import blocks, loop, moves
+from sparsemix._engine import blocks, loop, schedules
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._engine.threads import Workers
+from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
-from sparsemix.mixture._model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix.mixture._starts._start import data_gaussian
 
 K, N, D = 5, 240, 2
@@ -137,7 +137,7 @@ def test_sorting_sticks_never_lowers_the_bound(name, learning):
     model, initial = make(name, 2, "sticks", rows)
     initial = initial.take(np.argsort(initial["count"]))  # the wrong way round
     schedule = Batch(N) if learning == "batch" else memoized(rows, 60)
-    stats, bounds = run(model, rows, schedule, initial, epochs=10, todo=(moves.sort_by_size,))
+    stats, bounds = run(model, rows, schedule, initial, epochs=10, todo=(schedules.sort_by_size,))
     assert (np.diff(bounds[3:]) >= -1e-8 * abs(bounds[-1])).all()
     assert (np.diff(stats["count"]) <= 0).all()
     assert (stats["count"] > -1e-9).all()

@@ -23,9 +23,9 @@ from sparsemix._engine import protocols
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.schedules import Batch, Memoized, MiniEpochs, Stochastic
+from sparsemix._engine.sequences import Sequences
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.datasets import make_skip_gram
-from sparsemix.skipgram._sequences import Sequences
 
 # What a class has to define to be taken for one that wants to fulfil a protocol.
 MARKS = {

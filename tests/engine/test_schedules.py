@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsemix._engine import schedules
-from sparsemix._engine.moves import sort_by_size
 from sparsemix._engine.schedules import (
     MOST_BATCHES,
     Batch,
@@ -15,6 +14,7 @@ from sparsemix._engine.schedules import (
     Stochastic,
     blend,
     learning_rate,
+    sort_by_size,
     stream,
 )
 from sparsemix._stats.suffstats import SufficientStatistics

@@ -15,8 +15,8 @@ from fitted import assert_same, assert_unchanged, few_passes, said, snapshot
 pytestmark = [few_passes, pytest.mark.slow]
 STREAMS = with_methods("partial_fit")
 # Where steps are made and published: these lines are tried more often than the rest.
-STEPS = ("additive.py", "interrupts.py", "clusters/_state.py", "clusters/_moves.py", "clusters/_model.py",
-         "_streaming_nggp_mixture.py")  # fmt: skip
+STEPS = ("additive.py", "interrupts.py", "_models/clusters/state.py", "_models/clusters/moves.py",
+         "_models/clusters/model.py", "_streaming_nggp_mixture.py")  # fmt: skip
 
 
 def chosen(call, first, every, every_other):

@@ -22,7 +22,7 @@ from scipy import sparse
 from sequence_cases import n_positions
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 
 pytestmark = few_passes
 ADDITIVE = with_methods("update_from_stats")

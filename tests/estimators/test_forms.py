@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from topic_cases import state_of
 
-from sparsemix.skipgram._stochastic_model import StochasticSkipGramModel
+from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
 
 pytestmark = few_passes
 

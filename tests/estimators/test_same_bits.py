@@ -9,9 +9,10 @@ from fitted import assert_same, assert_same_bits, attributes, few_passes, readin
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
-from sparsemix.skipgram import _predict, _sequences
+from sparsemix._engine import sequences as _sequences
+from sparsemix._models.topics import dense_sampler, gibbs_sampler, walker_sampler
+from sparsemix.skipgram import _predict
 from sparsemix.topics import _start
-from sparsemix.topics._collapsed import dense_sampler, gibbs_sampler, walker_sampler
 
 pytestmark = few_passes
 

@@ -9,7 +9,7 @@ from callers import N_CALLERS, at_once
 from test_sequential_kernels import SLOTS, Sweeps, block, random_slots, random_weight
 
 from sparsemix._kernels.clusters import _multinomial, _sequential
-from sparsemix.clusters._multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 
 N_CLUSTERS = 200
 LEFT_OUT = 30.0

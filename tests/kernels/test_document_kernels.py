@@ -7,7 +7,7 @@ from scipy.special import gammaln, psi
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._kernels.documents import _docstep, _special, _words
-from sparsemix.topics._variational.model import inverse_totals
+from sparsemix._models.topics.variational_model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
 K = 12

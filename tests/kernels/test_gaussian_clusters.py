@@ -10,10 +10,10 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_t, norm, t
 from sparsemix._kernels.clusters._gaussian_clusters import MEAN, GaussianClusters
 
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, Gaussians, bhattacharyya, cholesky
 from sparsemix._stats.families._overlap import marginal_bounds
-from sparsemix.clusters._gaussian._slots import GaussianSlots
 
 STRUCTURES = ["full", "zero_mean", "diag", "spherical"]
 WITH_MEANS = ["full", "diag", "spherical"]

@@ -8,8 +8,8 @@ from sparsemix import SparseLDA
 from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.threads import Workers
 from sparsemix._kernels.documents import _docstep, _memory, _special, _words
+from sparsemix._models.topics import variational_model as _model
 from sparsemix.datasets import make_sparse_lda
-from sparsemix.topics._variational import model as _model
 
 V, N = 37, 50
 DTYPES = [np.float32, np.float64]

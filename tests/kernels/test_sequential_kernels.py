@@ -13,8 +13,8 @@ from sparsemix._kernels.clusters._clusters import SLOTS
 
 from sparsemix._kernels.clusters import _multinomial, _rule, _sequential
 from sparsemix._kernels.vectors import _simd
-from sparsemix.clusters._multinomial_slots import MOST_PANELS, MultinomialSlots, rounded
-from sparsemix.clusters._state import ClusterState
+from sparsemix._models.clusters.multinomial_slots import MOST_PANELS, MultinomialSlots, rounded
+from sparsemix._models.clusters.state import ClusterState
 
 N_WORDS = 30
 BETA = 0.3

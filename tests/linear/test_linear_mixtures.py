@@ -14,12 +14,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
 from sparsemix._engine.documents import DocumentBlock
+from sparsemix._models.mixture.linear_model import LinearMixture
 from sparsemix._stats.linear import Multinomial, VonMisesFisher, draws
 from sparsemix._stats.linear._base import dense
 from sparsemix._stats.linear.multinomial import SEED_TOKENS
 from sparsemix._stats.linear.von_mises_fisher import log_constant
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
-from sparsemix.mixture._linear._model import LinearMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -14,11 +14,13 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input import checks
+from sparsemix._models.mixture import candidates as _candidates
+from sparsemix._models.mixture import model as _model
+from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch, nearest
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
-from sparsemix.mixture import _assemble, _candidates, _model
-from sparsemix.mixture._candidates import CandidateLists, CandidateSearch, nearest
+from sparsemix.mixture import _assemble
 from sparsemix.mixture._repairs import missed, repaired_lists
 
 # Most fits here make a fixed number of passes, so that two of them compare: none of them is meant to converge.

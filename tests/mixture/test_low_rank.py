@@ -11,12 +11,12 @@ from sklearn.metrics import adjusted_rand_score
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import Workers
+from sparsemix._models.mixture.candidates import PairTable
+from sparsemix._models.mixture.model import Groups
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._assemble import assemble, weighted_rows
-from sparsemix.mixture._candidates import PairTable
 from sparsemix.mixture._loadings import principal, sums
-from sparsemix.mixture._model import Groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K, D, Q = 3, 6, 2

@@ -14,8 +14,8 @@ from killed import Killed, killed_after
 from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, distributed
 from sparsemix._engine.checkpoints import folder as folders
 from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
+from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix.datasets import make_skip_gram
-from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 
 pytestmark = few_passes
 ADDITIVE = with_methods("update_from_stats")

@@ -180,7 +180,7 @@ def test_statistics_of_a_fit_keep_their_totals():
 
 
 def totals_of(rows, window=3):
-    from sparsemix.skipgram._sequences import Sequences
+    from sparsemix._engine.sequences import Sequences
 
     return Sequences(rows, V).totals(window)
 

@@ -8,12 +8,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
 from sparsemix import SkipGramTopicModel
+from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
+from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
+from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix.datasets import make_skip_gram
 from sparsemix.skipgram import _assemble
-from sparsemix.skipgram._samplers import DenseSampler, WalkerSampler
-from sparsemix.skipgram._sequences import Sequences
-from sparsemix.skipgram._stochastic_model import Annealing, StochasticSkipGramModel
 
 K, V = 4, 9
 

@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 from scipy.stats import gamma, norm, wishart
 from sklearn.mixture import BayesianGaussianMixture
 
+from sparsemix._models.mixture.model import VariationalMixture
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
-from sparsemix.mixture._model import VariationalMixture
 
 WITH_MEANS = [name for name in GAUSSIANS if name != "zero_mean"]
 

@@ -28,8 +28,8 @@ from topic_cases import (
 from sparsemix import CollapsedLDA
 from sparsemix._engine import documents as documents_module
 from sparsemix._engine.monitor import Monitor
+from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.datasets import make_sparse_lda
-from sparsemix.topics._collapsed.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 
 # Fits of a few sweeps: what is looked at is whether they are valid, not how far they came.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

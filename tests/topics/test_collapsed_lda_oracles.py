@@ -10,9 +10,9 @@ from scipy.special import gammaln, psi
 from sparsemix import CollapsedLDA, SparseLDA
 from sparsemix._engine import sweeps
 from sparsemix._engine.monitor import Monitor
+from sparsemix._models.topics.sweep_models import SweepModel
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
-from sparsemix.topics._collapsed.sweep_models import SweepModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 METHODS = ["cvb0", "cvb", "gibbs"]

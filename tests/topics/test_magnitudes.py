@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseMultinomialMixture, SparseSCVB0LDA
+from sparsemix._models.topics import gibbs_sampler
+from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
 from sparsemix.metrics import document_completion, split_by_token
-from sparsemix.topics._collapsed import gibbs_sampler
-from sparsemix.topics._collapsed.gibbs_sampler import DENSE_SUMS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the fit did not converge")
 

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix.topics._collapsed import walker_sampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics import walker_sampler
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 
 K, V = 3, 5
 DOCUMENTS = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]])

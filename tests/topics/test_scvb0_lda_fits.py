@@ -27,10 +27,10 @@ from sparsemix._engine.documents import Documents
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import learning_rates
 from sparsemix._engine.threads import Workers
+from sparsemix._models.topics import gibbs_sampler
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_bars, make_sparse_lda
-from sparsemix.topics._collapsed import gibbs_sampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 VARIANTS = {
     "dense memoized": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "document"},

@@ -12,15 +12,16 @@ from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import collect
 from sparsemix._engine.schedules import blend
 from sparsemix._engine.threads import Workers
+from sparsemix._models.topics import dense_sampler, walker_sampler
+from sparsemix._models.topics.dense_sampler import DenseSampler
+from sparsemix._models.topics.gibbs_sampler import GibbsSampler
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats import suffstats
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
-from sparsemix.topics._collapsed import assemble_stochastic, dense_sampler, walker_sampler
-from sparsemix.topics._collapsed.dense_sampler import DenseSampler
-from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
+from sparsemix.topics._collapsed import assemble_stochastic
 
 K, V, N = 4, 25, 60
 X = sparse.csr_array(

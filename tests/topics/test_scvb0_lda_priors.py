@@ -10,10 +10,10 @@ from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.loop import collect
 from sparsemix._engine.threads import Workers
 from sparsemix._kernels.documents import _special
+from sparsemix._models.topics.token_topics import TokenTopics
+from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
-from sparsemix.topics._collapsed.token_topics import TokenTopics
-from sparsemix.topics._word_prior import next_topic_word_prior
 
 K, V = 4, 25
 X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])

@@ -23,9 +23,9 @@ from topic_cases import (
 from sparsemix import SparseLDA
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.schedules import Stochastic
+from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
-from sparsemix.topics._variational.model import TopicModel
 
 METHODS = ["batch", "memoized", "online"]
 STARTS = ["em", "random", "bregman"]

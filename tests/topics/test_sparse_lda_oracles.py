@@ -14,11 +14,11 @@ from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.loop import collect, respond
 from sparsemix._engine.threads import Workers
+from sparsemix._models.topics.variational_model import TopicModel, inverse_totals
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
 from sparsemix.topics import SparseLDA
 from sparsemix.topics._variational import assemble as _assemble
-from sparsemix.topics._variational.model import TopicModel, inverse_totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K = 6

@@ -12,12 +12,12 @@ import numpy as np
 
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.gaussian_prior import prior_arguments
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
+from sparsemix._models.clusters.model import StreamingModel
+from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.clusters._gaussian._slots import GaussianSlots
 from sparsemix.clusters._gaussian._steps import rounding
-from sparsemix.clusters._model import StreamingModel
-from sparsemix.clusters._state import ClusterState
 
 # Maximum number of rows for the evidence, sampled from the first call.
 SEARCH_ROWS = 1000

@@ -9,13 +9,13 @@ from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import COUNT, POSITIVE
+from sparsemix._models.mixture.candidates import CandidateLists
+from sparsemix._models.mixture.linear_model import LinearMixture
+from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
-from sparsemix.mixture._candidates import CandidateLists
 from sparsemix.mixture._linear._fitted import FittedLinear
-from sparsemix.mixture._linear._model import LinearMixture
 from sparsemix.mixture._linear._rows import weighted
-from sparsemix.mixture._linear._search import SparseSearch
 from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
 from sparsemix.mixture._predict import RowPredictMixin
 

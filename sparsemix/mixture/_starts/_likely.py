@@ -5,7 +5,7 @@ have converged. If components overlap or cover a surface, EM steps first lead to
 component EM overfits. Held-out rows decide.
 """
 
-from sparsemix.mixture._model import MaximumLikelihoodMixture
+from sparsemix._models.mixture.model import MaximumLikelihoodMixture
 from sparsemix.mixture._starts._splitting import learn
 
 # Steps of EM, which is slow to spread components over a surface, and of VB for comparison.

@@ -13,8 +13,8 @@ from scipy.special import gammaln
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
+from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
 
 # Steps of all components after each round, and after the last one.
 STEPS, LAST_STEPS = 2, 4

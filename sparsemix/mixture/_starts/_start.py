@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix._engine import initialize
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect_given, respond
+from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._model import MixtureModel
 from sparsemix.mixture._starts._exchanges import exchange_components
 from sparsemix.mixture._starts._likely import likely
 from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized

@@ -6,14 +6,14 @@ import numpy as np
 
 from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import LearningRates, Memoized, MiniEpochs
+from sparsemix._models.topics.dense_sampler import DenseSampler
+from sparsemix._models.topics.gibbs_sampler import GibbsSampler
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.sums import SMALLEST_COUNT
+from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
-from sparsemix.topics._collapsed.dense_sampler import DenseSampler
-from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._start import packed_stats_of, stats_of, topics_of_documents, trim
-from sparsemix.topics._sums import SMALLEST_COUNT
 
 # Documents of a memoized batch by default: a 32nd of the corpus, but at least LEAST_BATCH.
 MEMOIZED_BATCHES = 32

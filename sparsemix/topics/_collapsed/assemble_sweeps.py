@@ -5,10 +5,10 @@ from scipy import sparse
 
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.sweeps import RowState
+from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix.metrics._checks import check_token_list, row_of
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import doc_topic_prior, given_topics, topic_word_prior
-from sparsemix.topics._collapsed.sweep_models import MODELS
 
 # Whole numbers below this are exact in single precision.
 EXACT = 1 << 24

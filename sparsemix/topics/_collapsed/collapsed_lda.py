@@ -14,10 +14,10 @@ from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
-from sparsemix.topics._collapsed.sweep_models import MODELS
 from sparsemix.topics._fitted import FittedCollapsedTopics
 from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin

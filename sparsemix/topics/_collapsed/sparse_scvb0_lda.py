@@ -6,14 +6,14 @@ from sparsemix._compat import Interval, InvalidParameterError, StrOptions
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.schedules import LearningRates
 from sparsemix._estimator.absent import NO_BOUND, Absent
+from sparsemix._models.topics.dense_sampler import DenseSampler
+from sparsemix._models.topics.gibbs_sampler import GibbsSampler
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.dense_sampler import DenseSampler
-from sparsemix.topics._collapsed.gibbs_sampler import GibbsSampler
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics._collapsed.walker_sampler import WalkerSampler
 from sparsemix.topics._evaluation import EvaluatedTopics
 from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS

@@ -5,9 +5,9 @@ import numpy as np
 from sparsemix._engine.documents import DocumentMemory
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._kernels.documents._docstep import MAX_SELECT
+from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
-from sparsemix.topics._variational.model import TopicModel
 
 # Least documents per batch by default; memoized batches are a tenth of the data. A batch needs tokens of every topic.
 BATCH_DOCUMENTS = 1_000

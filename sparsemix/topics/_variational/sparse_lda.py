@@ -4,13 +4,13 @@ import numbers
 
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.documents import FirstDocuments
+from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import OF_STEPS
 from sparsemix.topics._variational.assemble import make_memory, make_model, make_schedule, make_start, step_size
-from sparsemix.topics._variational.model import TopicModel
 
 
 # Most of this file is the docstring, which is the manual of the class.

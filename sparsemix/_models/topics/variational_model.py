@@ -9,10 +9,10 @@ from scipy import sparse
 from scipy.special import gammaln, psi
 
 from sparsemix._kernels.documents import _docstep, _special, _words
+from sparsemix._models.topics.sums import SMALLEST_COUNT, Scratch, sum_by_word
+from sparsemix._models.topics.word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 from sparsemix._stats.dirichlet import log_normalizer, maximize_prior
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._sums import SMALLEST_COUNT, Scratch, sum_by_word
-from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 
 # A topic with fewer tokens leaves a document. On NIPS papers and arXiv abstracts, a hundredth of a token has no
 # measurable effect; 1e-9, where the mass is below round-off, takes 1.5 times as long.

@@ -9,9 +9,9 @@ from scipy.special import psi
 
 from sparsemix._kernels.collapsed import _cvb, _gibbs
 from sparsemix._kernels.documents import _special
+from sparsemix._models.topics.word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 from sparsemix._stats.dirichlet import maximize_prior
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._word_prior import WORDS, log_evidence_of_words, maximize_topic_word_prior
 
 # Sweeps before priors are learned: randomly initialised topics are similar, and learned priors would keep them similar.
 LEARN_AFTER = 10

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from sparsemix._kernels.clusters._clusters import SLOTS
 from sparsemix._kernels.clusters._multinomial import MultinomialClusters, encode, look
 from sparsemix._kernels.vectors._simd import aligned_empty
-from sparsemix.clusters._merge_search import MergeSearch
+from sparsemix._models.clusters.merge_search import MergeSearch
 
 # Maximum number of panels; a further one triggers packing into one. Fifteen panels made reads of rows half as slow
 # again. A single table, copied at every growth, took up to two thirds of the time of a stream that opened thousands of

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from sparsemix._kernels.clusters._rule import PROGRESS, TOTALS, Rule
-from sparsemix.clusters._multinomial_slots import rounded
+from sparsemix._models.clusters.multinomial_slots import rounded
 
 # Number of slots of a new state.
 FIRST_CAPACITY = 32

@@ -4,8 +4,8 @@ import numpy as np
 
 from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.vectors import _topl
+from sparsemix._models.mixture.candidates import NEIGHBOURS, CandidateSearch, renamed
 from sparsemix._stats.linear import dense
-from sparsemix.mixture._candidates import NEIGHBOURS, CandidateSearch, renamed
 
 # Number of largest entries of a component's mean that determine its neighbours.
 FEATURES = 64

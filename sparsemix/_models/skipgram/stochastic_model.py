@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_clocks import WordClocks
-from sparsemix.topics._collapsed.stochastic_model import StochasticCollapsedModel
 
 
 @dataclass(frozen=True)

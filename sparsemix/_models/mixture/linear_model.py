@@ -5,9 +5,9 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
+from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix._models.mixture.model import Groups, MixtureModel
 from sparsemix._stats.families import serial
-from sparsemix.mixture._linear._search import SparseSearch
-from sparsemix.mixture._model import Groups, MixtureModel
 
 # Maximum numbers of rows and of weights in a tile of sparse rows.
 SPARSE_TILE, SPARSE_WEIGHTS = 1 << 11, 1 << 22

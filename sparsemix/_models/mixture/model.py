@@ -7,10 +7,10 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
+from sparsemix._models.mixture.candidates import TILE, TILE_ONCE
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
-from sparsemix.mixture._candidates import TILE, TILE_ONCE
 
 LARGEST_SCALE = 1e150  # maximum factor of a prior, so that sums stay finite
 

@@ -7,10 +7,10 @@ import numpy as np
 from sparsemix._kernels.collapsed import _scvb
 from sparsemix._kernels.documents import _words
 from sparsemix._kernels.vectors._simd import aligned_empty
+from sparsemix._models.topics.sums import Scratch
+from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.word_rows import WordRows
-from sparsemix.topics._collapsed.token_topics import TokenTopics
-from sparsemix.topics._sums import Scratch
 
 # Responsibilities of a chunk, kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22

@@ -5,9 +5,9 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
+from sparsemix._models.topics.token_topics import draws_for_prior
+from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._collapsed.token_topics import draws_for_prior
-from sparsemix.topics._word_prior import next_topic_word_prior
 
 # The word prior is learned if the background count is below this share of it.
 NO_OFFSET = 0.01

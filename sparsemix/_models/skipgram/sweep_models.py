@@ -5,8 +5,8 @@ from scipy.special import gammaln
 
 from sparsemix._kernels.collapsed import _mhw
 from sparsemix._kernels.skipgram import _positions, _walk
+from sparsemix._models.topics.word_prior import log_evidence_of_words
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._word_prior import log_evidence_of_words
 
 
 class GibbsSkipGramModel:

@@ -5,10 +5,10 @@ from scipy import sparse
 
 from sparsemix._kernels.collapsed import _mhw
 from sparsemix._kernels.skipgram import _positions, _walk
+from sparsemix._models.skipgram.stochastic_model import SampledTopics
+from sparsemix._models.topics.sums import sum_groups
+from sparsemix._models.topics.walker_sampler import EARLY_STEPS, NEGLIGIBLE
 from sparsemix._stats.by_word import ByWord
-from sparsemix.skipgram._stochastic_model import SampledTopics
-from sparsemix.topics._collapsed.walker_sampler import EARLY_STEPS, NEGLIGIBLE
-from sparsemix.topics._sums import sum_groups
 
 
 class Sampler:

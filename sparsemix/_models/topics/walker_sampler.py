@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.collapsed import _mhw
-from sparsemix.topics._collapsed.token_topics import TokenTopics
-from sparsemix.topics._sums import sum_by_word
+from sparsemix._models.topics.sums import sum_by_word
+from sparsemix._models.topics.token_topics import TokenTopics
 
 # Samples of a chunk, and its tiles, which are distributed among threads.
 CHUNK_SAMPLES = 1 << 22

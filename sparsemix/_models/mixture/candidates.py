@@ -12,8 +12,8 @@ import numpy as np
 from sparsemix._kernels.gaussians import _pairs, _quadratic
 from sparsemix._kernels.vectors import _topl
 from sparsemix._kernels.vectors._simd import aligned_empty
+from sparsemix._models.mixture.groups import groups_of
 from sparsemix._stats import symmetric
-from sparsemix.mixture._groups import groups_of
 
 # Number of neighbours of each listed component, and of random components, that a row tries.
 NEIGHBOURS = 8

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from sparsemix._kernels.clusters._gaussian_clusters import COUNT, MEAN, GaussianClusters
+from sparsemix._models.clusters.merge_search import MergeSearch
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
 from sparsemix._stats.families._wishart import expected_covariance
-from sparsemix.clusters._merge_search import MergeSearch
 
 
 class GaussianSlots:

@@ -1,0 +1,1 @@
+"""Models and samplers: what changes in one step of a fit, for each kind of estimator."""

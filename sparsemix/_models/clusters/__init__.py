@@ -1,0 +1,1 @@
+"""Mixtures with a growing number of clusters: rows assigned one by one."""

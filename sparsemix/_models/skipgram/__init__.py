@@ -1,0 +1,1 @@
+"""Skip-gram topics: samplers and updates of their counts."""

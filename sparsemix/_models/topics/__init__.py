@@ -1,0 +1,1 @@
+"""Topics: document steps, samplers and updates of the counts of words."""
