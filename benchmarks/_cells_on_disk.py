@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from sparsemix import SparseSCVB0LDA, distributed
+from sparsemix import SparseSCVB0LDA, blocks
 from sparsemix.datasets._cell_generators import cells_in_blocks
 
 warnings.simplefilter("ignore")
@@ -50,7 +50,7 @@ def fit(folder, K, passes, seed=0):
     rows, est = rows_of(folder), SparseSCVB0LDA(K, max_iter=passes, random_state=seed)
     with Peak() as peak:
         started, cpu = time.perf_counter(), time.process_time()
-        distributed.fit(est, rows)
+        blocks.fit(est, rows)
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     test = sparse.csr_array(sparse.load_npz(Path(folder, "test.npz")))
     cell_topic = np.concatenate([est.transform(rows[i]) for i in range(min(2, len(rows)))])

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 import sparsemix
-from sparsemix import blocks, distributed
+from sparsemix import blocks
 from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._estimator import blockwise
 from sparsemix.datasets import make_sparse_lda
@@ -116,7 +116,7 @@ def here(folder, name, K, passes, steps, checkpoint=None):
 
     blockwise.Job.visit, blockwise.Tree.push, CheckpointFolder.save = visit, push, save
     est = made(name, K, passes)
-    out = record(folder, est, lambda est: distributed.fit(est, rows_of(folder), steps=steps, checkpoint=checkpoint))
+    out = record(folder, est, lambda est: blocks.fit(est, rows_of(folder), steps=steps, checkpoint=checkpoint))
     stats = est._fitted.stats.copy()
     started = time.perf_counter()
     est._fitted.model.global_step(stats)
@@ -134,16 +134,16 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
     import dask
     from distributed import Client, LocalCluster
 
-    from sparsemix.distributed import _dask
+    from sparsemix.blocks._cluster import executor
 
     sent = []
-    original = _dask.Frozen.__init__
+    original = executor.Frozen.__init__
 
     def init(self, value):
         original(self, value)
         sent.append(len(self._bytes))
 
-    _dask.Frozen.__init__ = init
+    executor.Frozen.__init__ = init
     dask.config.set({"distributed.scheduler.allowed-failures": 10})
     with (
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60) as some,
@@ -151,7 +151,7 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
     ):
         client.run(lambda: __import__("sparsemix"))
         if kill:
-            victim, visits, visited = next(iter(some.workers.values())).process.pid, _dask.DaskExecutor.visits, []
+            victim, visits, visited = next(iter(some.workers.values())).process.pid, executor.DaskExecutor.visits, []
 
             def dying(self, *arguments):
                 visited.append(1)
@@ -159,7 +159,7 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
                     threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
                 return visits(self, *arguments)
 
-            _dask.DaskExecutor.visits = dying
+            executor.DaskExecutor.visits = dying
         est = made(name, K, passes)
-        out = record(folder, est, lambda est: distributed.fit(est, rows_of(folder), steps=steps, client=client))
+        out = record(folder, est, lambda est: blocks.fit(est, rows_of(folder), steps=steps, client=client))
     return out | {"n_workers": n_workers, "killed": kill, "round_bytes": sum(sent) / (passes * steps)}

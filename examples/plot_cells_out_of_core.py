@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from sparsemix import SparseSCVB0LDA, blocks, distributed
+from sparsemix import SparseSCVB0LDA, blocks
 from sparsemix.datasets import make_cells
 
 N_TOPICS = 8
@@ -40,11 +40,11 @@ print(f"{len(rows)} blocks, {X.nnz:,} open regions")
 # checkpoint, to the bits of a fit that nothing happened to. One topic more than there are takes what all cells share.
 
 lda = SparseSCVB0LDA(N_TOPICS + 1, max_iter=3, random_state=0)
-distributed.fit(lda, rows, checkpoint=folder / "run")
+blocks.fit(lda, rows, checkpoint=folder / "run")
 lda.set_params(max_iter=8)
-distributed.fit(lda, rows, checkpoint=folder / "run")
+blocks.fit(lda, rows, checkpoint=folder / "run")
 
-whole = distributed.fit(SparseSCVB0LDA(N_TOPICS + 1, max_iter=8, random_state=0), rows)
+whole = blocks.fit(SparseSCVB0LDA(N_TOPICS + 1, max_iter=8, random_state=0), rows)
 print("the same bits:", np.array_equal(lda.components_, whole.components_))
 
 # %%
@@ -54,7 +54,7 @@ print("the same bits:", np.array_equal(lda.components_, whole.components_))
 # goes with its own. With AnnData, what is learned is written back by ``adata.obsm["X_topics"] = theta`` and
 # ``adata.varm["topics"] = lda.topic_word_distribution_.T``.
 
-theta = np.concatenate(list(distributed.transform(lda, rows)))
+theta = np.concatenate(list(blocks.transform(lda, rows)))
 agreement = np.corrcoef(cell_topic.T, theta.T)[:N_TOPICS, N_TOPICS:]
 true, found = linear_sum_assignment(-agreement)
 print("correlation of each topic's shares:", agreement[true, found].round(2))

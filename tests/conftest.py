@@ -69,7 +69,7 @@ TAKES_SECONDS = {
     "mixture/test_groups.py", "mixture/test_learned_priors.py", "mixture/test_mixture_fits.py",
     "mixture/test_mixture_starts.py", "mixture/test_sparse_gaussian_mixture.py",
     "scale/test_block_readers.py", "scale/test_checkpoints.py", "scale/test_dask.py",
-    "scale/test_distributed.py", "skipgram/test_skip_gram_estimator.py",
+    "scale/test_fits_over_blocks.py", "skipgram/test_skip_gram_estimator.py",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

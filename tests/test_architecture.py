@@ -27,7 +27,7 @@ LAYERS = {
 ESTIMATORS = 4
 # Packages of the top layer, each of which may import those before it: a score knows nothing about the models.
 PACKAGES = (
-    "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "distributed", "_report", "plotting",
+    "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "_report", "plotting",
     "_commands",
 )  # fmt: skip
 # Files that may be longer, and why.

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 import sparsemix
-from sparsemix import blocks, distributed
+from sparsemix import blocks
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import Words, read_corpus
@@ -183,7 +183,7 @@ def fit(model, X, **arguments):
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             if isinstance(X, blocks.Blocks):
-                distributed.fit(model, X, **arguments)
+                blocks.fit(model, X, **arguments)
             else:
                 model.fit(X, **arguments)
         except KeyboardInterrupt:

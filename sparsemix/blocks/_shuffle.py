@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.blocks._arrays import BLOCK_BYTES
-from sparsemix.blocks._files import from_npz
+from sparsemix.blocks._readers.arrays import BLOCK_BYTES
+from sparsemix.blocks._readers.files import from_npz
 
 
 @plain_arguments
@@ -19,7 +19,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
 
     Online and memoized learning visit one block after another, and learn slowly if neighbouring rows are related: rows
     of one day, one author, one plate. If the rows are not in random order, call this once before
-    :func:`sparsemix.distributed.fit`. It reads the data once and writes them twice. In memory are at most one of the
+    :func:`sparsemix.blocks.fit`. It reads the data once and writes them twice. In memory are at most one of the
     old blocks or three of the new ones.
 
     Parameters

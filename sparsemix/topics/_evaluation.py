@@ -196,7 +196,7 @@ class EvaluatedTopics(AdditiveTopics):
         if self._evaluates and self._validation_data is None:
             raise ValueError(
                 "early_stopping and evaluate_every need documents set aside in memory, which a fit over blocks does "
-                "not have; give validation_data, or turn them off and use sparsemix.distributed.score"
+                "not have; give validation_data, or turn them off and use sparsemix.blocks.score"
             )
 
     def _start_size(self, survey):

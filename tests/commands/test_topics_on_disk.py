@@ -18,7 +18,7 @@ from sparsemix.__main__ import main
 from sparsemix._commands.reading import corpus as _corpus
 from sparsemix._commands.reading import on_disk
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
-from sparsemix.blocks._arrays import map_of
+from sparsemix.blocks._readers.arrays import map_of
 
 NAMES = ["documents.csv", "model.joblib", "report.html", "run.json", "topics.csv"]
 
@@ -208,7 +208,7 @@ def test_counts_are_read_whole(tmp_path, capsys):
     (tmp_path / "vocab.x.txt").write_text("one\ntwo\n")
     with pytest.raises(SystemExit):
         main(["topics", str(tmp_path / "docword.x.txt"), "--counts", "disk", "--output", str(tmp_path / "out")])
-    assert "holds counts, which are read whole; use sparsemix.distributed.fit" in capsys.readouterr().err
+    assert "holds counts, which are read whole; use sparsemix.blocks.fit" in capsys.readouterr().err
 
 
 PEAK = """

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 from topic_cases import K
 
-from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, distributed, report
+from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, report
 from sparsemix.datasets import load_bag_of_words, make_sparse_lda
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
@@ -179,7 +179,7 @@ def test_blocks_that_several_fits_read(tmp_path):
     mixture = SparseGaussianMixture(3, max_iter=3, random_state=0)
 
     def fit():
-        return attributes(distributed.fit(copy.deepcopy(mixture), source))
+        return attributes(blocks.fit(copy.deepcopy(mixture), source))
 
     expected = fit()
     for each in several(fit):

@@ -19,7 +19,6 @@ from sparsemix import (
     SparseSCVB0LDA,
     TokenSequences,
     blocks,
-    distributed,
     metrics,
     report,
     representative_documents,
@@ -61,8 +60,8 @@ TAKE_MATRICES = {
     "inverse_transform": lambda X, _: TOKENS.inverse_transform(X),
     "choose_n_topics": lambda X, _: choose_n_topics(LDA, X, [2]),
     "choose_n_topics held out": lambda X, _: choose_n_topics(LDA, A, [2], validation_data=X),
-    "distributed.fit": lambda X, _: distributed.fit(clone(LDA), [X]),
-    "blocks of a function": lambda X, _: distributed.fit(clone(LDA), blocks.from_function(1, lambda i: X)),  # noqa: ARG005
+    "blocks.fit": lambda X, _: blocks.fit(clone(LDA), [X]),
+    "blocks of a function": lambda X, _: blocks.fit(clone(LDA), blocks.from_function(1, lambda i: X)),  # noqa: ARG005
     "blocks.shuffle": shuffled,
     **{
         name: lambda X, _, name=name: getattr(fitted(), name)(X)
@@ -70,8 +69,8 @@ TAKE_MATRICES = {
     },
     "representative_documents": lambda X, _: representative_documents(fitted(), X),
     "report": lambda X, _: report(fitted(), X),
-    "distributed.transform": lambda X, _: list(distributed.transform(fitted(), [X])),
-    "distributed.score": lambda X, _: distributed.score(fitted(), [X]),
+    "blocks.transform": lambda X, _: list(blocks.transform(fitted(), [X])),
+    "blocks.score": lambda X, _: blocks.score(fitted(), [X]),
 }
 
 

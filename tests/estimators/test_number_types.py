@@ -21,7 +21,6 @@ from sparsemix import (
     blocks,
     clusters,
     datasets,
-    distributed,
     metrics,
     topics,
 )
@@ -94,7 +93,7 @@ def test_learning_reads_parameters_after_conversion_only(case):
             np.testing.assert_array_equal(ours, theirs)
     assert all(getattr(est, name) is value for name, value in given.items())
     if case.can("_refuse_blocks") and case.data.kind != "words" and est._params.learning_method != "online":
-        est, plain = (distributed.fit(one, [rows[:20], rows[20:]]) for one in (clone(est), clone(plain)))
+        est, plain = (blocks.fit(one, [rows[:20], rows[20:]]) for one in (clone(est), clone(plain)))
         assert_same_bits(est, plain, rows)
 
 
@@ -146,7 +145,7 @@ def test_split_and_merge_proposals_do_not_depend_on_number_types():
 
 
 def public_functions():
-    for module in (datasets, metrics, topics, clusters, blocks, distributed, sparsemix):
+    for module in (datasets, metrics, topics, clusters, blocks, sparsemix):
         for name in module.__all__:
             if inspect.isfunction(getattr(module, name)):
                 yield f"{module.__name__}.{name}", getattr(module, name)

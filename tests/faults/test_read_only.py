@@ -10,7 +10,7 @@ import pytest
 from fitted import assert_same, attributes
 from scipy import sparse
 
-from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseSCVB0LDA, blocks, distributed, report
+from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseSCVB0LDA, blocks, report
 from sparsemix.__main__ import main
 from sparsemix.datasets import fetch_bag_of_words
 
@@ -36,7 +36,7 @@ WRITERS = {
     "report": lambda est, folder: report(est, COUNTS, NAMES).save(folder / "report.html"),
     "report again": lambda est, folder: report(est, COUNTS, NAMES).save(folder / "old.html"),
     "checkpoint": lambda est, folder: est.fit(COUNTS, checkpoint=folder / "run"),
-    "checkpoint of blocks": lambda _, folder: distributed.fit(
+    "checkpoint of blocks": lambda _, folder: blocks.fit(
         SparseGaussianMixture(2), [ROWS, ROWS], checkpoint=folder / "run"
     ),
     "shuffle": lambda _, folder: blocks.shuffle([ROWS, ROWS], folder / "dealt", random_state=0),

@@ -23,7 +23,7 @@ from sparsemix import (
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
-    distributed,
+    blocks,
 )
 
 CLASSES = [
@@ -67,7 +67,7 @@ def try_estimator(rng):
         stream = hasattr(est, "partial_fit") and rng.random() < 0.4
         learn = "partial_fit" if stream else "fit"
         if cls in BY_BLOCKS and not stream and rng.random() < 0.15:
-            learn = "distributed.fit"
+            learn = "blocks.fit"
         held_out = draw_held_out(rng, est, draw, X) if learn == "fit" else None
         X, wrong = dressed(rng, X)
         outcome = attempt(method(est, learn, held_out), X, weight)
@@ -94,16 +94,16 @@ def draw_held_out(rng, est, draw, X):
 
 def method(est, learn, held_out=None):
     """The call that learns: a method, or a fit over blocks of seven rows in this process."""
-    if learn != "distributed.fit":
+    if learn != "blocks.fit":
         call = getattr(est, learn)
         return call if held_out is None else partial(call, validation_data=held_out)
 
     def fit(X, sample_weight=None):
         if not isinstance(X, np.ndarray) and getattr(X, "format", "") != "csr":
-            return distributed.fit(est, [X], sample_weight=None if sample_weight is None else [sample_weight])
+            return blocks.fit(est, [X], sample_weight=None if sample_weight is None else [sample_weight])
         cuts = range(0, X.shape[0], 7)
         weights = None if sample_weight is None else [sample_weight[a : a + 7] for a in cuts]
-        return distributed.fit(est, [X[a : a + 7] for a in cuts], sample_weight=weights)
+        return blocks.fit(est, [X[a : a + 7] for a in cuts], sample_weight=weights)
 
     return fit
 

@@ -27,7 +27,7 @@ from killed import Killed, killed_after
 from scipy import sparse
 from sklearn.base import clone
 
-from sparsemix import blocks, distributed
+from sparsemix import blocks
 
 BY_SUMS = [cls for cls in CLASSES if hasattr(cls, "update_from_stats")]
 
@@ -83,7 +83,7 @@ def fit_of_blocks(rng, X, weight):
     parts, weights = some_blocks(rng, X, weight)
 
     def fit(est, **how):
-        distributed.fit(est, parts, sample_weight=weights, **how)
+        blocks.fit(est, parts, sample_weight=weights, **how)
 
     return fit
 
@@ -136,7 +136,7 @@ def try_blocks(rng):
             data = held_as(rng, kind, pieces, X, Path(folder))
             again = data if kind == "shuffled" else pickle.loads(pickle.dumps(data)) if kind != "function" else data
             assert len(again) == len(data)
-            distributed.fit(
+            blocks.fit(
                 est, again, sample_weight=weights if len(data) == len(pieces) else None, steps=steps,
                 validation_data=validation,
             )  # fmt: skip
@@ -180,7 +180,7 @@ def check_readings(est, pieces, rows):
         whole = est.transform(rows)
     except CLEAR:
         return
-    parts = [part for part in distributed.transform(est, pieces) if part.shape[0]]
+    parts = [part for part in blocks.transform(est, pieces) if part.shape[0]]
     stack = sparse.vstack if sparse.issparse(whole) else np.concatenate
     parts = stack(parts)
     dense = [each.toarray() if sparse.issparse(each) else each for each in (whole, parts)]
@@ -189,7 +189,7 @@ def check_readings(est, pieces, rows):
         expected = est.score(rows)
     except CLEAR:
         return
-    np.testing.assert_allclose(distributed.score(est, pieces), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(blocks.score(est, pieces), expected, rtol=1e-5, atol=1e-6)
 
 
 def try_sums(rng):

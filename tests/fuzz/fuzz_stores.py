@@ -12,7 +12,7 @@ from fuzz_functions import damaged, lines
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import SparseGaussianMixture, SparseLDA, blocks, distributed
+from sparsemix import SparseGaussianMixture, SparseLDA, blocks
 
 SIZES = (None, 1, 3, 1000, 0, -1)
 
@@ -88,7 +88,7 @@ def learn_from(rng, data, counts):
         SparseLDA(2, max_iter=1, random_state=0) if counts
         else SparseGaussianMixture(2, covariance_type="diag", max_iter=1, random_state=0)
     )  # fmt: skip
-    error = attempt(lambda blocks_: distributed.fit(est, blocks_), data)
+    error = attempt(lambda blocks_: blocks.fit(est, blocks_), data)
     if error is not None:
         assert sorted(vars(est)) == sorted(est.get_params()), "a failed fit left attributes"
         return f"fit {type(error).__name__}"

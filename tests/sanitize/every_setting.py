@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from estimator_cases import CASES
 from fitted import readings, said
 
-from sparsemix import distributed, metrics
+from sparsemix import blocks, metrics
 from sparsemix._kernels.vectors import _simd
 
 
@@ -59,7 +59,7 @@ def use(case):
     if case.can("update_from_stats") and type(est).__name__ != "SkipGramTopicModel":
         parts = [rows[:30], rows[30:]]
         with contextlib.suppress(ValueError):  # what blocks do not have, which it says
-            readings(distributed.fit(case.make(), parts), rows)
+            readings(blocks.fit(case.make(), parts), rows)
     if case.data.kind == "counts" and hasattr(est, "components_"):
         metrics.document_completion(est, rows, random_state=0)
         metrics.topic_coherence(est, rows)

@@ -13,9 +13,9 @@ import pytest
 from estimator_cases import CASES as SETTINGS
 from fitted import assert_same_bits, few_passes
 from sklearn.base import clone
-from test_distributed import CASES, cut, rows_for
+from test_fits_over_blocks import CASES, cut, rows_for
 
-from sparsemix import distributed
+from sparsemix import blocks
 
 pytestmark = [few_passes, pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")]
 DEATHS = 4
@@ -50,7 +50,7 @@ def try_to_kill(fit, folder, X, name):
 @pytest.mark.parametrize("name", CASES)
 def test_over_blocks(name, tmp_path):
     X = rows_for(CASES[name])
-    try_to_kill(lambda folder: distributed.fit(clone(CASES[name]), cut(X), checkpoint=folder), tmp_path, X, name)
+    try_to_kill(lambda folder: blocks.fit(clone(CASES[name]), cut(X), checkpoint=folder), tmp_path, X, name)
 
 
 @pytest.mark.parametrize("name", BY_STEPS)

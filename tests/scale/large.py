@@ -22,7 +22,7 @@ import sys, threading
 from pathlib import Path
 import numpy as np
 from scipy import sparse
-from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, distributed
+from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks
 
 def anonymous():
     with open("/proc/self/status") as file:
@@ -42,11 +42,11 @@ if files[0].suffix == ".npy":
 else:
     data = blocks.from_npz(files)
     few = [data[0][:200]]
-distributed.fit(eval(estimator), few)  # code and pools that are loaded once
+blocks.fit(eval(estimator), few)  # code and pools that are loaded once
 most, over, before = 0, threading.Event(), anonymous()
 threading.Thread(target=watch).start()
 try:
-    distributed.fit(est, data)
+    blocks.fit(est, data)
 finally:
     over.set()
 print("ADDED", max(most, anonymous()) - before, est.n_samples_seen_)

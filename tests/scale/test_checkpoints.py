@@ -11,7 +11,7 @@ from estimator_cases import over, with_methods
 from fitted import assert_same_bits, few_passes
 from killed import Killed, killed_after
 
-from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, distributed
+from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks
 from sparsemix._engine.checkpoints import folder as folders
 from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
 from sparsemix._models.topics.walker_sampler import WalkerSampler
@@ -113,7 +113,7 @@ def test_averaged_passes_are_those_of_the_longer_fit(ended, more, in_blocks, tmp
 
     def fit(max_iter, **checkpoint):
         est = SparseSCVB0LDA(K, max_iter=max_iter, random_state=0)
-        return distributed.fit(est, [X[:60], X[60:]], **checkpoint) if in_blocks else est.fit(X, **checkpoint)
+        return blocks.fit(est, [X[:60], X[60:]], **checkpoint) if in_blocks else est.fit(X, **checkpoint)
 
     fit(ended, checkpoint=tmp_path)
     assert_same_bits(fit(more), fit(more, checkpoint=tmp_path), X)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from fitted import assert_same_bits, few_passes
 from sklearn.base import clone
-from test_distributed import CASES, COUNTS, ROWS, cut, lda, mixture, rows_for, scvb0
+from test_fits_over_blocks import CASES, COUNTS, ROWS, cut, lda, mixture, rows_for, scvb0
 
 import sparsemix
-from sparsemix import blocks, distributed
+from sparsemix import blocks
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("distributed")
@@ -61,12 +61,12 @@ def test_workers_change_no_bit(name, client):
     est.set_params(max_iter=4 if "births" in name else 2)
     if name in ("scvb0", "scvb0 mhw"):
         est.set_params(batch_size=60)  # rounds of parts, and not hundreds of them
-    assert_same_bits(distributed.fit(clone(est), cut(X)), distributed.fit(est, cut(X), client=client), X)
+    assert_same_bits(blocks.fit(clone(est), cut(X)), blocks.fit(est, cut(X), client=client), X)
 
 
 def test_births_that_are_taken_back_are_so_everywhere(client, births_never_gain):
     est = clone(CASES["mixture births lists"]).set_params(max_iter=4)
-    assert_same_bits(distributed.fit(clone(est), cut(ROWS)), distributed.fit(est, cut(ROWS), client=client), ROWS)
+    assert_same_bits(blocks.fit(clone(est), cut(ROWS)), blocks.fit(est, cut(ROWS), client=client), ROWS)
     assert births_never_gain == [2, 3] * 2
 
 
@@ -74,33 +74,33 @@ def test_checkpoints_are_those_of_one_process(client, tmp_path):
     """Begun here, gone on with there, and read back here."""
     data = cut(COUNTS)
     est = lda(batch_size=100)
-    distributed.fit(clone(est).set_params(max_iter=2), data, checkpoint=tmp_path)
-    over = distributed.fit(clone(est), data, checkpoint=tmp_path, client=client, resume=True)
-    assert_same_bits(distributed.fit(clone(est), data), over, COUNTS)
-    assert_same_bits(distributed.fit(clone(est), data, checkpoint=tmp_path), over, COUNTS)
+    blocks.fit(clone(est).set_params(max_iter=2), data, checkpoint=tmp_path)
+    over = blocks.fit(clone(est), data, checkpoint=tmp_path, client=client, resume=True)
+    assert_same_bits(blocks.fit(clone(est), data), over, COUNTS)
+    assert_same_bits(blocks.fit(clone(est), data, checkpoint=tmp_path), over, COUNTS)
 
 
 def test_many_rounds_have_new_bases(client):
     est = lda(learning_method="online", max_iter=2)
     assert_same_bits(
-        distributed.fit(clone(est), cut(COUNTS), steps=20),
-        distributed.fit(clone(est), cut(COUNTS), steps=20, client=client), COUNTS,
+        blocks.fit(clone(est), cut(COUNTS), steps=20),
+        blocks.fit(clone(est), cut(COUNTS), steps=20, client=client), COUNTS,
     )  # fmt: skip
 
 
 def test_collections_of_dask(client):
     array = pytest.importorskip("dask.array")
     parts = [X for X in cut(ROWS) if len(X)]
-    whole = distributed.fit(mixture(), parts)
+    whole = blocks.fit(mixture(), parts)
     delayed = [dask.delayed(X) for X in parts]
     chunks = array.concatenate([array.from_array(X, chunks=X.shape) for X in parts])
     for data in (delayed, chunks):
-        assert_same_bits(whole, distributed.fit(mixture(), data), ROWS)
-        assert_same_bits(whole, distributed.fit(mixture(), data, client=client), ROWS)
+        assert_same_bits(whole, blocks.fit(mixture(), data), ROWS)
+        assert_same_bits(whole, blocks.fit(mixture(), data, client=client), ROWS)
     documents = [dask.delayed(X) for X in cut(COUNTS)]
-    assert_same_bits(distributed.fit(lda(), cut(COUNTS)), distributed.fit(lda(), documents, client=client), COUNTS)
+    assert_same_bits(blocks.fit(lda(), cut(COUNTS)), blocks.fit(lda(), documents, client=client), COUNTS)
     with pytest.raises(ValueError, match="in 3 chunks of columns; give it whole rows"):
-        distributed.fit(mixture(), array.from_array(ROWS, chunks=(100, 1)))
+        blocks.fit(mixture(), array.from_array(ROWS, chunks=(100, 1)))
 
 
 @pytest.mark.parametrize(
@@ -112,26 +112,26 @@ def test_collections_of_dask(client):
 )  # fmt: skip
 def test_small_blocks_share_a_task_where_that_ends_first(n, workers, seconds, size):
     """Few tasks, workers with about as much each, and no task of many seconds."""
-    from sparsemix.distributed._dask import branch_size
+    from sparsemix.blocks._cluster.executor import branch_size
 
     assert branch_size(n, workers, seconds) == size
 
 
 @pytest.mark.parametrize("name", ["scvb0 large steps", "mixture births lists", "lda memoized priors"])
 def test_blocks_of_a_task_change_no_bit(name, client, monkeypatch):
-    from sparsemix.distributed import _dask
+    from sparsemix.blocks._cluster import executor
 
     X, sizes = rows_for(CASES[name]), iter([1, 2, 4, 1, 8, 2] * 100)
-    whole = distributed.fit(clone(CASES[name]), cut(X), steps=2)
-    monkeypatch.setattr(_dask, "branch_size", lambda *_: next(sizes))
-    assert_same_bits(whole, distributed.fit(clone(CASES[name]), cut(X), steps=2, client=client), X)
+    whole = blocks.fit(clone(CASES[name]), cut(X), steps=2)
+    monkeypatch.setattr(executor, "branch_size", lambda *_: next(sizes))
+    assert_same_bits(whole, blocks.fit(clone(CASES[name]), cut(X), steps=2, client=client), X)
     assert next(sizes)
 
 
 FAULTS = """
 import resource, sys
 import numpy as np
-from sparsemix.distributed import _freed_memory
+from sparsemix.blocks._cluster import freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -140,9 +140,9 @@ def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 first = faults()
-_freed_memory.keep_freed()
+freed_memory.keep_freed()
 kept = faults()
-_freed_memory.give_back()
+freed_memory.give_back()
 print(first, kept, faults())
 """
 
@@ -163,35 +163,35 @@ def test_what_workers_free_is_kept_for_the_time_of_a_fit():
 
 def test_weights_travel(client):
     weight = np.random.default_rng(0).integers(0, 3, len(ROWS)).astype(float)
-    here, there = (distributed.fit(mixture(), cut(ROWS), sample_weight=weight, client=c) for c in (None, client))
+    here, there = (blocks.fit(mixture(), cut(ROWS), sample_weight=weight, client=c) for c in (None, client))
     assert_same_bits(here, there, ROWS)
 
 
 def test_readings(client):
     est = lda().fit(COUNTS)
-    lazily = distributed.transform(est, cut(COUNTS), client=client)
+    lazily = blocks.transform(est, cut(COUNTS), client=client)
     parts = client.gather(client.compute(lazily))
     np.testing.assert_array_equal(np.concatenate([part for part in parts if len(part)]), est.transform(COUNTS))
-    np.testing.assert_allclose(distributed.score(est, cut(COUNTS), client=client), est.score(COUNTS), rtol=1e-9)
+    np.testing.assert_allclose(blocks.score(est, cut(COUNTS), client=client), est.score(COUNTS), rtol=1e-9)
 
 
 def test_errors_on_workers_name_block_and_row(client):
     bad = ROWS.copy()
     bad[120, 1] = np.nan
     with pytest.raises(ValueError, match="block 3: Input X contains NaN in row 10, column 1"):
-        distributed.fit(mixture(), cut(bad), client=client)
+        blocks.fit(mixture(), cut(bad), client=client)
 
 
 def test_another_version_or_processor_is_named(client, monkeypatch):
-    from sparsemix.distributed import _dask
+    from sparsemix.blocks._cluster import executor
 
-    there = _dask.signature() | {"instruction set": "abacus"}
-    monkeypatch.setattr(_dask.DaskExecutor, "collect", lambda *_: pytest.fail("the first look is refused"))
+    there = executor.signature() | {"instruction set": "abacus"}
+    monkeypatch.setattr(executor.DaskExecutor, "collect", lambda *_: pytest.fail("the first look is refused"))
     own = iter([there])
-    original = _dask.signature
-    monkeypatch.setattr(_dask, "signature", lambda: next(own, None) or original())
+    original = executor.signature
+    monkeypatch.setattr(executor, "signature", lambda: next(own, None) or original())
     with pytest.raises(RuntimeError, match=r"worker \S+ has instruction set \S+, and the client has abacus"):
-        distributed.fit(mixture(), cut(ROWS), client=client)
+        blocks.fit(mixture(), cut(ROWS), client=client)
 
 
 def test_an_asynchronous_client_is_refused():
@@ -199,16 +199,16 @@ def test_an_asynchronous_client_is_refused():
         asynchronous = True
 
     with pytest.raises(TypeError, match="client is asynchronous"):
-        distributed.fit(mixture(), cut(ROWS), client=Asynchronous())
+        blocks.fit(mixture(), cut(ROWS), client=Asynchronous())
 
 
 def test_nothing_of_a_fit_stays(client):
-    from sparsemix.distributed import _dask
+    from sparsemix.blocks._cluster import executor
 
     before = set(client.futures)  # errors of other tests may hold some
-    _dask._replicas.clear()
-    distributed.fit(lda(max_iter=1), cut(COUNTS), client=client)
-    assert not _dask._replicas  # these workers are threads of this process
+    executor._replicas.clear()
+    blocks.fit(lda(max_iter=1), cut(COUNTS), client=client)
+    assert not executor._replicas  # these workers are threads of this process
     gc.collect()
     assert set(client.futures) <= before
 
@@ -232,7 +232,7 @@ class Slow(blocks.Blocks):
 @pytest.mark.slow
 def test_dead_workers_and_late_ones_change_no_bit():
     est = scvb0(learning_method="memoized", init_params="em", n_init_iter=2, batch_size=200, max_iter=6)
-    whole = distributed.fit(clone(est), Slow())
+    whole = blocks.fit(clone(est), Slow())
     killed = []
     with cluster(2, processes=True) as some, dd.Client(some) as client:
 
@@ -247,13 +247,13 @@ def test_dead_workers_and_late_ones_change_no_bit():
 
         killer = threading.Thread(target=kill)
         killer.start()
-        over = distributed.fit(clone(est).set_params(max_iter=6), Slow(), client=client)
+        over = blocks.fit(clone(est).set_params(max_iter=6), Slow(), client=client)
         while killer.is_alive():
             assert_same_bits(whole, over, COUNTS)
-            over = distributed.fit(clone(est), Slow(), client=client)
+            over = blocks.fit(clone(est), Slow(), client=client)
         killer.join()
         assert len(killed) == 2
-        assert_same_bits(whole, distributed.fit(clone(est), Slow(), client=client), COUNTS)
+        assert_same_bits(whole, blocks.fit(clone(est), Slow(), client=client), COUNTS)
     assert_same_bits(whole, over, COUNTS)
 
 
@@ -269,4 +269,4 @@ def test_a_block_that_kills_workers_is_named():
     with cluster(2, processes=True) as some, dd.Client(some) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
         with pytest.raises(RuntimeError, match=r"one of the blocks 0, 1, 2, 3, 4, 5 killed every worker"):
-            distributed.fit(lda(), Deadly(), client=client)
+            blocks.fit(lda(), Deadly(), client=client)

@@ -26,7 +26,7 @@ from sparsemix._commands.reading.words import (
 )
 from sparsemix._estimator.input.checks import check_magnitude
 from sparsemix._estimator.input.forms import csr_of
-from sparsemix.blocks._files import DAMAGED
+from sparsemix.blocks._readers.files import DAMAGED
 from sparsemix.datasets import load_bag_of_words
 from sparsemix.datasets._bag_of_words import read_vocabulary
 from sparsemix.skipgram import TokenSequences
@@ -173,7 +173,7 @@ def wants_disk(where, path, kind, glob, vectorizer, words):
     """Whether counts go to disk. Raises if the user chose disk and the input does not allow it."""
     refusal = None
     if vectorizer is None:
-        refusal = f"{path} holds counts, which are read whole; use sparsemix.distributed.fit if they exceed memory"
+        refusal = f"{path} holds counts, which are read whole; use sparsemix.blocks.fit if they exceed memory"
     elif words.gaps is not None:
         refusal = "estimators of word sequences need them in memory; choose another --estimator"
     elif words.vectorizer is not None and not is_fitted(vectorizer):

@@ -24,7 +24,6 @@ from sparsemix import (
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
     blocks,
-    distributed,
 )
 from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix.datasets import make_sparse_lda
@@ -108,13 +107,13 @@ def cut(X):
 @pytest.mark.parametrize("name", CASES)
 def test_a_fit_over_blocks_is_as_good_as_one_over_rows(name):
     est, X = clone(CASES[name]), rows_for(CASES[name])
-    assert distributed.fit(est, cut(X)) is est
+    assert blocks.fit(est, cut(X)) is est
     whole = clone(est).fit(X)
     for attribute in ("n_samples_seen_", "n_features_in_", "n_iter_"):
         assert getattr(est, attribute) == getattr(whole, attribute)
     assert est.score(X) > whole.score(X) - 0.15  # starts differ
     assert len(est.history_) == est.n_iter_
-    np.testing.assert_allclose(distributed.score(est, cut(X)), est.score(X), rtol=1e-9)
+    np.testing.assert_allclose(blocks.score(est, cut(X)), est.score(X), rtol=1e-9)
     assert set(vars(est)) == set(vars(whole))  # no trace of blocks
     np.testing.assert_array_equal(est.n_features_in_, X.shape[1])
 
@@ -125,7 +124,7 @@ def test_batch_learning_over_blocks_is_that_over_rows(name):
     params = {"init_params": GIVEN, "learning_method": "batch", "optimize_priors": "priors" in name}
     est = CASES[name] if name in CASES else lda(**params)
     X = rows_for(est)
-    whole, over = clone(est).fit(X), distributed.fit(clone(est), cut(X))
+    whole, over = clone(est).fit(X), blocks.fit(clone(est), cut(X))
     np.testing.assert_allclose(over.lower_bounds_, whole.lower_bounds_, rtol=2e-4)  # small counts go by block
     np.testing.assert_allclose(over.score(X), whole.score(X), rtol=1e-3)
 
@@ -134,14 +133,14 @@ def test_bounds_rise():
     names = "mixture batch", "mixture memoized", "lda batch", "mixture lists", "mixture low rank"
     names += "directions own", "words memoized"
     for name in names:
-        est = distributed.fit(clone(CASES[name]).set_params(max_iter=8), cut(rows_for(CASES[name])))
+        est = blocks.fit(clone(CASES[name]).set_params(max_iter=8), cut(rows_for(CASES[name])))
         assert (np.diff(est.lower_bounds_) > -1e-6 * abs(est.lower_bound_)).all(), name
 
 
 @pytest.mark.parametrize("name", ["mixture births", "mixture births lists", "mixture births online"])
 def test_dead_components_are_born_again(name):
     """As in ``fit``; else there would be four."""
-    alive = (distributed.fit(clone(CASES[name]), cut(ROWS)).weights_ > 0.1 / 20).sum()
+    alive = (blocks.fit(clone(CASES[name]), cut(ROWS)).weights_ > 0.1 / 20).sum()
     assert alive >= (clone(CASES[name]).fit(ROWS).weights_ > 0.1 / 20).sum() - 1
     assert alive > K
 
@@ -149,13 +148,13 @@ def test_dead_components_are_born_again(name):
 @pytest.mark.parametrize("name", ["mixture births", "mixture births lists"])
 def test_births_that_lower_the_bound_are_taken_back(name, births_never_gain):
     """What rows remembered, too; without lists, which are made anew, a pass that was taken back leaves no trace."""
-    over = distributed.fit(clone(CASES[name]).set_params(max_iter=5), cut(ROWS))
+    over = blocks.fit(clone(CASES[name]).set_params(max_iter=5), cut(ROWS))
     assert births_never_gain == [2, 3, 5]
     assert np.diff(over.lower_bounds_).min() >= -1e-8 * np.abs(over.lower_bounds_).max()
     if "lists" not in name:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
-            without = distributed.fit(clone(CASES[name]).set_params(max_iter=2), cut(ROWS))
+            without = blocks.fit(clone(CASES[name]).set_params(max_iter=2), cut(ROWS))
         np.testing.assert_array_equal(over.means_, without.means_)
 
 
@@ -166,7 +165,7 @@ def test_births_look_for_the_components_of_all_rows():
     params = {"n_components": len(centres), "n_nonzero": 1, "covariance_type": "spherical", "max_iter": 6}
     params |= {"init_params": "random_from_data", "learning_method": "batch"}
     lists, everything = (
-        distributed.fit(mixture(candidates=candidates, **params), [X[:1000], X[1000:]]) for candidates in (3, "all")
+        blocks.fit(mixture(candidates=candidates, **params), [X[:1000], X[1000:]]) for candidates in (3, "all")
     )
     assert lists.score(X) > everything.score(X) - 0.05  # half a nat was lost
 
@@ -174,7 +173,7 @@ def test_births_look_for_the_components_of_all_rows():
 def test_blocks_are_remembered_documents_too():
     """Of one iteration at each visit, warm documents make one more, and cold ones the first one again."""
     est = lda(learning_method="batch", max_doc_update_iter=1, doc_update_tol=0.0, init_params=GIVEN, n_nonzero=None)
-    bounds = [distributed.fit(clone(est).set_params(warm_documents=warm), cut(COUNTS)).lower_bounds_
+    bounds = [blocks.fit(clone(est).set_params(warm_documents=warm), cut(COUNTS)).lower_bounds_
               for warm in (True, False)]  # fmt: skip
     assert bounds[0][0] == bounds[1][0]  # nothing is remembered yet
     assert bounds[0][-1] > bounds[1][-1] + 100
@@ -184,13 +183,13 @@ def test_blocks_are_remembered_documents_too():
 def test_neither_threads_nor_checkpoints_change_a_bit(name, tmp_path, monkeypatch):
     X = rows_for(CASES[name])
     data = cut(X)
-    whole = distributed.fit(clone(CASES[name]), data)
-    assert_same_bits(whole, distributed.fit(clone(CASES[name]).set_params(n_jobs=3), data), X)
+    whole = blocks.fit(clone(CASES[name]), data)
+    assert_same_bits(whole, blocks.fit(clone(CASES[name]).set_params(n_jobs=3), data), X)
     revive = killed_after(2, monkeypatch)
     with pytest.raises(Killed):
-        distributed.fit(clone(CASES[name]), data, checkpoint=tmp_path)
+        blocks.fit(clone(CASES[name]), data, checkpoint=tmp_path)
     revive()
-    assert_same_bits(whole, distributed.fit(clone(CASES[name]), data, checkpoint=tmp_path, resume=True), X)
+    assert_same_bits(whole, blocks.fit(clone(CASES[name]), data, checkpoint=tmp_path, resume=True), X)
 
 
 def test_weights_are_those_of_rows():
@@ -199,8 +198,8 @@ def test_weights_are_those_of_rows():
     data = cut(ROWS)
     bounds = np.cumsum([len(block) for block in data])[:-1]
     est = mixture(means_init=ROWS[:K], learning_method="batch")
-    over = distributed.fit(clone(est), data, sample_weight=np.split(weight, bounds))
-    assert_same_bits(over, distributed.fit(clone(est), data, sample_weight=weight), ROWS)
+    over = blocks.fit(clone(est), data, sample_weight=np.split(weight, bounds))
+    assert_same_bits(over, blocks.fit(clone(est), data, sample_weight=weight), ROWS)
     whole = clone(est).fit(ROWS, sample_weight=weight)
     np.testing.assert_allclose(over.lower_bound_, whole.lower_bound_, rtol=1e-7)
     np.testing.assert_allclose(over.means_, whole.means_, rtol=1e-5)
@@ -214,21 +213,21 @@ def test_a_block_may_weigh_next_to_nothing(make, method):
     """As in a fit of all rows at once, where some of them may; together they have to weigh something."""
     est = make(learning_method=method, random_state=0)
     X = COUNTS if make in (lda, words) else ROWS[:400]
-    blocks, weight = [X[:300], X[300:]], [np.ones(300), np.full(100, 1e-40)]
-    distributed.fit(est, blocks, sample_weight=weight)
+    parts, weight = [X[:300], X[300:]], [np.ones(300), np.full(100, 1e-40)]
+    blocks.fit(est, parts, sample_weight=weight)
     assert np.isfinite(est.score(X))
     with pytest.raises(ValueError, match=r"all weights together are 4e-38; they must be at least 1e-30: multiply"):
-        distributed.fit(clone(est), blocks, sample_weight=[np.full(len(w), 1e-40) for w in weight])
+        blocks.fit(clone(est), parts, sample_weight=[np.full(len(w), 1e-40) for w in weight])
 
 
 @pytest.mark.parametrize(("size", "n_iter"), [(100, 6), (None, 5)])
 def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter):
     """Those that are in memory are not all that there are."""
     est = lda(init_size=size, max_iter=1)
-    for fit in (lambda est: distributed.fit(est, cut(COUNTS)), lambda est: est.fit(COUNTS)):
+    for fit in (lambda est: blocks.fit(est, cut(COUNTS)), lambda est: est.fit(COUNTS)):
         assert_same_bits(fit(clone(est)), fit(clone(est).set_params(n_init_iter=n_iter)), COUNTS)
-    other = distributed.fit(clone(est).set_params(n_init_iter=11 - n_iter), cut(COUNTS))
-    assert (other.components_ != distributed.fit(clone(est), cut(COUNTS)).components_).any()
+    other = blocks.fit(clone(est).set_params(n_init_iter=11 - n_iter), cut(COUNTS))
+    assert (other.components_ != blocks.fit(clone(est), cut(COUNTS)).components_).any()
 
 
 def test_steps_of_a_pass():
@@ -237,7 +236,7 @@ def test_steps_of_a_pass():
         with pytest.MonkeyPatch.context() as patch:
             original = LocalExecutor.collect
             patch.setattr(LocalExecutor, "collect", lambda self, *args, o=original: seen.append(1) or o(self, *args))  # noqa: B023
-            distributed.fit(lda(max_iter=2), cut(COUNTS), steps=steps)
+            blocks.fit(lda(max_iter=2), cut(COUNTS), steps=steps)
         assert len(seen) == 2 * found
 
 
@@ -253,7 +252,7 @@ def test_a_step_reads_a_block_once():
             read.append(i)
             return COUNTS[80 * i : 80 * i + 80]
 
-    distributed.fit(scvb0(batch_size=10, max_iter=3), Noted())
+    blocks.fit(scvb0(batch_size=10, max_iter=3), Noted())
     assert len(read) < 5 * (3 + 3) + 5  # the first look, the sample, passes
     with pytest.raises(IndexError):
         Noted()[5]
@@ -266,9 +265,9 @@ def test_last_passes_are_averaged_with_nothing_remembered():
     with pytest.MonkeyPatch.context() as patch:
         original = LocalExecutor.forget
         patch.setattr(LocalExecutor, "forget", lambda self: forgotten.append(self.n_visited) or original(self))
-        averaged = distributed.fit(clone(est), cut(COUNTS))
+        averaged = blocks.fit(clone(est), cut(COUNTS))
     assert forgotten == [0, 800, 1200]  # in the beginning, and before each of these passes
-    plain = distributed.fit(clone(est).set_params(n_averaged_iter=0), cut(COUNTS))
+    plain = blocks.fit(clone(est).set_params(n_averaged_iter=0), cut(COUNTS))
     assert np.abs(averaged.components_ - plain.components_).max() > 0.1
 
 
@@ -277,7 +276,7 @@ def test_held_out_documents_end_a_fit_over_blocks(tmp_path, monkeypatch):
     held_out, learned = COUNTS[:50], cut(COUNTS[50:])
     est = scvb0(early_stopping=True, max_iter=60, batch_size=40, evaluation_tol=0.01)
     whole = clone(est).fit(COUNTS[50:], validation_data=held_out)
-    over = distributed.fit(clone(est), learned, validation_data=held_out)
+    over = blocks.fit(clone(est), learned, validation_data=held_out)
     for each in (whole, over):
         assert each.converged_
         assert each.n_iter_ < 60
@@ -288,40 +287,40 @@ def test_held_out_documents_end_a_fit_over_blocks(tmp_path, monkeypatch):
     assert set(vars(over)) == set(vars(whole))
     revive = killed_after(2, monkeypatch)
     with pytest.raises(Killed):
-        distributed.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path)
+        blocks.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path)
     revive()
     with pytest.raises(ValueError, match="is of another fit: data was"):
-        distributed.fit(clone(est), learned, validation_data=COUNTS[:40], checkpoint=tmp_path)
-    resumed = distributed.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path, resume=True)
+        blocks.fit(clone(est), learned, validation_data=COUNTS[:40], checkpoint=tmp_path)
+    resumed = blocks.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path, resume=True)
     assert_same_bits(over, resumed, COUNTS)
     with pytest.raises(TypeError, match="SparseLDA has no use for validation_data"):
-        distributed.fit(lda(), learned, validation_data=held_out)
+        blocks.fit(lda(), learned, validation_data=held_out)
 
 
 def test_one_block_and_one_matrix_are_data():
-    whole = distributed.fit(lda(), [COUNTS])
-    assert_same_bits(whole, distributed.fit(lda(), COUNTS), COUNTS)
-    one = distributed.fit(SparseGaussianMixture(1, random_state=0), ROWS[:1])
+    whole = blocks.fit(lda(), [COUNTS])
+    assert_same_bits(whole, blocks.fit(lda(), COUNTS), COUNTS)
+    one = blocks.fit(SparseGaussianMixture(1, random_state=0), ROWS[:1])
     np.testing.assert_allclose(one.means_, ROWS[:1])
 
 
 def test_warm_starts_go_on():
-    est = distributed.fit(lda(learning_method="batch", warm_start=True), cut(COUNTS))
+    est = blocks.fit(lda(learning_method="batch", warm_start=True), cut(COUNTS))
     before = est.lower_bound_
-    assert distributed.fit(est, cut(COUNTS)).lower_bound_ > before
-    est = distributed.fit(mixture(learning_method="batch", warm_start=True), cut(ROWS))
+    assert blocks.fit(est, cut(COUNTS)).lower_bound_ > before
+    est = blocks.fit(mixture(learning_method="batch", warm_start=True), cut(ROWS))
     before = est.lower_bound_
-    assert distributed.fit(est, cut(ROWS)).lower_bound_ > before - 1e-6 * abs(before)
+    assert blocks.fit(est, cut(ROWS)).lower_bound_ > before - 1e-6 * abs(before)
 
 
 def test_results_are_made_when_they_are_asked_for():
-    est = distributed.fit(lda(), cut(COUNTS))
-    parts = distributed.transform(est, cut(COUNTS))
+    est = blocks.fit(lda(), cut(COUNTS))
+    parts = blocks.transform(est, cut(COUNTS))
     assert len(parts) == 7
     np.testing.assert_array_equal(np.concatenate(list(parts)), est.transform(COUNTS))
-    est = distributed.fit(mixture(), cut(ROWS))
-    assert distributed.transform(est, cut(ROWS))[3].shape == (120, K)
-    parts = list(distributed.transform(est, [*cut(ROWS), ROWS[:0]]))
+    est = blocks.fit(mixture(), cut(ROWS))
+    assert blocks.transform(est, cut(ROWS))[3].shape == (120, K)
+    parts = list(blocks.transform(est, [*cut(ROWS), ROWS[:0]]))
     np.testing.assert_array_equal(sparse.vstack(parts).toarray(), est.transform(ROWS).toarray())
     assert {type(part) for part in parts} == {type(est.transform(ROWS))}
 
@@ -332,17 +331,17 @@ def test_results_are_made_when_they_are_asked_for():
 def test_wrong_rows_are_named_by_block_and_row_and_nothing_is_lost():
     bad = ROWS.copy()
     bad[120, 1] = np.nan
-    est = distributed.fit(mixture(), cut(ROWS))
+    est = blocks.fit(mixture(), cut(ROWS))
     before = est.means_.copy()
     with pytest.raises(ValueError, match="block 3: Input X contains NaN in row 10, column 1"):
-        distributed.fit(est, cut(bad))
+        blocks.fit(est, cut(bad))
     np.testing.assert_array_equal(est.means_, before)
     with pytest.raises(ValueError, match="block 3: X has 2 features, but SparseGaussianMixture is expecting 3"):
-        distributed.fit(est, [ROWS[:5], ROWS[5:6], ROWS[:0], ROWS[:, :2]])
+        blocks.fit(est, [ROWS[:5], ROWS[5:6], ROWS[:0], ROWS[:, :2]])
     counts = COUNTS.toarray().astype(float)
     counts[1, 2] = -1
     with pytest.raises(ValueError, match=r"block 2: Negative values.*row 0 of X"):
-        distributed.fit(lda(), cut(counts))
+        blocks.fit(lda(), cut(counts))
 
 
 @pytest.mark.parametrize(
@@ -355,25 +354,25 @@ def test_wrong_rows_are_named_by_block_and_row_and_nothing_is_lost():
 )
 def test_nothing_to_learn_from(data, message):
     with pytest.raises(ValueError, match=message):
-        distributed.fit(lda(), data)
+        blocks.fit(lda(), data)
 
 
 def test_what_is_no_data():
     with pytest.raises(TypeError, match="data is a int; give a sequence of blocks"):
-        distributed.fit(lda(), 3)
+        blocks.fit(lda(), 3)
     with pytest.raises(ValueError, match="fewer than n_components"):
-        distributed.fit(mixture(n_components=30), [ROWS[:10], ROWS[:10]])
+        blocks.fit(mixture(n_components=30), [ROWS[:10], ROWS[:10]])
     for wrong in ([np.ones(3)], np.ones(3)):
         with pytest.raises(ValueError, match="sample_weight has"):
-            distributed.fit(lda(), cut(COUNTS), sample_weight=wrong)
+            blocks.fit(lda(), cut(COUNTS), sample_weight=wrong)
     for wrong in (np.ones(9), np.zeros(9), np.ones(0)):
         with pytest.raises(ValueError, match=rf"block 1: sample_weight has shape \({len(wrong)},\)"):
-            distributed.fit(lda(), [COUNTS[:5], COUNTS[5:]], sample_weight=[np.ones(5), wrong])
+            blocks.fit(lda(), [COUNTS[:5], COUNTS[5:]], sample_weight=[np.ones(5), wrong])
     for name in ("steps", "checkpoint_every"):
         with pytest.raises(ValueError, match=f"{name} is 0"):
-            distributed.fit(lda(), cut(COUNTS), **{name: 0})
+            blocks.fit(lda(), cut(COUNTS), **{name: 0})
     with pytest.raises(ValueError, match="resume is 'yes'"):
-        distributed.fit(lda(), cut(COUNTS), resume="yes")
+        blocks.fit(lda(), cut(COUNTS), resume="yes")
 
 
 @pytest.mark.parametrize(
@@ -387,7 +386,7 @@ def test_what_is_no_data():
 )
 def test_what_needs_all_rows_at_once_is_refused(est, instead):
     with pytest.raises(TypeError, match=instead):
-        distributed.fit(est, [COUNTS])
+        blocks.fit(est, [COUNTS])
 
 
 @pytest.mark.parametrize(
@@ -402,19 +401,19 @@ def test_what_needs_all_rows_at_once_is_refused(est, instead):
 )
 def test_settings_that_blocks_cannot_have(est, message):
     with pytest.raises(ValueError, match=message):
-        distributed.fit(est, cut(rows_for(est)))
+        blocks.fit(est, cut(rows_for(est)))
 
 
 def test_a_checkpoint_of_other_blocks_is_refused(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
-    distributed.fit(lda(), cut(COUNTS), checkpoint=one)
+    blocks.fit(lda(), cut(COUNTS), checkpoint=one)
     with pytest.raises(ValueError, match="is of another fit: data was"):
-        distributed.fit(lda(), [COUNTS], checkpoint=one)
+        blocks.fit(lda(), [COUNTS], checkpoint=one)
     with pytest.raises(ValueError, match="is of another fit: steps was"):
-        distributed.fit(lda(), cut(COUNTS), checkpoint=one, steps=3)
-    est = distributed.fit(lda(), cut(COUNTS), checkpoint=two, checkpoint_every=2)
+        blocks.fit(lda(), cut(COUNTS), checkpoint=one, steps=3)
+    est = blocks.fit(lda(), cut(COUNTS), checkpoint=two, checkpoint_every=2)
     assert sorted(path.name for path in two.iterdir()) == ["000001", "000002"]
-    assert_same_bits(est, distributed.fit(lda(), cut(COUNTS), checkpoint=one, resume=False), COUNTS)
+    assert_same_bits(est, blocks.fit(lda(), cut(COUNTS), checkpoint=one, resume=False), COUNTS)
 
 
 # -- processes
@@ -431,10 +430,10 @@ FIT = """
 import sys, zlib
 import numpy as np
 from scipy import sparse
-from sparsemix import SparseLDA, blocks, distributed
+from sparsemix import SparseLDA, blocks
 X = sparse.csr_array(np.random.default_rng(0).poisson(0.1, (2000, 200)))
 est = SparseLDA(10, n_nonzero=4, max_iter=20, tol=0.0, random_state=0)
-distributed.fit(est, blocks.from_arrays(X, rows=500), checkpoint=None if sys.argv[1] == "-" else sys.argv[1])
+blocks.fit(est, blocks.from_arrays(X, rows=500), checkpoint=None if sys.argv[1] == "-" else sys.argv[1])
 print(zlib.crc32(est.components_.T.tobytes()), est.n_iter_, repr(est.lower_bound_))
 """
 
@@ -457,7 +456,7 @@ def test_a_killed_process_leaves_what_the_next_one_goes_on_from(tmp_path):
 MEMORY = """
 import resource, sys
 import numpy as np
-from sparsemix import SparseGaussianMixture, blocks, distributed
+from sparsemix import SparseGaussianMixture, blocks
 def anonymous():
     with open("/proc/self/status") as file:
         return max(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
@@ -474,7 +473,7 @@ class Watched(blocks.Blocks):
 X = np.load(sys.argv[1], mmap_mode="r")
 est = SparseGaussianMixture(8, covariance_type="diag", n_nonzero=2, init_size=500, max_iter=2, tol=0.0, random_state=0)
 warm = anonymous()
-distributed.fit(est, Watched(blocks.from_arrays(X, rows=20_000)))
+blocks.fit(est, Watched(blocks.from_arrays(X, rows=20_000)))
 print(max(peak, anonymous()) - warm, est.n_samples_seen_)
 """
 
@@ -497,7 +496,7 @@ def test_memory_is_that_of_a_block_and_not_of_the_file(tmp_path):
 def test_importing_the_package_imports_no_optional_one():
     program = """
     import sys
-    import sparsemix, sparsemix.blocks, sparsemix.distributed
+    import sparsemix, sparsemix.blocks
     print([name for name in ("dask", "distributed", "h5py", "zarr") if name in sys.modules])
     """
     assert run(program).communicate(timeout=60)[0].strip() == "[]"

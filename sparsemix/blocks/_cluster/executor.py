@@ -28,8 +28,8 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
-from sparsemix.distributed._data import DelayedBlocks, block_of
-from sparsemix.distributed._freed_memory import give_back, keep_freed
+from sparsemix.blocks._cluster.freed_memory import give_back, keep_freed
+from sparsemix.blocks._data import DelayedBlocks, block_of
 
 # Rounds between bases; a worker that joins late repeats at most this many steps.
 ROUNDS_OF_BASE = 16

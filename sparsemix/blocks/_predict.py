@@ -5,8 +5,8 @@ from scipy import sparse
 
 from sparsemix._compat import configured_sparse
 from sparsemix._estimator.parameters import plain
-from sparsemix.blocks import Blocks
-from sparsemix.distributed._data import as_blocks
+from sparsemix.blocks._data import as_blocks
+from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.metrics._completion import completion
 
 
@@ -30,17 +30,17 @@ def transform(estimator, data, *, client=None):
 
     Examples
     --------
-    >>> from sparsemix import SparseLDA, blocks, distributed
+    >>> from sparsemix import SparseLDA, blocks
     >>> from sparsemix.datasets import make_bars
     >>> rows = blocks.from_arrays(make_bars(n_samples=500, random_state=0)[0], rows=200)
-    >>> lda = distributed.fit(SparseLDA(10, n_nonzero=2, random_state=0), rows)
-    >>> [part.shape for part in distributed.transform(lda, rows)]
+    >>> lda = blocks.fit(SparseLDA(10, n_nonzero=2, random_state=0), rows)
+    >>> [part.shape for part in blocks.transform(lda, rows)]
     [(200, 10), (200, 10), (100, 10)]
     """
     data = as_blocks(data)
     if client is None:
         return Results(read_rows, estimator, data)
-    from sparsemix.distributed._dask import delayed_results  # Dask is imported only if there is a client
+    from sparsemix.blocks._cluster.executor import delayed_results  # Dask is imported only if there is a client
 
     return delayed_results(read_rows, estimator, data)
 
@@ -69,18 +69,18 @@ def score(estimator, data, *, client=None):
 
     Examples
     --------
-    >>> from sparsemix import SparseLDA, blocks, distributed
+    >>> from sparsemix import SparseLDA, blocks
     >>> from sparsemix.datasets import make_bars
     >>> X = make_bars(n_samples=700, random_state=0)[0]
-    >>> lda = distributed.fit(SparseLDA(10, n_nonzero=2, random_state=0), blocks.from_arrays(X[:500], rows=100))
-    >>> abs(distributed.score(lda, [X[500:550], X[550:]]) - lda.score(X[500:])) < 1e-6
+    >>> lda = blocks.fit(SparseLDA(10, n_nonzero=2, random_state=0), blocks.from_arrays(X[:500], rows=100))
+    >>> abs(blocks.score(lda, [X[500:550], X[550:]]) - lda.score(X[500:])) < 1e-6
     True
     """
     data = as_blocks(data)
     if client is None:
         parts = list(Results(score_rows, estimator, data))
     else:
-        from sparsemix.distributed._dask import delayed_results  # Dask is imported only if there is a client
+        from sparsemix.blocks._cluster.executor import delayed_results  # Dask is imported only if there is a client
 
         parts = client.gather(client.compute(delayed_results(score_rows, estimator, data)))
     total, size = (sum(numbers) for numbers in zip(*parts, strict=True))

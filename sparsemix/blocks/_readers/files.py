@@ -14,7 +14,7 @@ from scipy import sparse
 
 from sparsemix._estimator.input.forms import csr_of
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.blocks._arrays import Blocks
+from sparsemix.blocks._readers.arrays import Blocks
 
 # Errors of reading damaged archives; a changed byte may also select another compression.
 DAMAGED = (

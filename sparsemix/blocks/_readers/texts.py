@@ -3,8 +3,8 @@
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.blocks._arrays import Blocks
-from sparsemix.blocks._files import paths_of
+from sparsemix.blocks._readers.arrays import Blocks
+from sparsemix.blocks._readers.files import paths_of
 
 
 @plain_arguments

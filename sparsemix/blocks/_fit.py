@@ -5,7 +5,7 @@ import numbers
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.blockwise import Job, LocalExecutor, fit_blocks
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.distributed._data import as_blocks, weights_of
+from sparsemix.blocks._data import as_blocks, weights_of
 
 
 @plain_arguments
@@ -76,10 +76,10 @@ def fit(
 
     Examples
     --------
-    >>> from sparsemix import SparseLDA, blocks, distributed
+    >>> from sparsemix import SparseLDA, blocks
     >>> from sparsemix.datasets import make_bars
     >>> X = make_bars(n_samples=500, random_state=0)[0]
-    >>> lda = distributed.fit(SparseLDA(10, n_nonzero=2, random_state=0), blocks.from_arrays(X, rows=100))
+    >>> lda = blocks.fit(SparseLDA(10, n_nonzero=2, random_state=0), blocks.from_arrays(X, rows=100))
     >>> lda.n_samples_seen_
     500
     """
@@ -96,7 +96,7 @@ def fit(
         estimator._refuse_blocks()
         if client is None:
             return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
-        from sparsemix.distributed._dask import DaskExecutor  # Dask is imported only if there is a client
+        from sparsemix.blocks._cluster.executor import DaskExecutor  # Dask is imported only if there is a client
 
         with DaskExecutor(job, client) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)

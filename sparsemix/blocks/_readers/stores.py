@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.blocks._arrays import Blocks, bounds_of, rows_of
-from sparsemix.blocks._files import named_in_errors, needed, paths_of
+from sparsemix.blocks._readers.arrays import Blocks, bounds_of, rows_of
+from sparsemix.blocks._readers.files import named_in_errors, needed, paths_of
 
 PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 

@@ -1,0 +1,1 @@
+"""A fit over blocks by the workers of a Dask cluster."""

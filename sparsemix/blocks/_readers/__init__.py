@@ -1,0 +1,1 @@
+"""Readers of blocks: arrays in memory, files, stores and texts."""
