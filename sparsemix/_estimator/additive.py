@@ -57,12 +57,18 @@ def no_bound(estimator):
     return f"the fit ran no epoch; set max_iter to at least 1, or {other}"
 
 
+def step_size_of(params):
+    """Offset and decay of the step sizes, or "half_life" and a number of rows."""
+    if "learning_decay" in params:
+        return params.learning_offset, params.learning_decay
+    return params.step_size
+
+
 class AdditiveEstimator(SparsemixEstimator):
     """Learns by steps from statistics. ``_fitted`` holds a model and its statistics.
 
-    An estimator has the parameters ``max_iter``, ``total_samples``, ``learning_decay``, ``learning_offset``,
-    ``warm_start``, ``n_jobs``, ``verbose`` and ``random_state``, may have ``tol`` and ``half_life``, and
-    defines
+    An estimator has the parameters ``max_iter``, ``total_samples``, ``step_size``, ``warm_start``, ``n_jobs``,
+    ``verbose`` and ``random_state``, may have ``tol``, and defines
 
     - ``_fitted_class``: class of the published state, made of model and statistics;
     - ``_read(X, sample_weight, reset, may_be_empty)``: checked X, and its rows of positive weight;
@@ -73,7 +79,7 @@ class AdditiveEstimator(SparsemixEstimator):
     It also defines the documented public methods, which call those of this class.
     """
 
-    _fixed_params = {"tol": 0.0, "half_life": None}  # noqa: RUF012
+    _fixed_params = {"tol": 0.0}  # noqa: RUF012
     lower_bound_, lower_bounds_ = Absent(no_bound), Absent(no_bound)
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     n_samples_seen_, n_steps_ = Absent(UNFITTED), Absent(UNFITTED)
@@ -397,10 +403,11 @@ class AdditiveEstimator(SparsemixEstimator):
         elif total is not None:
             self._times(float(new[self._rows_statistic]))
             total *= float(stats["mass"]) / float(stats[self._rows_statistic])
-            rho = learning_rate(self.n_steps_ + 1, params.learning_decay, params.learning_offset)
-        elif params.half_life is not None and not first:
-            n_b = float(new["mass"])
-            total = 0.5 ** (n_b / params.half_life) * float(stats["mass"]) + n_b
+            offset, decay = step_size_of(params)
+            rho = learning_rate(self.n_steps_ + 1, decay, offset)
+        elif step_size_of(params)[0] == "half_life" and not first:
+            n_b, (_, half_life) = float(new["mass"]), params.step_size
+            total = 0.5 ** (n_b / half_life) * float(stats["mass"]) + n_b
             rho = n_b / total
         if rho == 1.0 or (first and total is None):  # earlier statistics have weight zero
             stats = stats.zeros_like()

@@ -17,9 +17,11 @@ PLAIN = frozenset((bool, int, float, str, type(None)))
 
 
 def plain(value):
-    """A number or boolean as Python's bool, int or float; anything else unchanged."""
+    """A number or boolean as Python's bool, int or float; a tuple of such values; anything else unchanged."""
     if type(value) in PLAIN:
         return value
+    if type(value) is tuple:
+        return tuple(map(plain, value))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)):
@@ -61,6 +63,9 @@ class Parameters:
     def __init__(self, estimator):
         self._estimator = estimator
 
+    def __contains__(self, name):
+        return name in type(self._estimator)._parameter_constraints
+
     def __getattr__(self, name):
         if name.startswith("_"):  # copy and pickle look these up before __init__
             raise AttributeError(name)
@@ -87,5 +92,6 @@ class PlainParameters:
         converted = {name: plain(value) for name, value in self.get_params(deep=False).items()}
         validate_parameter_constraints(self._parameter_constraints, converted, caller_name=type(self).__name__)
         for name, value in converted.items():
-            if type(value) is int and abs(value) > LARGEST_INTEGER:
-                raise ValueError(f"{name}={value} is too large; give at most {LARGEST_INTEGER}")
+            for each in value if type(value) is tuple else (value,):
+                if type(each) is int and abs(each) > LARGEST_INTEGER:
+                    raise ValueError(f"{name}={value} is too large; give at most {LARGEST_INTEGER}")

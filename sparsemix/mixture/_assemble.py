@@ -333,14 +333,20 @@ def make_schedule(params, rows, rng):
     n_rows = len(rows)
     if params.learning_method == "batch":
         return Batch(n_rows)
-    size = step_size(params, n_rows, rows.X.shape[1])
+    size = rows_of_batch(params, n_rows, rows.X.shape[1])
     if params.learning_method == "memoized":
         return Memoized(n_rows, size, rng)
-    return Stochastic(n_rows, size, rng, params.learning_decay, params.learning_offset, rows.mass)
+    offset, decay = params.step_size
+    if offset == "half_life":
+        raise ValueError(
+            f"step_size={params.step_size} is for partial_fit; give (offset, decay) to fit with "
+            "learning_method='online'"
+        )
+    return Stochastic(n_rows, size, rng, decay, offset, rows.mass)
 
 
-def step_size(params, n_rows, n_features):
-    """Rows of a step."""
+def rows_of_batch(params, n_rows, n_features):
+    """Rows of a batch."""
     if params.learning_method == "batch":
         return n_rows
     if params.batch_size is not None:
@@ -420,7 +426,7 @@ class MixtureOfBlocks:
         return rows
 
     def _step_size(self, rows, survey):
-        return step_size(self._params, survey.n_rows, rows.X.shape[1])
+        return rows_of_batch(self._params, survey.n_rows, rows.X.shape[1])
 
     def _moments(self, one, rows, workers):
         return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)

@@ -6,7 +6,7 @@ import numbers
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, VARIANCE, check_rows
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Pair, check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
     GivenParameters,
@@ -126,13 +126,11 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     total_samples : float, default=None
         Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
         and counts the same.
-    half_life : float, default=None
-        Number of further rows after which a row of ``partial_fit`` counts half, for drifting data with
-        ``total_samples=None``. None means that every row counts the same.
-    learning_decay : float, default=0.6
-        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
-    learning_offset : float, default=10.0
-        Offset of the online step size; larger makes early minibatches count less.
+    step_size : tuple, default=(10.0, 0.6)
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
+        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
+        first batches are not typical. For drifting data without ``total_samples``, ("half_life", h) makes a row of
+        ``partial_fit`` count half after h further rows.
     warm_start : bool, default=False
         Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
@@ -269,9 +267,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "total_samples": [COUNT, None],
-        "half_life": [POSITIVE, None],
-        "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-        "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "step_size": [STEP_SIZE, Pair(StrOptions({"half_life"}), POSITIVE)],
         "warm_start": ["boolean"],
         "n_jobs": [numbers.Integral, None],
         "verbose": ["verbose"],
@@ -312,9 +308,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         tol=1e-3,
         batch_size=None,
         total_samples=None,
-        half_life=None,
-        learning_decay=0.6,
-        learning_offset=10.0,
+        step_size=(10.0, 0.6),
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -347,9 +341,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         self.tol = tol
         self.batch_size = batch_size
         self.total_samples = total_samples
-        self.half_life = half_life
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
+        self.step_size = step_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -392,9 +384,9 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
-        ``half_life`` the sum is discounted. With ``total_samples`` the blocks are batches of a data set of that size,
-        and step t moves the statistics towards those of the block by ``(learning_offset + t) ** -learning_decay``. Use
-        it if rows repeat.
+        ``step_size=("half_life", h)`` the sum is discounted. With ``total_samples`` the blocks are batches of a data
+        set of that size, and step t moves the statistics towards those of the block by ``(t + offset) ** -decay``, the
+        numbers of ``step_size``. Use it if rows repeat.
 
         If no component explains some rows of a block, they get new components, as far as that raises the evidence. A
         new component replaces one without rows, or one of two that merge. This is not done for "low_rank", whose
@@ -419,9 +411,10 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         ValueError
             As ``fit``. A failed call leaves the model unchanged.
         """
-        if self._params.half_life is not None and self._params.total_samples is not None:
+        if self._params.step_size[0] == "half_life" and self._params.total_samples is not None:
             raise ValueError(
-                "half_life is for rows that come once, total_samples for rows that come again; give only one of them"
+                "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
+                "only one of them"
             )
         return self._partial_fit(X, sample_weight)
 

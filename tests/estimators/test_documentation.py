@@ -30,8 +30,9 @@ FAMILIES = {
 STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
-    "learning_decay": STEPS,
-    "learning_offset": STEPS,
+    "learning_decay": FAMILIES["topics"][:2],
+    "learning_offset": FAMILIES["topics"][:2],
+    "step_size": FAMILIES["linear"],
     "dirichlet_prior": FAMILIES["clusters"],
     "verbose": CLASSES,
 }

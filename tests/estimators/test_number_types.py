@@ -60,6 +60,8 @@ numbers.Real.register(OpaqueReal)
 def opaque(value):
     if isinstance(value, float):
         return OpaqueReal(value)
+    if isinstance(value, tuple):
+        return tuple(map(opaque, value))
     return OpaqueInteger(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -73,11 +75,13 @@ def forms(value):
     if isinstance(value, float):
         kinds = [np.float64, *([np.float32] if float(np.float32(value)) == value else [])]
         return [form for kind in kinds for form in (kind(value), np.array(value, dtype=kind))]
+    if isinstance(value, tuple):
+        return list(zip(*map(forms, value), strict=False))
     return []
 
 
 def numeric(est):
-    return {name: value for name, value in est.get_params().items() if isinstance(value, (bool, int, float))}
+    return {name: value for name, value in est.get_params().items() if isinstance(value, (bool, int, float, tuple))}
 
 
 @over(CASES)

@@ -95,6 +95,8 @@ WRONG = {
     "sparsity": [-0.1, 1.5, np.nan],
     "split_merge": ["yes", None],
     "start_temperature": [-0.1, np.nan, "auto"],
+    "step_size": [0.6, None, (10.0,), [10.0, 0.6], (-1.0, 0.6), (10.0, 0.0), (10.0, 1.5), (np.nan, 0.6),
+                  ("half_life", 0.0), ("rows", 10.0)],
     "stream_init_size": [-1, 1.5],
     "thin": [0, -1, 1.5, None],
     "tilt": [-1.0, 1e300, np.nan, None],

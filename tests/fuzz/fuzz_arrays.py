@@ -94,6 +94,12 @@ def gamma(rng, K, n, d, params):  # noqa: ARG001
     return [(2.0, 0.5), (1e-3, 1e3), (0.0, 1.0), (1.0,), (1.0, np.inf), ("a", "b")][rng.integers(6)]
 
 
+def step_size(rng, K, n, d, params):  # noqa: ARG001
+    """Offset and decay."""
+    values = [(10.0, 0.6), (0, 1), (1e30, 1e-6), (0.0, 0.0), (1.0,), ("half_life", 10.0), ("half_life", 0)]
+    return values[rng.integers(len(values))]
+
+
 def threshold(rng, K, n, d, params):  # noqa: ARG001
     return float(rng.choice([0.0, 0.5, 0.9, -1e300, 1e300, np.nan, np.inf]))
 
@@ -101,5 +107,5 @@ def threshold(rng, K, n, d, params):  # noqa: ARG001
 SHAPES = {
     "init_params": start, "doc_topic_prior": prior_of_topics, "input_topic_prior": prior_of_topics,
     "weights_init": weights, "means_init": means, "precisions_init": precisions, "mean_prior": mean,
-    "covariance_prior": covariance, "concentration_prior": gamma, "merge_threshold": threshold,
+    "covariance_prior": covariance, "concentration_prior": gamma, "step_size": step_size, "merge_threshold": threshold,
 }  # fmt: skip

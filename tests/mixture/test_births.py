@@ -282,7 +282,7 @@ def test_failed_block_leaves_the_stream_as_it_was():
 def test_half_life_weighs_rows_by_their_age():
     rng = np.random.default_rng(0)
     blocks = [rng.normal([3.0 * i, 0.0], 1.0, (200, 2)) for i in range(3)]
-    est = SparseGaussianMixture(1, half_life=100.0, random_state=0)
+    est = SparseGaussianMixture(1, step_size=("half_life", 100.0), random_state=0)
     for block in blocks:
         est.partial_fit(block)
     weights = np.repeat([1 / 16, 1 / 4, 1.0], 200)  # 200 rows are two half-lives
@@ -295,7 +295,8 @@ def test_half_life_weighs_rows_by_their_age():
 def test_long_half_life_forgets_nothing():
     rng = np.random.default_rng(0)
     blocks = [rng.standard_normal((200, 2)) for _ in range(3)]
-    plain, long = SparseGaussianMixture(2, random_state=0), SparseGaussianMixture(2, half_life=1e12, random_state=0)
+    plain = SparseGaussianMixture(2, random_state=0)
+    long = SparseGaussianMixture(2, step_size=("half_life", 1e12), random_state=0)
     for block in blocks:
         plain.partial_fit(block)
         long.partial_fit(block)
@@ -304,9 +305,9 @@ def test_long_half_life_forgets_nothing():
 
 def test_half_life_follows_a_drift():
     scores = []
-    for half_life in (None, 2000.0):
+    for step_size in ((10.0, 0.6), ("half_life", 2000.0)):
         rng = np.random.default_rng(0)
-        est = SparseGaussianMixture(5, half_life=half_life, random_state=0)
+        est = SparseGaussianMixture(5, step_size=step_size, random_state=0)
         for t in range(40):
             y = rng.integers(5, size=500)
             block = rng.standard_normal((500, 2)) + 8.0 * np.stack([np.cos(y + 0.02 * t), np.sin(y + 0.02 * t)], axis=1)
@@ -317,6 +318,9 @@ def test_half_life_follows_a_drift():
 
 
 def test_half_life_is_for_rows_that_come_once():
-    est = SparseGaussianMixture(2, half_life=10.0, total_samples=100)
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    est = SparseGaussianMixture(2, step_size=("half_life", 10.0), total_samples=100)
     with pytest.raises(ValueError, match="give only one of them"):
-        est.partial_fit(np.random.default_rng(0).standard_normal((50, 2)))
+        est.partial_fit(X)
+    with pytest.raises(ValueError, match="is for partial_fit; give"):
+        SparseGaussianMixture(2, step_size=("half_life", 10.0), learning_method="online").fit(X)

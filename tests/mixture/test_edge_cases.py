@@ -171,7 +171,7 @@ def test_empty_component_of_em_keeps_its_place_and_gets_no_weight(covariance_typ
     means = np.vstack([X[:2], [[1e4, 1e4, 1e4]]])
     est = mixture(
         covariance_type=covariance_type, inference="em", learning_method=learning_method, means_init=means,
-        precisions_init=precisions, n_nonzero=1, learning_offset=0.0, learning_decay=1.0,
+        precisions_init=precisions, n_nonzero=1, step_size=(0.0, 1.0),
     ).fit(X)  # fmt: skip
     assert_valid(est, X)
     if learning_method == "batch" or covariance_type != "zero_mean":

@@ -235,7 +235,7 @@ def test_stream_of_unknown_length_is_a_plain_sum(covariance_type):
 @pytest.mark.parametrize("after_fit", [False, True])
 def test_stream_of_known_length_blends_with_the_step_size(after_fit):
     X, _ = blobs()
-    est = mixture(total_samples=5000, learning_decay=0.7, learning_offset=3.0)
+    est = mixture(total_samples=5000, step_size=(3.0, 0.7))
     est = est.fit(X) if after_fit else est.partial_fit(X)
     old, new, step = est._fitted.stats.copy(), est.expected_stats(X[:90]), est.n_steps_ + 1
     est.partial_fit(X[:90])

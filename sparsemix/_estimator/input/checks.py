@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from sparsemix._compat import Interval
+from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
 from sparsemix._estimator.input.texts import texts_named
@@ -27,6 +27,27 @@ COUNT = Interval(numbers.Real, SMALLEST_COUNT, LARGEST_COUNT, closed="both")
 # Range of given variances and precisions, so that products with counts and squares of rows stay finite.
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-140, 1e140
 VARIANCE = Interval(numbers.Real, SMALLEST_VARIANCE, LARGEST_VARIANCE, closed="both")
+
+
+class Pair(Options):
+    """Constraint of a parameter: a tuple of two values, each of which satisfies a constraint."""
+
+    def __init__(self, first, second):
+        super().__init__(tuple, set())
+        self.parts = first, second
+
+    def is_satisfied_by(self, val):
+        """See Interval."""
+        if not (isinstance(val, tuple) and len(val) == 2):
+            return False
+        return all(part.is_satisfied_by(each) for part, each in zip(self.parts, val, strict=True))
+
+    def __str__(self):
+        return f"a tuple of {self.parts[0]} and {self.parts[1]}"
+
+
+# Offset and decay of the step sizes (t + offset) ** -decay.
+STEP_SIZE = Pair(Interval(numbers.Real, 0.0, None, closed="left"), Interval(numbers.Real, 0.0, 1.0, closed="right"))
 
 
 def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):

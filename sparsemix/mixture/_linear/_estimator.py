@@ -8,12 +8,12 @@ import numpy as np
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import FitSetup
-from sparsemix._estimator.input.checks import COUNT, POSITIVE
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE
 from sparsemix._models.mixture.candidates import CandidateLists
 from sparsemix._models.mixture.linear_model import LinearMixture
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
-from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, step_size
+from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, rows_of_batch
 from sparsemix.mixture._linear._fitted import FittedLinear
 from sparsemix.mixture._linear._rows import weighted
 from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
@@ -32,8 +32,7 @@ CONSTRAINTS = {
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [COUNT, None],
-    "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-    "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "step_size": [STEP_SIZE],
     "warm_start": ["boolean"],
     "n_jobs": [numbers.Integral, None],
     "verbose": ["verbose"],
@@ -91,8 +90,8 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
         ``total_samples`` the blocks are batches of a data set of that size, and step t moves the statistics towards
-        those of the block by ``(learning_offset + t) ** -learning_decay``. Use it if rows repeat; it is the only
-        setting that forgets.
+        those of the block by ``(t + offset) ** -decay``, the numbers of ``step_size``. Use it if rows repeat; it is the
+        only setting that forgets.
 
         Parameters
         ----------
@@ -237,7 +236,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         return rows
 
     def _step_size(self, rows, survey):
-        return step_size(self._params, survey.n_rows, rows.X.shape[1])
+        return rows_of_batch(self._params, survey.n_rows, rows.X.shape[1])
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows.dtype = model.dtype

@@ -70,10 +70,10 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     total_samples : float, default=None
         Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
         and counts the same.
-    learning_decay : float, default=0.6
-        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
-    learning_offset : float, default=10.0
-        Offset of the online step size; larger makes early minibatches count less.
+    step_size : tuple of two floats, default=(10.0, 0.6)
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
+        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
+        first batches are not typical.
     warm_start : bool, default=False
         Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
@@ -164,8 +164,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         tol=1e-2,
         batch_size=None,
         total_samples=None,
-        learning_decay=0.6,
-        learning_offset=10.0,
+        step_size=(10.0, 0.6),
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -184,8 +183,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.tol = tol
         self.batch_size = batch_size
         self.total_samples = total_samples
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
+        self.step_size = step_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
