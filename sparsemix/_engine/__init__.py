@@ -1,1 +1,1 @@
-"""The fit loop and its parts: data in blocks, learning schedules, initialisation, moves, monitor, threads."""
+"""The fit loop and its parts: data in blocks, learning schedules, initialisation, monitor, threads."""

@@ -56,14 +56,14 @@ def collect_given(model, rows, selection, resp, workers):
     return stats
 
 
-def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collect, keep=None, births=None, repair=None):
+def run(model, rows, schedule, monitor, workers, stats, collect=collect, keep=None, births=None, repair=None):
     """Fit ``model`` from initial statistics; returns the final statistics, which match the model's parameters.
 
     Steps change the statistics in place. An interrupt waits for the end of a step; if a step raises, nothing is
     published. A monitor with completed epochs continues with the next epoch. ``keep(stats)`` is called after every
-    epoch with the statistics that the next epoch starts from; samplers' tables are never among them. ``moves`` change
-    the statistics within a step. ``births`` change them before some epochs, and may undo that when the epoch ends.
-    ``repair`` may correct the memory of rows after epochs 4, 8, 16, ..., and when the fit would end as converged.
+    epoch with the statistics that the next epoch starts from; samplers' tables are never among them. ``births``
+    change the statistics before some epochs, and may undo that when the epoch ends. ``repair`` may correct the memory
+    of rows after epochs 4, 8, 16, ..., and when the fit would end as converged.
     """
     if monitor.n_epochs_done == 0:
         model.global_step(stats, workers.split)
@@ -79,7 +79,7 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
             new = collect(model, rows, selection, workers, schedule.following)  # local step and summary
             with interrupts_wait():
                 monitor.before_step()
-                stats = advance(model, schedule, stats, new, moves, workers.split)
+                stats = advance(model, schedule, stats, new, workers.split)
                 monitor.model = model
                 monitor.step(stats)
         model.forget()
@@ -100,10 +100,8 @@ def run(model, rows, schedule, monitor, workers, stats, moves=(), collect=collec
     return stats
 
 
-def advance(model, schedule, stats, new, moves, split):
+def advance(model, schedule, stats, new, split):
     """One global step: the statistics after a batch that left ``new``."""
     stats = schedule.absorb(stats, new)
-    for move in moves:
-        stats = move(model, schedule, stats)
     model.global_step(stats, split)
     return stats

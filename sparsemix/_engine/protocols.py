@@ -100,14 +100,6 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class PermutableModel(Model, Protocol):
-    """A model whose components a move may reorder."""
-
-    def permute(self, order):
-        """Reorder all that it stores by component by ``order`` (K,); the caller reorders the statistics."""
-
-
-@runtime_checkable
 class SequentialModel(Protocol):
     """A model that updates its statistics after every row, in row order, on one thread.
 
@@ -195,9 +187,6 @@ class Schedule(Protocol):
 
     def absorb(self, stats, new):
         """Update the statistics in place by those of a batch, ``new``, which stays unchanged."""
-
-    def permute(self, order):
-        """The components were reordered: reorder everything stored by component."""
 
     def over(self, plan):
         """The same rule for selections of units of a ``Plan``; call before the first batch."""

@@ -105,9 +105,6 @@ class Batch:
         """S = s; only this rule returns the batch's own statistics."""
         return new
 
-    def permute(self, order):
-        """Reorder the components; this schedule stores nothing by component."""
-
     def over(self, plan):
         """The units of a plan form one batch."""
         out = Batch(len(plan.units))
@@ -188,12 +185,6 @@ class Memoized:
             stats.add(other, share)
         return stats
 
-    def permute(self, order):
-        """Reorder the components of all stored statistics."""
-        self._memo = [None if stats is None else stats.take(order) for stats in self._memo]
-        if self._initial is not None:
-            self._initial = self._initial.take(order)
-
     def put(self, components, stats):
         """Between epochs: replace these components of each memo by its share of the given statistics."""
         before, mass, theirs = self._memo, float(stats["mass"]), stats.take(components)
@@ -237,9 +228,6 @@ class Stochastic:
         """(1 - rho_t) S + rho_t (N / n_b) s_b."""
         self.step += 1
         return blend(stats, new, learning_rate(self.step, self.decay, self.offset), self.mass, self.mass)
-
-    def permute(self, order):
-        """Reorder the components; this schedule stores nothing by component."""
 
     def over(self, plan):
         """The steps of a plan become the batches."""
@@ -358,14 +346,3 @@ class PlannedSteps(MiniEpochs):
         for g in self.rng.permutation(len(self.groups)):
             for s in self.rng.permutation(self.groups[g]):
                 yield self.steps[s]
-
-
-def sort_by_size(model, schedule, stats):
-    """Sort components by decreasing size; for weight priors that depend on the order (stick-breaking)."""
-    order = np.argsort(-stats["count"], kind="stable")
-    counts = stats["count"]
-    if model.weights.evidence(counts[order]) <= model.weights.evidence(counts):
-        return stats
-    schedule.permute(order)
-    model.permute(order)
-    return stats.take(order)

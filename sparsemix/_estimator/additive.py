@@ -39,7 +39,6 @@ class FitSetup:
     model: object
     stats: object
     schedule: object = None  # of a stream: schedule of the epochs over its first block; None means batch steps
-    moves: tuple = ()  # functions that change the statistics between steps
     about: dict = field(default_factory=dict)  # attributes of the estimator that describe the initialisation
 
 
@@ -156,7 +155,7 @@ class AdditiveEstimator(SparsemixEstimator):
         )
         births, repair = self._births(begin), self._repair(begin) if source is None else None
         monitor.stats = run(
-            begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats, begin.moves,
+            begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats,
             collect if source is None else source.collect, keep, births, repair,
         )  # fmt: skip
 
@@ -174,9 +173,7 @@ class AdditiveEstimator(SparsemixEstimator):
             rows.memory = resumed["memory"]
         else:
             rows.source = source
-        return FitSetup(
-            rows, model, resumed["stats"], resumed["schedule"], resumed["moves"], resumed["record"]["about"]
-        )
+        return FitSetup(rows, model, resumed["stats"], resumed["schedule"], resumed["record"]["about"])
 
     def _partial_fit(self, X, sample_weight):
         """Learn from one more block of a stream."""
@@ -235,7 +232,7 @@ class AdditiveEstimator(SparsemixEstimator):
             return
         for selection in begin.schedule.batches():
             new = collect(model, rows, selection, workers)
-            begin.stats = advance(model, begin.schedule, begin.stats, new, (), workers.split)
+            begin.stats = advance(model, begin.schedule, begin.stats, new, workers.split)
 
     def _collect(self, rows, workers, first_row=None, memory=None):
         """Statistics of rows under the fitted model; row numbers follow ``_numbers_go_on``."""

@@ -43,7 +43,7 @@ class Progress:
         def keep(stats):
             over = monitor.converged or monitor.stopped or monitor.n_epochs_done == monitor.max_iter
             if over or monitor.n_epochs_done % self.folder.every == 0:
-                parts = {"model": begin.model, "stats": stats, "schedule": begin.schedule, "moves": begin.moves}
+                parts = {"model": begin.model, "stats": stats, "schedule": begin.schedule}
                 state = observer.state() if hasattr(observer, "state") else None
                 self._save(parts | {"memory": memory(), "record": monitor.record(), "observer": state})
 

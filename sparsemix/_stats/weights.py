@@ -42,33 +42,50 @@ class StickBreakingWeights:
     """pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1, concentration): a Dirichlet process truncated at K.
 
     q(v_k) = Beta(1 + N_k, concentration + sum_{j>k} N_j). As in scikit-learn, the last stick is not forced to one.
+    The sticks are taken by decreasing count, whatever the order of the components. No other order has a larger
+    evidence: an exchange of neighbours j and k, with k after j and the mass T after both, changes it by
+    log(concentration + T + N_k) - log(concentration + T + N_j).
     """
 
     concentration: float
 
     def posterior(self, counts):
-        """Parameters of q, two arrays (K,)."""
+        """Parameters of q, two arrays (K,) in the order of the components."""
+        order, a, b = self._sticks(counts)
+        return placed(a, order), placed(b, order)
+
+    def _sticks(self, counts):
+        """Components by decreasing count, and the parameters of q in this order."""
+        order = np.argsort(-counts, kind="stable")
+        counts = counts[order]
         after = counts.sum() - np.cumsum(counts)
-        return 1.0 + counts, self.concentration + np.maximum(after, 0.0)
+        return order, 1.0 + counts, self.concentration + np.maximum(after, 0.0)
 
     def expected_log(self, counts):
         """E[log pi_k]."""
-        a, b = self.posterior(counts)
+        order, a, b = self._sticks(counts)
         total = digamma(a + b)
         log_rest = digamma(b) - total
-        return digamma(a) - total + np.concatenate([[0.0], np.cumsum(log_rest)[:-1]])
+        return placed(digamma(a) - total + np.concatenate([[0.0], np.cumsum(log_rest)[:-1]]), order)
 
     def mean(self, counts):
         """E[pi_k], scaled to sum to one."""
-        a, b = self.posterior(counts)
+        order, a, b = self._sticks(counts)
         rest = np.concatenate([[1.0], np.cumprod(b / (a + b))[:-1]])
         mean = a / (a + b) * rest
-        return mean / mean.sum()
+        return placed(mean / mean.sum(), order)
 
     def evidence(self, counts):
         """Log prior constants minus log posterior constants of the Beta distributions, summed."""
         prior = log_dirichlet(np.array([1.0, self.concentration]))
-        return float(len(counts) * prior - log_dirichlet(np.stack(self.posterior(counts)), axis=0).sum())
+        return float(len(counts) * prior - log_dirichlet(np.stack(self._sticks(counts)[1:]), axis=0).sum())
+
+
+def placed(values, order):
+    """``values[i]`` at place ``order[i]``."""
+    out = np.empty_like(values)
+    out[order] = values
+    return out
 
 
 @dataclass(frozen=True)

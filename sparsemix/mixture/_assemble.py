@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, sort_by_size
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import seeded
@@ -87,9 +87,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
     model.search = make_search(params, rng, schedule.step_rows)
     if model.search is not None and rows.source is None:
         rows.memory = CandidateLists(len(rows), model.search.size)
-    sticks = params.inference == "vb" and isinstance(model.weights, StickBreakingWeights)
-    moves = (sort_by_size,) if sticks else ()
-    return FitSetup(rows, model, initial, schedule, moves, {"init_params_": method})
+    return FitSetup(rows, model, initial, schedule, {"init_params_": method})
 
 
 def begin_stream(params, rows, rng, workers):

@@ -407,7 +407,10 @@ class MixturePredictMixin(RowPredictMixin):
 
     @property
     def weight_concentration_(self):
-        """Parameters of q(weights) (VB): one array (n_components,), or two for the Dirichlet process."""
+        """Parameters of q(weights) (VB): one array (n_components,), or two for the Dirichlet process.
+
+        The sticks of a Dirichlet process are taken by decreasing count; the arrays are in the order of the components.
+        """
         fitted = self._attribute("weight_concentration_", variational=True)
         return fitted.model.weights.posterior(fitted.stats["count"])
 

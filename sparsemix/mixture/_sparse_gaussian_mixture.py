@@ -71,7 +71,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         of the initialisation; "random" tries a few random components and blurs it. None means "all".
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): a symmetric Dirichlet distribution, or a Dirichlet process truncated at K
-        (stick-breaking).
+        (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component, or concentration of the process. None means 1 / K.
     mean_precision_prior : float, default=None

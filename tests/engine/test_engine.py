@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 
-from sparsemix._engine import blocks, loop, schedules
+from sparsemix._engine import blocks, loop
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._engine.threads import Workers
@@ -81,10 +81,10 @@ def make(name, n_nonzero, inference, rows):
         return model, loop.collect_given(model, rows, slice(0, len(rows)), resp, workers)
 
 
-def run(model, rows, schedule, stats, epochs, n_jobs=1, todo=()):
+def run(model, rows, schedule, stats, epochs, n_jobs=1):
     visits = Visits(model, epochs)
     with Workers(n_jobs) as workers:
-        return loop.run(model, rows, schedule, visits, workers, stats.copy(), todo), visits.bounds
+        return loop.run(model, rows, schedule, visits, workers, stats.copy()), visits.bounds
 
 
 def memoized(rows, batch_size):
@@ -129,18 +129,6 @@ def test_bound_of_weighted_rows_never_falls(learning, inference):
     schedule = Batch(N) if learning == "batch" else memoized(rows, 60)
     _, bounds = run(model, rows, schedule, initial, epochs=10)
     assert (np.diff(bounds[3:]) >= -1e-8 * abs(bounds[-1])).all()
-
-
-@pytest.mark.parametrize("learning", ["batch", "memoized"])
-def test_sorting_sticks_never_lowers_the_bound(name, learning):
-    rows = rows_of(name)
-    model, initial = make(name, 2, "sticks", rows)
-    initial = initial.take(np.argsort(initial["count"]))  # the wrong way round
-    schedule = Batch(N) if learning == "batch" else memoized(rows, 60)
-    stats, bounds = run(model, rows, schedule, initial, epochs=10, todo=(schedules.sort_by_size,))
-    assert (np.diff(bounds[3:]) >= -1e-8 * abs(bounds[-1])).all()
-    assert (np.diff(stats["count"]) <= 0).all()
-    assert (stats["count"] > -1e-9).all()
 
 
 @pytest.mark.parametrize("inference", ["dirichlet", "em"])

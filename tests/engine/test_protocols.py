@@ -129,9 +129,9 @@ def made():
     yield from ((protocols.Rows, value) for value in (Rows(X), Documents(COUNTS)))
     for inference in ("vb", "em"):
         fitted = SparseGaussianMixture(3, inference=inference, random_state=0, max_iter=2).fit(X)._fitted
-        yield from ((protocols.PermutableModel, fitted.model), (protocols.Fitted, fitted))
+        yield from ((protocols.Model, fitted.model), (protocols.Fitted, fitted))
     fitted = SparseLDA(3, random_state=0, max_iter=2).fit(COUNTS)._fitted
-    yield from ((protocols.PermutableModel, fitted.model), (protocols.Fitted, fitted))
+    yield from ((protocols.Model, fitted.model), (protocols.Fitted, fitted))
     for sampler in ("dense", "gibbs", "mhw"):
         fitted = SparseSCVB0LDA(3, sampler=sampler, random_state=0, max_iter=2).fit(COUNTS)._fitted
         yield from ((protocols.Model, fitted.model), (protocols.Fitted, fitted))

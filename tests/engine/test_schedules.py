@@ -1,4 +1,4 @@
-"""Learning schedules as rules for statistics, and moves of components, on statistics made up for the purpose."""
+"""Learning schedules as rules for statistics, on statistics made up for the purpose."""
 
 import numpy as np
 import pytest
@@ -14,11 +14,9 @@ from sparsemix._engine.schedules import (
     Stochastic,
     blend,
     learning_rate,
-    sort_by_size,
     stream,
 )
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 
 K, N = 4, 50
 
@@ -164,8 +162,7 @@ def test_stochastic_steps_follow_the_learning_rate():
 
 
 @pytest.mark.parametrize("batch_size", [8, 17, 50])
-@pytest.mark.parametrize("permuted", [False, True])
-def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batch_size, permuted):
+def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batch_size):
     rng = np.random.default_rng(7)
     initial = statistics(rng, N)
     schedule, stats = Memoized(N, batch_size, np.random.default_rng(0)), initial.copy()
@@ -180,11 +177,6 @@ def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batc
                 assert abs(unseen) < 1e-12
             assert_close(stats, expected)
             np.testing.assert_allclose(stats["mass"], N, rtol=1e-12)
-            if permuted:
-                order = rng.permutation(K)
-                schedule.permute(order)
-                stats, initial = stats.take(order), initial.take(order)
-                last = {b: (new.take(order), n) for b, (new, n) in last.items()}
 
 
 def test_memoized_learning_forgets_the_start_after_one_lap():
@@ -264,55 +256,6 @@ def test_memoized_learning_with_many_batches_keeps_a_copy_of_the_start():
             assert (schedule._initial is None) or most == 0
     np.testing.assert_allclose(*outcomes, rtol=1e-11, atol=1e-11)
     assert len(outcomes[0]) == 10
-
-
-# -- moves
-
-
-class Recorder:
-    """Model and schedule in one, that note the orders they are given."""
-
-    def __init__(self, weights):
-        self.weights = weights
-        self.orders = []
-
-    def permute(self, order):
-        self.orders.append(list(order))
-
-
-def with_counts(*counts):
-    stats = statistics(np.random.default_rng(11), 10.0)
-    stats["count"] = np.array(counts)
-    return stats
-
-
-def test_sticks_are_sorted_by_size():
-    model, schedule = Recorder(StickBreakingWeights(2.0)), Recorder(None)
-    stats = with_counts(1.0, 5.0, 0.5, 3.5)
-    first = stats["first"].copy()
-    after = sort_by_size(model, schedule, stats)
-    np.testing.assert_array_equal(after["count"], [5.0, 3.5, 1.0, 0.5])
-    np.testing.assert_array_equal(after["first"], first[[1, 3, 0, 2]])
-    assert model.orders == schedule.orders == [[1, 3, 0, 2]]
-    assert model.weights.evidence(after["count"]) > model.weights.evidence(stats["count"])
-
-
-@pytest.mark.parametrize("counts", [(5.0, 3.5, 1.0, 0.5), (2.5, 2.5, 2.5, 2.5), (5.0, 2.5, 2.5, 0.0)])
-def test_sorted_sticks_stay(counts):
-    model, stats = Recorder(StickBreakingWeights(2.0)), with_counts(*counts)
-    assert sort_by_size(model, model, stats) is stats
-    assert model.orders == []
-
-
-def test_components_stay_where_sorting_would_lower_the_bound():
-    class Ascending:
-        def evidence(self, counts):
-            return float(np.arange(K) @ counts)
-
-    for weights in (Ascending(), DirichletWeights(1.0)):
-        model, stats = Recorder(weights), with_counts(1.0, 2.0, 3.0, 4.0)
-        assert sort_by_size(model, model, stats) is stats
-        assert model.orders == []
 
 
 @pytest.mark.parametrize("name", ["memoized", "stochastic", "joined"])

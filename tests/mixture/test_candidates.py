@@ -110,9 +110,6 @@ def test_lower_bounds_never_fall(covariance_type, n_nonzero, candidates, inferen
     assert est.lower_bounds_[-1] > est.lower_bounds_[0]
     # the bound is a difference of sums of this size, whose round-off is far below 1e-8 of it
     assert_never_falls(est.lower_bounds_)
-    if sticks:  # lists were renamed whenever the components were sorted
-        assert est._fitted.model.search.ids is not None
-        assert (np.diff(est.weight_concentration_[0]) <= 0).all()
 
 
 @pytest.mark.usefixtures("few_looks")
@@ -352,25 +349,6 @@ def test_neighbours_are_made_anew_every_so_often(monkeypatch):
             steps.append(step)
             made.clear()
     assert steps == [1, 2, 4, 5, 8, 10, 15, 16, 20]
-
-
-def test_neighbours_and_names_follow_the_components():
-    """Components change their places twice; lists keep the names that components had at first."""
-    rng = np.random.default_rng(0)
-    search = CandidateSearch(3, 0)
-    search.neighbours = rng.integers(K, size=(K, 4)).astype(np.intc)
-    names = np.arange(K)
-    moved = search
-    for _ in range(2):
-        order = rng.permutation(K)
-        moved, names = moved.permuted(order), names[order]
-    np.testing.assert_array_equal(moved.ids, names)
-    np.testing.assert_array_equal(moved.ids[moved.places], np.arange(K))
-    np.testing.assert_array_equal(moved.ids[moved.neighbours], search.neighbours[names])
-    lists = np.array([[0, 5, -1], [-1, -1, -1]], dtype=np.intc)
-    now = _candidates.renamed(lists, moved.places)
-    np.testing.assert_array_equal(now < 0, lists < 0)
-    np.testing.assert_array_equal(_candidates.renamed(now, moved.ids), lists)
 
 
 # -- the same bits

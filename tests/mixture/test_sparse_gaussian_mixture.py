@@ -344,16 +344,20 @@ def test_fitted_attributes_have_the_shapes_of_sklearn(covariance_type, inference
 
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
-def test_stick_breaking_components_are_sorted_by_size(learning_method):
+def test_order_of_initial_components_does_not_matter_to_sticks(learning_method):
     X, _ = blobs()
-    backwards = np.minimum(np.arange(len(X)) // 20, K - 1)  # the last component starts largest
-    est = mixture(
-        weight_concentration_prior_type="dirichlet_process", learning_method=learning_method, batch_size=60,
-        init_params=np.eye(K)[backwards], max_iter=20,
-    ).fit(X)  # fmt: skip
-    ones, _ = est.weight_concentration_
-    assert len(np.unique(ones)) > 1
-    assert (np.diff(ones) <= 0).all()
+    initial = np.eye(K)[np.minimum(np.sqrt(np.arange(len(X)) / 12).astype(int), K - 1)]  # no two of one size
+    params = {"weight_concentration_prior_type": "dirichlet_process", "learning_method": learning_method,
+              "batch_size": 60, "max_iter": 20}  # fmt: skip
+    est, reverse = (mixture(init_params=resp, **params).fit(X) for resp in (initial, initial[:, ::-1]))
+    for ours, theirs in zip(est.weight_concentration_, reverse.weight_concentration_, strict=True):
+        np.testing.assert_allclose(ours, theirs[::-1], rtol=1e-8)
+    np.testing.assert_allclose(est.weights_, reverse.weights_[::-1], rtol=1e-8)
+    np.testing.assert_allclose(est.lower_bounds_, reverse.lower_bounds_, rtol=1e-12)
+    ones, rest = est.weight_concentration_
+    order = np.argsort(-ones)
+    after = np.cumsum((ones - 1.0)[order][::-1])[-2::-1]  # counts of the smaller components
+    np.testing.assert_allclose(rest[order], 1.0 / K + np.append(after, 0.0), rtol=1e-9)
 
 
 # -- starts

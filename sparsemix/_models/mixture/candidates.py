@@ -96,7 +96,6 @@ class CandidateSearch:
         self.share = SHARE_ONCE
         self.n_steps = 0
         self.neighbours = self.table = None
-        self.ids = self.places = None
 
     def __getstate__(self):
         return vars(self) | {"table": None}
@@ -127,16 +126,6 @@ class CandidateSearch:
         new.neighbours = None
         return new
 
-    def permuted(self, order):
-        """The search after a permutation of the components; lists of rows keep the original component numbers."""
-        new = copy(self)
-        new.ids = order if self.ids is None else self.ids[order]
-        new.places = np.argsort(new.ids).astype(np.intc)
-        new.ids = new.ids.astype(np.intc)
-        new.neighbours = np.argsort(order).astype(np.intc)[self.neighbours[order]]
-        new.groups = None if self.groups is None else self.groups.permuted(order)
-        return new
-
     def prepare(self, table):
         """Convert the table for pairs before local steps; the result is neither copied nor pickled."""
         if self.table is None:
@@ -151,7 +140,6 @@ class CandidateSearch:
             rounds = () if self.share >= 1.0 else rounds
         else:
             lists, visit = memory.recall(numbers)
-            lists = renamed(lists, self.places)
             n_random = max(RANDOM, (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD)
             rounds = () if self.all_first and visit == 0 else (n_random,)
         bad, chosen = 0, None
@@ -170,7 +158,7 @@ class CandidateSearch:
                 "extreme values"
             )
         if memory is not None:
-            memory.remember(numbers, renamed(lists, self.ids), visit)
+            memory.remember(numbers, lists, visit)
 
     def _round(self, x, lists, numbers, n_random, resp, least=1, groups=None):
         """Try neighbours and random components; the best replace the lists in place and define responsibilities.
@@ -209,11 +197,6 @@ class CandidateSearch:
         _pairs.group(indptr, candidates, starts, rows, places)
         weights = self.table.weights(x, starts, rows)
         return _pairs.choose(indptr, candidates, places, weights, *outputs)
-
-
-def renamed(lists, names):
-    """Lists with renumbered components; -1 stays."""
-    return lists if names is None else np.where(lists < 0, lists, names[lists])
 
 
 class PairTable:

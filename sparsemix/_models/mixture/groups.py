@@ -6,7 +6,6 @@ row or of a component for its neighbours, computes the weights of the groups, th
 groups: about K^(1/2) weights instead of K.
 """
 
-from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -95,12 +94,6 @@ class Groups:
     def of(self, group):
         """Members of a group."""
         return self.members[self.starts[group] : self.starts[group + 1]]
-
-    def permuted(self, order):
-        """The groups after a permutation of the components."""
-        new = copy(self)
-        new.members = np.argsort(order).astype(np.intc)[self.members]
-        return new
 
 
 def halved(features, n_groups):

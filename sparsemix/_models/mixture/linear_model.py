@@ -89,8 +89,3 @@ class LinearMixture(MixtureModel):
         give."""
         data = self.family.objective(self.fitted(stats), stats, self.variational)
         return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
-
-    def permute(self, order):
-        """See MixtureModel."""
-        super().permute(order)
-        self.parameters = self.parameters.permuted(order)

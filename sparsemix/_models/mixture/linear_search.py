@@ -4,7 +4,7 @@ import numpy as np
 
 from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.vectors import _topl
-from sparsemix._models.mixture.candidates import NEIGHBOURS, CandidateSearch, renamed
+from sparsemix._models.mixture.candidates import NEIGHBOURS, CandidateSearch
 from sparsemix._stats.linear import dense
 
 # Number of largest entries of a component's mean that determine its neighbours.
@@ -76,7 +76,7 @@ class SparseSearch(CandidateSearch):
             best(weights, lists[part])
             chosen = resp.indices[part], resp.values[part], resp.log_z[part]
             _topl.top_l_responsibilities(weights, *chosen, numbers[part])
-        memory.remember(numbers, renamed(lists, self.ids), visit)
+        memory.remember(numbers, lists, visit)
 
 
 def heaviest(stats, dtype):

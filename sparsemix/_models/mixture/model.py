@@ -139,11 +139,6 @@ class MixtureModel:
     def forget(self):
         """Nothing: local steps depend on the last global step only."""
 
-    def permute(self, order):
-        """Permute the components of the search; the next global step does the rest."""
-        if self.search is not None:
-            self.search = self.search.permuted(order)
-
 
 class VariationalMixture(MixtureModel):
     """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics.
@@ -236,8 +231,3 @@ class MaximumLikelihoodMixture(MixtureModel):
         return self.gaussians
 
     published = point_estimate
-
-    def permute(self, order):
-        """See MixtureModel."""
-        super().permute(order)
-        self.gaussians = self.gaussians.take(order)

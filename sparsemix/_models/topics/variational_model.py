@@ -345,10 +345,6 @@ class TopicModel:
     def forget(self):
         """Nothing to drop: the table follows from the last global step."""
 
-    def permute(self, order):
-        """Permute the topics; the next global step updates all other state."""
-        self.doc_topic_prior = self.doc_topic_prior[order]
-
 
 def inverse_totals(totals, posterior_means, dtype):
     """exp -digamma(totals), or 1 / totals, relative to the smallest, with an upper limit for empty topics."""

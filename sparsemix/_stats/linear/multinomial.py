@@ -54,10 +54,6 @@ class WordCounts:
         """Word proportions (K, V)."""
         return np.exp(self.logs(np.log, np.float64))
 
-    def permuted(self, order):  # noqa: ARG002
-        """Unchanged: the next global step recomputes the counts."""
-        return self
-
 
 @dataclass(frozen=True)
 class WordLogs:

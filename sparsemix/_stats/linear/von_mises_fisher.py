@@ -5,7 +5,7 @@ f(x | mu, kappa) = C(kappa) exp(kappa mu . x), C(kappa) = kappa^v / ((2 pi)^(v +
 and the evidence of a component is C(kappa)^N_k C(0) / C(kappa |S_k|).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -108,11 +108,6 @@ class Directions:
     means: np.ndarray
     kappa: np.ndarray
     certainty: np.ndarray | None
-
-    def permuted(self, order):
-        """The same, reordered."""
-        certainty = None if self.certainty is None else self.certainty[order]
-        return replace(self, means=self.means[order], kappa=self.kappa[order], certainty=certainty)
 
 
 class VonMisesFisher(LinearFamily):

@@ -149,7 +149,7 @@ class DaskExecutor(LocalExecutor):
         if self._base is None or len(self._deltas) >= ROUNDS_OF_BASE:
             begin = self._begin
             stats = next(s for s in (self._changed, self._monitor.stats, begin.stats) if s is not None)
-            state = FitState(self.job, model, stats, begin.schedule, begin.moves)
+            state = FitState(self.job, model, stats, begin.schedule)
             self._version += 1
             self._base = self._submit(same, Base(self._run, self._version, signature(), Frozen(state)))
             self._deltas, self._changed = [], None
@@ -210,8 +210,8 @@ class Base:
 class FitState:
     """The job, and everything that a step changes."""
 
-    def __init__(self, job, model, stats, schedule, moves):
-        self.job, self.model, self.stats, self.schedule, self.moves = job, model, stats, schedule, moves
+    def __init__(self, job, model, stats, schedule):
+        self.job, self.model, self.stats, self.schedule = job, model, stats, schedule
 
 
 class Replica:
@@ -229,7 +229,7 @@ class Replica:
         state = self.state
         for delta in deltas[self.n_steps :]:
             state.schedule.current, new = delta.thaw()
-            state.stats = advance(state.model, state.schedule, state.stats, new, state.moves, split)
+            state.stats = advance(state.model, state.schedule, state.stats, new, split)
             self.n_steps += 1
         return state
 
