@@ -202,11 +202,15 @@ class Family(Protocol):
     Parameters of priors and posteriors are family-specific values, components first; Gaussians are ``Gaussians``.
     """
 
-    structure: str  # of the covariances; selects the tables
-    shape: str  # of one covariance: "full", "diag" or "spherical"
+    name: str  # value of the estimator's parameter
+    structure: str  # of the covariances: key of STRUCTURES, which declares the next two and the table
+    shape: Any  # of one covariance: an object with what differs between matrices, variances and one variance
     tied: bool  # whether all components share it
     has_means: bool
     has_scales: bool  # True if the priors of components may differ in scale, fitted by evidence
+    has_loadings: bool  # True if the statistics contain sums of latent factors
+    additive_alone: bool  # True if the evidence of a component is a function of its own sums
+    directions: int  # directions in which a component's own covariance is estimated
     n_features: int
 
     def spec(self):

@@ -31,8 +31,11 @@ from sparsemix.clusters._gaussian._prior import search_prior
 from sparsemix.clusters._gaussian._steps import SteppedRows
 
 # Likelihoods without shared parameters, for which the density of a row under a new cluster has a closed form.
-ALONE = [name for name, family in GAUSSIANS.items() if not (name.startswith("tied") or family.has_loadings)]
-LIKELIHOODS = {"auto", "multinomial", *ALONE}
+ALONE = {name: family for name, family in GAUSSIANS.items() if family.additive_alone}
+# Likelihoods of documents, and those that may be; "auto" decides by the rows.
+OF_COUNTS = {MultinomialSlots.likelihood}
+MAY_BE_COUNTS = {"auto", *OF_COUNTS}
+LIKELIHOODS = {*MAY_BE_COUNTS, *ALONE}
 # Rows of one kernel call; interrupts are possible between two calls.
 ROWS = 4096
 # Share of documents that a single stream learns before shards, and growth factor of the number of documents after each
@@ -81,7 +84,7 @@ def check_data(est, X, reset):
         dense = check_numbers(est, X, reset)
         if not (looks_like_counts(dense) if est._counts is None else est._counts):
             return dense, False
-    elif likelihood not in ("auto", "multinomial"):
+    elif likelihood not in MAY_BE_COUNTS:
         return check_numbers(est, X, reset), False
     try:
         return check_counts(est, X, reset=reset), True
@@ -208,7 +211,7 @@ def moves_of(params, state):
     """Merges, prunes and forgetting of a stream with this state; None if all are off."""
     criterion = params.merge_criterion
     if criterion == "auto":
-        criterion = None if state.sums.likelihood == "multinomial" else "bayes_factor"
+        criterion = "bayes_factor" if state.sums.has_covariances else None
     if criterion is None and params.prune_threshold is None and params.half_life is None:
         return None
     moves = Moves(params.merge_every, criterion, params.merge_threshold, params.prune_threshold, params.half_life)
@@ -244,7 +247,7 @@ def make_state(params, rows, counts, partition, threshold):
     n_features = rows.X.shape[1]
     if counts:
         return ClusterState(MultinomialSlots(n_features, params.dirichlet_prior)), rows
-    shift = None if params.likelihood == "zero_mean" else origin(params, rows)
+    shift = origin(params, rows) if has_means(params) else None
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
     structures = structures_of(params, n_features)
     if params.covariance_prior is None:
@@ -265,9 +268,14 @@ def structures_of(params, n_features):
     return ["full", "diag"] if n_features <= FULL_FEATURES else ["diag"]
 
 
+def has_means(params):
+    """Whether clusters have means; "auto" tries only Gaussians with means."""
+    return params.likelihood not in ALONE or ALONE[params.likelihood].has_means
+
+
 def prior_is_given(params):
     """Whether a Gaussian prior is independent of the data."""
-    return params.covariance_prior is not None and (params.mean_prior is not None or params.likelihood == "zero_mean")
+    return params.covariance_prior is not None and (params.mean_prior is not None or not has_means(params))
 
 
 def origin(params, rows):

@@ -14,7 +14,7 @@ from sparsemix._estimator.input.checks import check_explained, check_weights
 from sparsemix._estimator.input.texts import COUNTS, NUMBERS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
-from sparsemix.clusters._parameters import check_data, weighted_rows
+from sparsemix.clusters._parameters import MAY_BE_COUNTS, OF_COUNTS, check_data, weighted_rows
 
 # Scores of one tile.
 TILE_SCORES = 1 << 17
@@ -202,7 +202,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
             Comparable between all numbers of clusters, priors and settings of the same likelihood.
         """
         rows = self._rows(X)
-        if per not in ("row", "token") or (per == "token" and self.likelihood_ != "multinomial"):
+        if per not in ("row", "token") or (per == "token" and self._fitted.state.sums.has_covariances):
             raise ValueError(f"per={per!r}; it must be 'row', or for likelihood='multinomial' 'token'")
         log_density = self._log_density(rows)
         weight = check_weights(sample_weight, len(log_density))
@@ -283,7 +283,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
 
     @property
     def _takes(self):
-        return COUNTS if self._params.likelihood in ("auto", "multinomial") else NUMBERS
+        return COUNTS if self._params.likelihood in MAY_BE_COUNTS else NUMBERS
 
     @property
     def _n_features_out(self):
@@ -295,8 +295,8 @@ class ClusterPredictMixin(ResponsibilityFeatures):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._params.likelihood in ("auto", "multinomial")
-        tags.input_tags.positive_only = self._params.likelihood == "multinomial"
+        tags.input_tags.sparse = self._params.likelihood in MAY_BE_COUNTS
+        tags.input_tags.positive_only = self._params.likelihood in OF_COUNTS
         return tags
 
     def _attribute(self, name):

@@ -118,7 +118,7 @@ class Block:
 
 def settling(params, state):
     """Function that improves the clusters of the first block: ``settle`` for full Gaussians, else None."""
-    if state.sums.likelihood != "full":
+    if not state.sums.settles:
         return None
     given = None
     if params.covariance_prior is None:

@@ -452,7 +452,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         """The model that the parameters define, for a new or continued state."""
         params = self._params
         return StreamingModel(
-            make_prior(params, state.sums.likelihood == "multinomial"),
+            make_prior(params, not state.sums.has_covariances),
             opening_threshold(params.discount, params.new_cluster_threshold), params.n_nonzero, params.max_components,
             params.u_rule == "quadrature", params.expected_clusters == "recursion", moves_of(params, state),
             record=record,

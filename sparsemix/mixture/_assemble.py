@@ -20,7 +20,6 @@ from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._fitted import FittedMixture
@@ -81,7 +80,7 @@ def begin_fit(params, rows, rng, workers, fitted=None):
         rows, model, learner = assemble(params, rows, workers)
         initial, method = start_stats(params, model, learner, rows, kept, FIT_INIT_ITER, rng, workers)
         set_evidence_model(model, learner)
-    schedule = make_schedule(params, rows, rng)
+    schedule = make_schedule(params, rows, rng, directions_of_batch(params, rows.X.shape[1]))
     if rows.source is not None:
         schedule = schedule.over(rows.source.plan)
     model.search = make_search(params, rng, schedule.step_rows)
@@ -135,7 +134,7 @@ def assemble(params, rows, workers):
     data = data_gaussian(plain, rows, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
-    if family.shape != "spherical":
+    if not family.shape.one_variance:
         warn_of_flags(limits)
     scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params, scale)
@@ -257,11 +256,10 @@ def kept_entries(params):
 def resume(params, fitted, rows):
     """Rows, model and initial statistics of a fit that continues from a fitted mixture."""
     model = copy(fitted.model)
-    covariance_type = next(name for name, family in GAUSSIANS.items() if type(model.family) is family)
-    inference = "vb" if isinstance(model, VariationalMixture) else "em"
+    inference = "vb" if model.variational else "em"
     rank = {"rank": model.family.rank} if model.family.has_loadings and params.rank is not None else {}
     check_continues(
-        params, n_components=model.n_components, covariance_type=covariance_type, **rank, inference=inference
+        params, n_components=model.n_components, covariance_type=model.family.name, **rank, inference=inference
     )
     model.n_nonzero = kept_entries(params)
     stats = fitted.stats.copy()
@@ -274,10 +272,7 @@ def resume(params, fitted, rows):
 def default_init_size(family, n_components):
     """Rows of the initialisation's subset: several for each dimension of a component, within a memory limit."""
     d = family.n_features
-    per_component = INIT_ROWS_PER_COMPONENT
-    if family.structure == "full" or family.has_loadings:
-        directions = family.rank if family.has_loadings else d
-        per_component = max(per_component, round(INIT_ROWS_PER_DIRECTION * directions))
+    per_component = max(INIT_ROWS_PER_COMPONENT, round(INIT_ROWS_PER_DIRECTION * family.directions))
     return min(max(INIT_ROWS, per_component * n_components), max(INIT_NUMBERS // d, 10 * n_components))
 
 
@@ -294,8 +289,7 @@ def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
         means = check_means("means_init", params.means_init, (n_components, family.n_features)) - model.shift
     if params.precisions_init is not None:
         precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
-        inverse = symmetric.inverse(precisions) if family.shape == "full" else 1.0 / precisions
-        covariances = family.pack_covariances(inverse)
+        covariances = family.pack_covariances(family.shape.inverse(precisions))
     size = default_init_size(family, n_components) if params.init_size is None else params.init_size
     init_params = params.init_params
     if not isinstance(init_params, str):
@@ -326,12 +320,12 @@ def check_responsibilities(resp, n_rows, n_components, kept):
     return resp if kept is None else resp[kept]
 
 
-def make_schedule(params, rows, rng):
+def make_schedule(params, rows, rng, directions=0):
     """The schedule of ``learning_method``."""
     n_rows = len(rows)
     if params.learning_method == "batch":
         return Batch(n_rows)
-    size = rows_of_batch(params, n_rows, rows.X.shape[1])
+    size = rows_of_batch(params, n_rows, directions)
     if params.learning_method == "memoized":
         return Memoized(n_rows, size, rng)
     offset, decay = params.step_size
@@ -343,17 +337,20 @@ def make_schedule(params, rows, rng):
     return Stochastic(n_rows, size, rng, decay, offset, rows.mass)
 
 
-def rows_of_batch(params, n_rows, n_features):
-    """Rows of a batch."""
+def directions_of_batch(params, n_features):
+    """Number of directions for which an online batch needs rows of each component."""
+    return GAUSSIANS[params.covariance_type].directions_of_batch(n_features, params.rank or MOST_RANK)
+
+
+def rows_of_batch(params, n_rows, directions=0):
+    """Rows of a batch; an online batch has a row of each component for each of the ``directions``."""
     if params.learning_method == "batch":
         return n_rows
     if params.batch_size is not None:
         return params.batch_size
     per_component = BATCH_ROWS_PER_COMPONENT
     if params.learning_method == "online":
-        loadings = getattr(params, "rank", None) or MOST_RANK
-        directions = {"full": n_features, "zero_mean": n_features, "low_rank": 2 * loadings}
-        per_component = max(per_component, directions.get(getattr(params, "covariance_type", None), 0))
+        per_component = max(per_component, directions)
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
 
@@ -424,7 +421,7 @@ class MixtureOfBlocks:
         return rows
 
     def _step_size(self, rows, survey):
-        return rows_of_batch(self._params, survey.n_rows, rows.X.shape[1])
+        return rows_of_batch(self._params, survey.n_rows, directions_of_batch(self._params, rows.X.shape[1]))
 
     def _moments(self, one, rows, workers):
         return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)

@@ -63,9 +63,8 @@ class FittedMixture:
     @cached_property
     def in_single_precision(self):
         """Whether float32 can represent the inverses of the variances; float64 rows may have any scale."""
-        family, variances = self.model.family, self.gaussians.covariances
-        if family.shape == "full":
-            variances = np.diagonal(family.unpack_covariances(variances), axis1=-2, axis2=-1)
+        family = self.model.family
+        variances = family.shape.variances(self.gaussians.covariances, family.n_features)
         return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
 
     def table(self, kind, dtype):

@@ -15,9 +15,6 @@ from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._estimator.input.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
-from sparsemix._models.mixture.model import VariationalMixture
-from sparsemix._stats import symmetric
-from sparsemix._stats.families import GAUSSIANS
 
 
 class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
@@ -231,7 +228,7 @@ class MixturePredictMixin(RowPredictMixin):
         """
         labels, rng = self._drawn_components(n_samples)
         X = rng.standard_normal((n_samples, self.n_features_in_))
-        square_root = self._square_roots()
+        square_root = self._fitted.model.family.square_roots(self._fitted.definite)
         for k in np.unique(labels):
             X[labels == k] = X[labels == k] @ square_root(k).T
         return X + self.means_[labels], labels
@@ -267,15 +264,13 @@ class MixturePredictMixin(RowPredictMixin):
         check_is_fitted(self)
         fitted = self._fitted
         family, gaussians = fitted.model.family, fitted.plug_in.definite()
-        if family.has_loadings:
-            covariances = gaussians.loadings, gaussians.covariances
-        else:
-            covariances = family.published_covariances(gaussians)
         means = fitted.in_data_coordinates(gaussians.means) if family.has_means else None
         return {
-            "weights": fitted.weights, "means": means, "covariances": covariances,
-            "covariance_type": next(name for name, kind in GAUSSIANS.items() if type(family) is kind),
-        }  # fmt: skip
+            "weights": fitted.weights,
+            "means": means,
+            "covariances": family.density_covariances(gaussians),
+            "covariance_type": family.name,
+        }
 
     def aic(self, X):
         """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
@@ -334,23 +329,14 @@ class MixturePredictMixin(RowPredictMixin):
     def precisions_(self):
         """Inverses of the covariances, in the same shapes."""
         fitted = self._attribute("precisions_")
-        if fitted.model.family.shape != "full" and not fitted.model.family.has_loadings:
-            return 1.0 / fitted.covariances
-        factors = self.precisions_cholesky_
-        return factors @ np.swapaxes(factors, -1, -2)
+        return fitted.model.family.published_precisions(fitted.definite)
 
     @parameter
     def precisions_cholesky_(self):
         """Upper triangular factors U of the precisions U U^T, in the same shapes; for "diag" and "spherical" square
         roots of the precisions."""
         fitted = self._attribute("precisions_cholesky_")
-        family = fitted.model.family
-        if family.has_loadings:
-            return fitted.gaussians.precision_factors()
-        if family.shape != "full":
-            return 1.0 / np.sqrt(fitted.covariances)
-        factors = np.swapaxes(symmetric.unpack_triangle(fitted.definite.whitened()[0]), -1, -2)
-        return factors[0] if family.tied else factors
+        return fitted.model.family.precision_factors(fitted.definite)
 
     @parameter
     def loadings_(self):
@@ -394,10 +380,8 @@ class MixturePredictMixin(RowPredictMixin):
     @property
     def covariance_prior_(self):
         """B_0 (VB), the given value or the default, in the shape of the parameter ``covariance_prior``."""
-        scale = self._prior("covariance_prior_", has_means=False).scale
-        family = self._fitted.model.family
-        scale = scale if family.tied else scale[0]
-        return float(scale[0]) if family.shape == "spherical" else family.unpack_covariances(scale)
+        prior = self._prior("covariance_prior_", has_means=False)
+        return self._fitted.model.family.published_scale(prior)
 
     @property
     def covariance_prior_scales_(self):
@@ -429,7 +413,7 @@ class MixturePredictMixin(RowPredictMixin):
 
     def _attribute(self, name, variational=False):
         fitted = super()._attribute(name)
-        if variational and not isinstance(fitted.model, VariationalMixture):
+        if variational and not fitted.model.variational:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
         return fitted
 
@@ -442,18 +426,6 @@ class MixturePredictMixin(RowPredictMixin):
     def _posterior(self, name):
         fitted = self._attribute(name, variational=True)
         return fitted.model.posterior(fitted.stats)
-
-    def _square_roots(self):
-        """A function of k: a matrix whose product with its transpose is the covariance of component k."""
-        family = self._fitted.model.family
-        if family.has_loadings:
-            analysers = self._fitted.gaussians
-            return lambda k: np.linalg.cholesky(analysers.take([k]).dense()[0])
-        covariances = self.covariances_
-        if family.shape == "full":
-            factors = symmetric.cholesky(np.atleast_2d(self._fitted.definite.covariances))
-            return lambda k: symmetric.unpack_triangle(factors[0 if family.tied else k])
-        return lambda k: np.sqrt(covariances if family.tied else covariances[k]) * np.eye(self.n_features_in_)
 
     def _n_parameters(self):
         model = self._fitted.model

@@ -45,8 +45,8 @@ class DataScale:
         """
         mean = data.means[0] + (0.0 if shift is None else shift)
         means = data.means[0] + (limits.means(mean) - mean)
-        variances, squares = data_variances(data), mean**2
-        if data.shape == "spherical":  # all columns share one variance
+        variances, squares = np.array(data.variances()[0]), mean**2
+        if data.shape.one_variance:  # all columns share one variance
             squares, limits = np.full_like(squares, squares.mean()), limits.pooled()
         varies = variances > round_off(squares, dtype)
         limited = limits.variances(variances)
@@ -54,7 +54,8 @@ class DataScale:
         levels = np.maximum(squares, usual)
         scales = np.where(varies, limited, CONSTANT_SHARE * levels)
         floor = np.where(varies, FLOOR * scales, levels / (mass + 1.0))
-        return cls(replace(data, means=means[None], covariances=with_variances(data, scales)), floor)
+        covariances = data.shape.with_variances(data.covariances, scales)
+        return cls(replace(data, means=means[None], covariances=covariances), floor)
 
 
 def make_prior(params, family, data, rows):
@@ -92,7 +93,7 @@ def conditioned(family, data, mass):
 
 def correlation_share(family, mass):
     """Share of the data's correlations in the prior: one from FEW_ROWS rows per column on."""
-    return min(1.0, mass / (FEW_ROWS * family.n_features)) if family.shape == "full" else 1.0
+    return min(1.0, mass / (FEW_ROWS * family.n_features)) if family.shape.correlated else 1.0
 
 
 def covariance_share(n_features, n_components, mass):
@@ -115,8 +116,8 @@ def learns_scales(params, family):
 
 def warn_of_wild_values(data, limits, rows):
     """Warn of an outlier that widens a covariance shared by all components."""
-    limits_of = limits.pooled() if data.shape == "spherical" else limits
-    if not limits_of.wild(data_variances(data)[: len(limits_of.spread)]).any():
+    limits_of = limits.pooled() if data.shape.one_variance else limits
+    if not limits_of.wild(data.variances()[0, : len(limits_of.spread)]).any():
         return
     row, column = limits.farthest(rows.X)
     number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]
@@ -144,28 +145,3 @@ def make_floor(params, scale):
     if params.reg_covar is not None:
         return np.full_like(scale.floor, params.reg_covar) if params.reg_covar else None
     return scale.floor
-
-
-def data_variances(data):
-    """Variances (D,) of the columns, from all rows as one Gaussian."""
-    d = data.means.shape[1]
-    if data.shape == "spherical":
-        return np.full(d, float(data.covariances[0]))
-    if data.shape == "diag":
-        return np.array(data.covariances).reshape(-1)
-    return np.array(data.covariances).reshape(-1)[symmetric.diagonal_positions(d)]
-
-
-def with_variances(data, variances):
-    """The Gaussian's covariances with other variances; columns whose variance changes lose their correlations."""
-    if data.shape == "spherical":
-        return np.full_like(data.covariances, variances[0])
-    if data.shape == "diag":
-        return variances.reshape(data.covariances.shape)
-    out = np.array(data.covariances)
-    packed = out.reshape(-1)
-    diagonal = symmetric.diagonal_positions(len(variances))
-    same = packed[diagonal] == variances
-    packed *= symmetric.pack_outer(same.astype(np.float64))
-    packed[diagonal] = variances
-    return out

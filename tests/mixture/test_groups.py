@@ -12,7 +12,7 @@ from sparsemix import SparseGaussianMixture
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture import groups as _groups
 from sparsemix._models.mixture.candidates import CandidateSearch, PairTable, nearest
-from sparsemix._models.mixture.groups import Groups, groups_of, halved, variances_of
+from sparsemix._models.mixture.groups import Groups, groups_of, halved
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture import _repairs
@@ -72,7 +72,7 @@ def test_variances_of_any_structure(structure):
     dense = reference.dense_covariances(
         structure, GAUSSIANS[structure](3).unpack_covariances(gaussians.covariances), 5, 3
     )
-    np.testing.assert_allclose(variances_of(gaussians), np.diagonal(dense, axis1=1, axis2=2))
+    np.testing.assert_allclose(gaussians.variances(), np.diagonal(dense, axis1=1, axis2=2))
 
 
 @pytest.mark.usefixtures("many")

@@ -68,7 +68,7 @@ def test_diagonals_are_those_of_the_dense_matrices():
     g = analysers()
     precisions = np.linalg.inv(g.dense())
     np.testing.assert_allclose(g.precision_diagonals(), np.diagonal(precisions, axis1=1, axis2=2), rtol=1e-10)
-    np.testing.assert_allclose(g.diagonals(), np.diagonal(g.dense(), axis1=1, axis2=2), rtol=1e-12)
+    np.testing.assert_allclose(g.variances(), np.diagonal(g.dense(), axis1=1, axis2=2), rtol=1e-12)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

@@ -262,7 +262,7 @@ def test_terms_of_the_log_normalizer_belong_to_components(name):
 def draws(case, post, k, n_draws):
     """Samples (mean, precision) from q(phi_k)."""
     dof, scale = (post.dof, post.scale) if case.family.tied else (post.dof[k], post.scale[k])
-    if case.family.shape != "full":
+    if not case.family.shape.correlated:
         tau = case.rng.gamma(0.5 * dof, 2.0 / scale, size=(n_draws, len(scale)))
         precision = tau[:, :, None] * np.eye(case.d)
     else:
@@ -302,7 +302,7 @@ def dense(case, gaussians, n_components):
 
 def test_point_estimate_exists_without_the_mean_of_the_covariance(name):
     case = Case(name)
-    case.prior = case.make_prior(dof=case.d - 0.5 if case.family.shape == "full" else 0.5)
+    case.prior = case.make_prior(dof=case.d - 0.5 if case.family.shape.correlated else 0.5)
     gaussians = case.family.point_estimate(case.prior.repeat(2))
     assert (np.linalg.eigvalsh(dense(case, gaussians, 2)) > 0).all()
 
@@ -395,7 +395,7 @@ def test_rotation_changes_no_evidence(name):
     case = Case(name)
     q = np.linalg.qr(case.rng.normal(size=(3, 3)))[0]
     resp = reference.random_responsibilities(case.rng, len(case.x), 3, 2)
-    scale = case.scale if case.family.shape == "spherical" else q @ case.scale @ q.T
+    scale = case.scale if case.family.shape.one_variance else q @ case.scale @ q.T
     turned = case.evidence(resp, case.x @ q.T, prior=case.make_prior(mean=q @ case.mean, covariance=scale))
     np.testing.assert_allclose(turned, case.evidence(resp), rtol=1e-10)
 

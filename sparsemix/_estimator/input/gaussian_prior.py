@@ -13,7 +13,7 @@ def prior_arguments(params, family, shift, kind):
     """
     d = family.n_features
     arguments = {"mean_precision": params.mean_precision_prior, "dof": params.degrees_of_freedom_prior}
-    least = d - 1 if family.shape == "full" else 0
+    least = family.shape.least_dof(d)
     if arguments["dof"] is not None and arguments["dof"] <= least:
         raise ValueError(
             f"degrees_of_freedom_prior is {arguments['dof']}; it must be greater than {least} for "
@@ -30,9 +30,7 @@ def prior_arguments(params, family, shift, kind):
 
 def spread(value, family):
     """A number as that multiple of the identity, if the family has more than one variance."""
-    if np.ndim(value) > 0 or family.shape == "spherical":
-        return value
-    return np.full(family.n_features, value) if family.shape == "diag" else value * np.eye(family.n_features)
+    return value if np.ndim(value) > 0 else family.shape.multiple(value, family.n_features)
 
 
 def check_shape(name, value, shape):
@@ -56,12 +54,12 @@ def check_means(name, value, shape):
 def check_covariances(name, value, family, n_components):
     """Covariances or precisions in scikit-learn's shape: symmetric and positive definite, or positive."""
     d = family.n_features
-    single = {"diag": (d,), "spherical": ()}.get(family.shape, (d, d))
+    single = family.shape.of_one(d)
     shape = single if n_components is None or family.tied else (n_components, *single)
     if shape == ():
         return check_variances(name, np.float64(value))
     value = check_shape(name, value, shape)
-    if family.shape != "full":
+    if not family.shape.correlated:
         return check_variances(name, value)
     diagonal = np.diagonal(value, axis1=-2, axis2=-1)
     roots = np.sqrt(np.abs(diagonal))

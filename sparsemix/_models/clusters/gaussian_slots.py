@@ -21,7 +21,7 @@ class GaussianSlots:
     Parameters
     ----------
     family : GaussianFamily
-        Any family with a covariance for each cluster, that is all but "tied".
+        A family with ``additive_alone``: the evidence of a cluster depends on its own rows only.
     prior : ConjugateParameters
         Prior of one component.
     capacity : int, default=0
@@ -40,14 +40,18 @@ class GaussianSlots:
 
     has_covariances = True
 
+    @property
+    def settles(self):
+        """Whether Gibbs chains improve the clusters of a first block: for matrices about means."""
+        return self.family.shape.correlated and self.family.has_means
+
     def __init__(self, family, prior, capacity=0, shift=None, steps=None, scales=None):
-        if family.tied:
-            raise ValueError("clusters of tied Gaussians share a covariance; take 'full', 'diag' or 'spherical'")
+        if not family.additive_alone:
+            raise ValueError(f"clusters of {family.name!r} depend on each other; take 'full', 'diag' or 'spherical'")
         self.family = family
         self.shift = shift
         self.steps = steps
         self.scales = scales
-        self.structure = family.structure if family.has_means else "zero_mean"
         self.table = np.empty((0, MEAN + family.n_features + prior.scale.shape[1]))
         self._begin_from(prior)
         self.reserve(capacity)
@@ -66,7 +70,7 @@ class GaussianSlots:
     @property
     def likelihood(self):
         """Value of the parameter ``likelihood``."""
-        return self.structure
+        return self.family.name
 
     @property
     def n_features(self):
@@ -85,13 +89,13 @@ class GaussianSlots:
 
     @property
     def _has_matrices(self):
-        return self.structure in ("full", "zero_mean")
+        return self.family.shape.correlated
 
     def kernel(self, x, n_slots):
         """Kernel object for a block of rows (n, D), float64 in C order; it changes the slots in place."""
         prior = self.prior
         kappa = 0.0 if prior.mean_precision is None else prior.mean_precision[0]
-        return GaussianClusters(x, self.table, self.prior_slot, self.structure, kappa, prior.dof[0], n_slots)
+        return GaussianClusters(x, self.table, self.prior_slot, self.family.name, kappa, prior.dof[0], n_slots)
 
     def _kernel_of_no_rows(self):
         return self.kernel(np.empty((0, self.n_features)), 0)
@@ -128,7 +132,7 @@ class GaussianSlots:
             self.prior,
             mean=np.ascontiguousarray(rows[:, MEAN : MEAN + self.n_features]),
             mean_precision=None if kappa is None else kappa + count,
-            dof=self.prior.dof + count * (self.n_features if self.structure == "spherical" else 1.0),
+            dof=self.prior.dof + count * self.family.shape.dof_of_row(self.n_features),
             scale=symmetric.pack_product(scale) if self._has_matrices else np.ascontiguousarray(scale),
         )
         if not self._has_matrices:
@@ -146,14 +150,9 @@ class GaussianSlots:
         if self.family.has_means:
             kappa, kappa0 = post.mean_precision[:, None], prior.mean_precision[:, None]
             stats["first"] = kappa * post.mean - kappa0 * prior.mean
-            stats["second"] += kappa * self._squares(post.mean) - kappa0 * self._squares(prior.mean)
+            squares = self.family.shape.squares
+            stats["second"] += kappa * squares(post.mean) - kappa0 * squares(prior.mean)
         return stats
-
-    def _squares(self, means):
-        """Contribution of a row to the second moments."""
-        if self.structure == "diag":
-            return means**2
-        return symmetric.pack_outer(means) if self._has_matrices else (means**2).sum(axis=1, keepdims=True)
 
     def set_stats(self, slots, stats):
         """Posterior = prior + statistics, in these slots."""
@@ -226,7 +225,7 @@ class GaussianSlots:
     def probes(self, slots):
         """Representative rows of clusters: their means, or a typical row for "zero_mean", where all means are equal."""
         rows, d = self.table[slots], self.n_features
-        if self.structure != "zero_mean":
+        if self.family.has_means:
             return np.ascontiguousarray(rows[:, MEAN : MEAN + d])
         return np.sqrt(expected_covariance(
             self.prior.dof + rows[:, COUNT], symmetric.product_diagonal(rows[:, MEAN + d :]), d

@@ -107,6 +107,7 @@ class MultinomialSlots:
     """
 
     likelihood = "multinomial"
+    settles = False  # see GaussianSlots
     has_covariances = False
     steps = None  # counts need no jitter
 

@@ -86,6 +86,7 @@ class CandidateSearch:
         means those of the best groups, unless these have missed much (``by_groups``).
     """
 
+    sparse = False  # kind of the rows
     groups, by_groups = None, True
 
     def __init__(self, size, seed, every=1, all_first=False):
@@ -210,7 +211,7 @@ class PairTable:
 
     def __init__(self, table):
         self.rows = table.rows
-        self.complete = getattr(table, "complete_pairs", None)
+        self.complete = table.complete_pairs
         kernel = table.kernel
         self.shape, self.constants = self.SHAPES[kernel.shape], kernel.constants
         self.factors, self.offsets = kernel.factors, kernel.offsets
@@ -237,7 +238,7 @@ def nearest(gaussians, table, n_neighbours):
     The expectation of a quadratic form needs first and second moments only: one product of two tall matrices.
     """
     n_components = len(gaussians.means)
-    expected_of = expected_about_means if hasattr(table, "complete_pairs") else expected_by_moments
+    expected_of = expected_about_means if table.complete_pairs is not None else expected_by_moments
     expected_of = expected_of(gaussians, table)
     out = np.empty((n_components, n_neighbours), dtype=np.intc)
     size = max(1, UNPACKED // n_components)
@@ -278,7 +279,7 @@ def expected_about_means(gaussians, table):
     The exact products of loadings would cost Q^2 times as much, only to choose neighbours.
     """
     means = gaussians.means.astype(table.dtype)
-    diagonals, precisions = gaussians.diagonals(), 0.5 * gaussians.precision_diagonals().T
+    diagonals, precisions = gaussians.variances(), 0.5 * gaussians.precision_diagonals().T
 
     def expected(start, stop):
         out = np.empty((stop - start, len(means)), dtype=table.dtype)

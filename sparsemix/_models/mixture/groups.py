@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 
 from sparsemix._kernels.vectors import _topl
-from sparsemix._stats import symmetric
 from sparsemix._stats.families import Gaussians
 
 # Minimum number of components for groups, and minimum share of the variance between means; else all are tried.
@@ -26,9 +25,9 @@ WEIGHTS = 1 << 21
 
 def groups_of(gaussians):
     """Groups of many well separated components; else None."""
-    if len(gaussians.means) < MANY or gaussians.structure == "low_rank":
+    if len(gaussians.means) < MANY or gaussians.has_loadings:
         return None
-    variances = variances_of(gaussians)
+    variances = gaussians.variances()
     within, between = variances.mean(axis=0), gaussians.means.var(axis=0)
     if np.mean(between / (between + within)) < APART:
         return None
@@ -118,13 +117,3 @@ def longest_axis(features):
         direction = (y @ direction) @ y
         direction /= max(np.linalg.norm(direction), 1e-300)
     return y @ direction
-
-
-def variances_of(gaussians):
-    """Variances of all columns, (K, D)."""
-    shape, covariances = gaussians.means.shape, gaussians.covariances
-    if gaussians.shape == "full":
-        covariances = np.atleast_2d(covariances)[:, symmetric.diagonal_positions(shape[1])]
-    elif gaussians.shape == "spherical":
-        covariances = np.reshape(covariances, (-1, 1))
-    return np.broadcast_to(covariances, shape)

@@ -5,7 +5,6 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
-from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._models.mixture.model import Groups, MixtureModel
 from sparsemix._stats.families import serial
 
@@ -47,7 +46,7 @@ class LinearMixture(MixtureModel):
     def reading(self, rows):
         """The model for these rows. It computes all components if its candidate search is for the other kind of rows.
         """
-        if self.search is None or isinstance(self.search, SparseSearch) == rows.sparse:
+        if self.search is None or self.search.sparse == rows.sparse:
             return self
         seen = copy(self)
         seen.search = None
@@ -76,8 +75,7 @@ class LinearMixture(MixtureModel):
         self._expected_log = self.weights.expected_log(stats["count"])
         self._make_linear(split)
         if self.search is not None:
-            sparse_rows = isinstance(self.search, SparseSearch)
-            moments = stats if sparse_rows else self.family.moments(self.parameters)
+            moments = stats if self.search.sparse else self.family.moments(self.parameters)
             self.search = self.search.updated(moments, self.table)
 
     def _make_linear(self, split=serial):

@@ -33,6 +33,8 @@ class SparsePairs:
 class SparseSearch(CandidateSearch):
     """Candidate search of a model of sparse rows."""
 
+    sparse = True
+
     def prepare(self, table):
         """See CandidateSearch."""
         if self.table is None:

@@ -61,6 +61,7 @@ class MixtureModel:
         Candidate search; None computes the weights of all components.
     """
 
+    variational = False  # whether components have posteriors
     unit = "row"
     posterior = None  # EM has none
     objective = "lower_bound"
@@ -146,6 +147,8 @@ class VariationalMixture(MixtureModel):
     With ``learn_scales`` B_0 of component k is s_k times that of ``prior``. s_k >= 1 maximises the bound given the
     statistics. It is a function of the statistics, so that any kind of step works and no bound falls.
     """
+
+    variational = True
 
     def __init__(self, family, weights, prior, *args, floor=None, learn_scales=False, **kwargs):
         super().__init__(family, weights, *args, **kwargs)

@@ -2,7 +2,8 @@
 
 from sparsemix._stats.families._base import GaussianFamily
 from sparsemix._stats.families._overlap import bhattacharyya, marginal_bounds
-from sparsemix._stats.families._tables import Gaussians, cholesky, serial
+from sparsemix._stats.families._shapes import cholesky, serial
+from sparsemix._stats.families._tables import Gaussians
 from sparsemix._stats.families.diag import DiagonalGaussian
 from sparsemix._stats.families.full import FullGaussian
 from sparsemix._stats.families.low_rank import FactorAnalysers, FactorView, LowRankGaussian
@@ -12,14 +13,17 @@ from sparsemix._stats.families.tied_diag import TiedDiagonalGaussian, TiedSpheri
 from sparsemix._stats.families.zero_mean import ZeroMeanGaussian
 
 GAUSSIANS = {
-    "full": FullGaussian,
-    "tied": TiedGaussian,
-    "tied_diag": TiedDiagonalGaussian,
-    "tied_spherical": TiedSphericalGaussian,
-    "diag": DiagonalGaussian,
-    "spherical": SphericalGaussian,
-    "low_rank": LowRankGaussian,
-    "zero_mean": ZeroMeanGaussian,
+    family.name: family
+    for family in (
+        FullGaussian,
+        TiedGaussian,
+        TiedDiagonalGaussian,
+        TiedSphericalGaussian,
+        DiagonalGaussian,
+        SphericalGaussian,
+        LowRankGaussian,
+        ZeroMeanGaussian,
+    )
 }
 
 __all__ = [

@@ -8,7 +8,8 @@ from scipy.special import gammaln
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats import symmetric
-from sparsemix._stats.families._tables import LOG_2PI, Gaussians, Structured, serial
+from sparsemix._stats.families._shapes import serial, whitened
+from sparsemix._stats.families._tables import LOG_2PI, Gaussians, Structured
 from sparsemix._stats.suffstats import SufficientStatistics
 
 # Smaller counts mean an empty component.
@@ -35,12 +36,30 @@ class GaussianFamily(Structured, ABC):
     posterior (``expected``: E[log F(x | phi_k)] = log N(x | means, covariances) + extra; ``point_estimate``: posterior
     mean parameters), the log normaliser A of the prior (the log evidence is a difference of two), and the divergence
     used to initialise clusters.
+
+    The class attributes declare what other modules may use; no other module compares names of families.
+
+    Attributes
+    ----------
+    name : str
+        Value of ``covariance_type``.
+    structure : str
+        Key of STRUCTURES, which declares ``shape`` and ``tied``.
+    has_means : bool
+        Whether components have means; else these are zero.
+    has_scales : bool
+        Whether the priors of components may differ in scale.
+    has_loadings : bool
+        Whether the statistics contain sums of latent factors.
+    additive_alone : bool
+        Whether the evidence of a component is a function of its own sums, so that clusters may grow one by one.
     """
 
-    structure = "full"
+    name = structure = "full"
     has_means = True
     has_scales = False
     has_loadings = False
+    additive_alone = True
 
     def __init__(self, n_features):
         self.n_features = n_features
@@ -51,6 +70,18 @@ class GaussianFamily(Structured, ABC):
     def plain(self):
         """The family without loadings, used to initialise clusters."""
         return self
+
+    # -- sizes
+
+    @property
+    def directions(self):
+        """Number of directions in which a component's own covariance is estimated; 0 for single variances."""
+        return self.n_features if self.shape.correlated and not self.tied else 0
+
+    @classmethod
+    def directions_of_batch(cls, n_features, rank):  # noqa: ARG003
+        """The same for the rows of an online batch, before the family exists; ``rank`` is the number of loadings."""
+        return cls(n_features).directions
 
     # -- statistics
 
@@ -189,6 +220,28 @@ class GaussianFamily(Structured, ABC):
         """Covariances in scikit-learn's shape."""
         return self.unpack_covariances(gaussians.covariances)
 
+    def published_precisions(self, gaussians):
+        """Inverses of the covariances in scikit-learn's shape."""
+        return 1.0 / self.published_covariances(gaussians)
+
+    def precision_factors(self, gaussians):
+        """Upper triangular factors of the precisions, or their square roots, in scikit-learn's shape."""
+        return 1.0 / np.sqrt(self.published_covariances(gaussians))
+
+    def square_roots(self, gaussians):
+        """A function of k: a matrix whose product with its transpose is the covariance of component k."""
+        covariances = self.published_covariances(gaussians)
+        return lambda k: np.sqrt(covariances if self.tied else covariances[k]) * np.eye(self.n_features)
+
+    def density_covariances(self, gaussians):
+        """All numbers of the covariances, in the shapes that ``from_parameters`` takes."""
+        return self.published_covariances(gaussians)
+
+    def published_scale(self, prior):
+        """B_0 of a prior, in the shape of the parameter ``covariance_prior``."""
+        scale = prior.scale if self.tied else prior.scale[0]
+        return float(scale[0]) if self.shape.one_variance else self.unpack_covariances(scale)
+
     @abstractmethod
     def stats_of(self, gaussians, counts):
         """Statistics of ``counts`` rows with exactly these means and covariances."""
@@ -224,6 +277,21 @@ class PackedCovariances:
     def unpack_covariances(self, covariances):
         """See GaussianFamily."""
         return symmetric.unpack(covariances)
+
+    def published_precisions(self, gaussians):
+        """See GaussianFamily."""
+        factors = self.precision_factors(gaussians)
+        return factors @ np.swapaxes(factors, -1, -2)
+
+    def precision_factors(self, gaussians):
+        """See GaussianFamily."""
+        factors = np.swapaxes(symmetric.unpack_triangle(whitened(gaussians.covariances)[0]), -1, -2)
+        return factors[0] if self.tied else factors
+
+    def square_roots(self, gaussians):
+        """See GaussianFamily."""
+        factors = symmetric.cholesky(np.atleast_2d(gaussians.covariances))
+        return lambda k: symmetric.unpack_triangle(factors[0 if self.tied else k])
 
 
 def student(gaussians, dof, x):

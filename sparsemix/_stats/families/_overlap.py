@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from sparsemix._stats.families._tables import whiten
-
 
 def bhattacharyya(gaussians, others):
     """Bhattacharyya coefficients of all pairs, (K, L): the integrals of sqrt(N_k N_l), which are one if N_k = N_l.
@@ -15,7 +13,7 @@ def bhattacharyya(gaussians, others):
     out = np.empty((len(gaussians.means), len(others.means)))
     for k, mean in enumerate(gaussians.means):
         between = 0.5 * (others.covariances + gaussians.covariances[k])
-        lengths, log_det = lengths_and_log_dets(gaussians.structure, between, others.means - mean)
+        lengths, log_det = gaussians.shape.lengths_and_log_dets(between, others.means - mean)
         distance = 0.125 * lengths + 0.5 * log_det - 0.25 * (their_log_dets + log_dets[k])
         out[k] = np.exp(-np.maximum(distance, 0.0))
     return out
@@ -32,13 +30,3 @@ def marginal_bounds(mean, variances, other_means, other_variances):
     ratio = between / (np.sqrt(variances) * np.sqrt(other_variances))  # the product of variances may overflow
     distance = 0.125 * (other_means - mean) ** 2 / between + 0.5 * np.log(ratio)
     return np.exp(-np.maximum(distance.max(axis=-1), 0.0))
-
-
-def lengths_and_log_dets(structure, covariances, vectors):
-    """v^T C^-1 v and log |C| of K covariances and as many vectors."""
-    if structure == "diag":
-        return (vectors**2 / covariances).sum(axis=1), np.log(covariances).sum(axis=1)
-    if structure == "spherical":
-        return (vectors**2).sum(axis=1) / covariances, vectors.shape[1] * np.log(covariances)
-    _, white, log_dets = whiten(covariances, vectors, np.float64)
-    return (white**2).sum(axis=1), log_dets

@@ -4,36 +4,42 @@ A table is what the local step reads; it does not depend on priors. Shapes of ``
 packed lower triangles; diagonal (K, D); spherical (K,). Tied: the same without K; tied_spherical: one number, (1,).
 """
 
-import warnings
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from sparsemix._kernels.gaussians import _factor, _quadratic
+from sparsemix._kernels.gaussians import _quadratic
 from sparsemix._stats import symmetric
+from sparsemix._stats.families._shapes import DIAGONAL, FULL, SPHERICAL, DiagonalShape, refuse, repaired, serial, whiten
 
 LOG_2PI = np.log(2.0 * np.pi)
 
 
-def serial(function, n):
-    """Run ``function`` over all n pieces in one call; the engine passes a threaded ``split``."""
-    function(0, n)
+@dataclass(frozen=True)
+class Structure:
+    """A covariance structure: the shape of one covariance, or of its part without loadings; its table of log densities;
+    and whether all components share one covariance."""
+
+    shape: DiagonalShape
+    table: object
+    tied: bool = False
 
 
 class Structured:
-    """Properties derived from the name of a ``structure``."""
+    """Capabilities that a ``structure`` declares in STRUCTURES."""
 
     structure: str
 
     @property
     def tied(self):
         """Whether all components share one covariance."""
-        return self.structure.startswith("tied")
+        return STRUCTURES[self.structure].tied
 
     @property
     def shape(self):
-        """Shape of one covariance, or of its part without loadings: "full", "diag" or "spherical"."""
-        return {"tied": "full", "low_rank": "diag"}.get(self.structure, self.structure.removeprefix("tied_"))
+        """Shape of one covariance, or of its part without loadings."""
+        return STRUCTURES[self.structure].shape
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Gaussians(Structured):
     C^-1 diag(floor).
     """
 
+    has_loadings: ClassVar = False
     structure: str
     means: np.ndarray
     covariances: np.ndarray
@@ -55,13 +62,11 @@ class Gaussians(Structured):
 
         ``split(function, n)`` may distribute ``function(first, last)`` over threads, for n components.
         """
-        return TABLES[self.structure](self, log_weights + self.extra, np.dtype(dtype), split)
+        return STRUCTURES[self.structure].table(self, log_weights + self.extra, np.dtype(dtype), split)
 
     def check(self):
         """Raise if a variance is zero; full matrices are checked during factorisation."""
-        if self.shape != "full":
-            variances = self.covariances.reshape(1 if self.tied else len(self.means), -1)
-            refuse(np.flatnonzero(~(variances > 0.0).all(axis=1)))
+        refuse(self.shape.refused(self.covariances, 1 if self.tied else len(self.means)))
 
     def take(self, components):
         """The given components, in that order."""
@@ -70,98 +75,26 @@ class Gaussians(Structured):
 
     def log_dets(self):
         """Log determinants of the covariances, (K,) or, tied, (1,)."""
-        if self.shape == "diag":
-            return np.log(self.covariances).sum(axis=-1, keepdims=self.tied)
-        if self.shape == "spherical":
-            return self.means.shape[1] * np.log(self.covariances)
-        return self.whitened()[2]
+        return self.shape.log_dets(self.covariances, self.means.shape[1], self.tied)
 
     def precision_traces(self):
         """Traces of the inverse covariances, (K,) or, tied, (1,)."""
-        if self.shape == "diag":
-            return (1.0 / self.covariances).sum(axis=-1, keepdims=self.tied)
-        if self.shape == "spherical":
-            return self.means.shape[1] / self.covariances
-        return np.einsum("kt,kt->k", self.whitened()[0], self.whitened()[0])
+        return self.shape.precision_traces(self.covariances, self.means.shape[1], self.tied)
+
+    def variances(self):
+        """Variances of the columns, (K, D)."""
+        variances = self.shape.variances(self.covariances, self.means.shape[1])
+        return np.broadcast_to(variances, self.means.shape)
 
     def definite(self):
         """The same Gaussians with positive definite matrices, as used for tables."""
-        if self.shape != "full":
-            return self
         covariances = np.atleast_2d(self.covariances)
-        _, _, log_dets = factors_of(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
-        bad = np.flatnonzero(np.isnan(log_dets))
+        bad = self.shape.indefinite(covariances)
         if not len(bad):
             return self
         covariances = covariances.copy()
         covariances[bad] = repaired(covariances, bad)
         return replace(self, covariances=covariances.reshape(self.covariances.shape))
-
-    def whitened(self):
-        """Inverse Cholesky factors of full covariances with the other results of ``whiten``; (1, ...) if tied."""
-        covariances = np.atleast_2d(self.covariances)
-        return whiten(covariances, np.zeros((len(covariances), self.means.shape[1])), np.float64)
-
-
-def whiten(covariances, means, dtype, split=serial):
-    """Packed inverse Cholesky factors R_k, offsets R_k m_k and log determinants.
-
-    Repairs a matrix that is not positive definite, with a warning (see ``repaired``).
-    """
-    means = np.ascontiguousarray(means, dtype=np.float64)
-    factors, offsets, log_dets = factors_of(covariances, means, dtype, split)
-    bad = np.flatnonzero(np.isnan(log_dets))
-    if len(bad):
-        repaired_factors, repaired_offsets, repaired_log_dets = factors[bad], offsets[bad], log_dets[bad]
-        _factor.whiten(repaired(covariances, bad), means[bad], repaired_log_dets, repaired_factors, repaired_offsets)
-        refuse(bad[np.isnan(repaired_log_dets)])
-        factors[bad], offsets[bad], log_dets[bad] = repaired_factors, repaired_offsets, repaired_log_dets
-    return factors, offsets, log_dets
-
-
-def factors_of(covariances, means, dtype, split=serial):
-    """As ``whiten`` without repair: an indefinite matrix gets the log determinant NaN."""
-    factors, offsets = np.empty(covariances.shape, dtype=dtype), np.empty(means.shape, dtype=dtype)
-    log_dets = np.empty(len(means))
-    split(lambda first, last: _factor.whiten(covariances, means, log_dets, factors, offsets, first, last), len(means))
-    return factors, offsets, log_dets
-
-
-def cholesky(covariances):
-    """Packed lower Cholesky factors of packed matrices (K, D (D + 1) / 2), repaired as in ``whiten``."""
-    factors = symmetric.cholesky(covariances)
-    bad = np.flatnonzero(np.isnan(factors[:, 0]))
-    if len(bad):
-        factors[bad] = symmetric.cholesky(repaired(covariances, bad))
-        refuse(bad[np.isnan(factors[bad, 0])])
-    return factors
-
-
-def repaired(covariances, bad):
-    """Add 1e-6 of each variance to the matrices ``bad``, with a warning.
-
-    A variance that is not positive gets 1e-6 of the mean variance.
-    """
-    warnings.warn(
-        f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its variances is added to its "
-        "diagonal; raise reg_covar or covariance_prior to avoid this",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-    out = covariances[bad]
-    diagonal = symmetric.diagonal_positions(symmetric.n_features_of(out.shape[1]))
-    variances = out[:, diagonal]
-    out[:, diagonal] += 1e-6 * np.where(variances > 0.0, variances, variances.mean(axis=1, keepdims=True))
-    return out
-
-
-def refuse(bad):
-    """Raise if any matrix is still not positive definite after the repair."""
-    if len(bad):
-        raise ValueError(
-            f"the covariance of component {bad[0]} is not positive definite; raise reg_covar or covariance_prior, or "
-            "lower n_components"
-        )
 
 
 def as_constants(values, dtype):
@@ -184,6 +117,8 @@ def as_factors(values, dtype):
 
 class KernelTable:
     """Factors, offsets and constants of one covariance shape, evaluated by the kernel."""
+
+    complete_pairs = None  # function that adds to the kernel's weights of pairs (see LowRankTable); most need none
 
     def __init__(self, shape, factors, offsets, constants, dtype):
         self.shape = shape
@@ -242,6 +177,8 @@ def spherical_table(gaussians, constants, dtype, split):  # noqa: ARG001
 class TiedTable:
     """One shared covariance: rows are whitened once, then every component is a unit sphere."""
 
+    complete_pairs = None
+
     def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
         n_features = gaussians.means.shape[1]
         factors, _, log_dets = whiten(gaussians.covariances[None], np.zeros((1, n_features)), np.float64)
@@ -265,6 +202,8 @@ class TiedTable:
 class ScaledTable:
     """One shared variance, or one per dimension: rows are scaled once, then every component is a unit sphere."""
 
+    complete_pairs = None
+
     def __init__(self, gaussians, constants, dtype, split):  # noqa: ARG002
         n_features = gaussians.means.shape[1]
         scale = 1.0 / np.sqrt(gaussians.covariances)
@@ -284,11 +223,11 @@ class ScaledTable:
         return self.kernel.weights(self.rows(x), out)
 
 
-TABLES = {
-    "full": full_table,
-    "diag": diagonal_table,
-    "spherical": spherical_table,
-    "tied": TiedTable,
-    "tied_diag": ScaledTable,
-    "tied_spherical": ScaledTable,
+STRUCTURES = {
+    "full": Structure(FULL, full_table),
+    "diag": Structure(DIAGONAL, diagonal_table),
+    "spherical": Structure(SPHERICAL, spherical_table),
+    "tied": Structure(FULL, TiedTable, tied=True),
+    "tied_diag": Structure(DIAGONAL, ScaledTable, tied=True),
+    "tied_spherical": Structure(SPHERICAL, ScaledTable, tied=True),
 }

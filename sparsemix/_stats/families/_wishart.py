@@ -9,7 +9,8 @@ from scipy.special import digamma, gammaln
 
 from sparsemix._stats import symmetric
 from sparsemix._stats.families._base import ConjugateParameters
-from sparsemix._stats.families._tables import LOG_2PI, factors_of, whiten
+from sparsemix._stats.families._shapes import factors_of, whiten
+from sparsemix._stats.families._tables import LOG_2PI
 
 
 @dataclass(frozen=True)

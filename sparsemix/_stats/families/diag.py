@@ -7,7 +7,8 @@ from scipy.special import digamma, gammaln
 
 from sparsemix._kernels.gaussians import _accumulate, _scales
 from sparsemix._stats.families._base import ConjugateParameters, GaussianFamily, add_first
-from sparsemix._stats.families._tables import LOG_2PI, Gaussians, serial
+from sparsemix._stats.families._shapes import serial
+from sparsemix._stats.families._tables import LOG_2PI, Gaussians
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def default_variances(data):
 class DiagonalGaussian(GaussianFamily):
     """Sums of rows (K, D) and of their squares (K, D)."""
 
-    structure = "diag"
+    name = structure = "diag"
     has_scales = True
 
     def spec(self):

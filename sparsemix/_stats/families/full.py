@@ -7,12 +7,14 @@ from sparsemix._kernels.gaussians import _accumulate, _scales
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import _wishart
 from sparsemix._stats.families._base import GaussianFamily, PackedCovariances, add_first, student
-from sparsemix._stats.families._tables import Gaussians, serial
+from sparsemix._stats.families._shapes import serial
+from sparsemix._stats.families._tables import Gaussians
 
 
 class FullGaussian(PackedCovariances, GaussianFamily):
     """Sums of rows (K, D) and of their outer products (K, D (D + 1) / 2)."""
 
+    name = "full"
     has_scales = True
 
     def spec(self):

@@ -11,13 +11,15 @@ flatter prior).
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import digamma
 
 from sparsemix._kernels.gaussians import _accumulate, _quadratic
 from sparsemix._stats.families._base import EMPTY, GaussianFamily, add_first
-from sparsemix._stats.families._tables import LOG_2PI, TABLES, Gaussians, KernelTable, as_factors, serial
+from sparsemix._stats.families._shapes import DIAGONAL, serial
+from sparsemix._stats.families._tables import LOG_2PI, STRUCTURES, Gaussians, KernelTable, Structure, as_factors
 from sparsemix._stats.families.diag import DiagonalGaussian, NormalGamma
 
 # Penalty: half of this, times the squared loading in units of its feature's noise variance.
@@ -33,6 +35,7 @@ FLOAT32_GAIN = 1e4
 class FactorAnalysers(Gaussians):
     """``covariances`` are the variances of the noise, (K, D); ``loadings`` (K, Q, D) is W."""
 
+    has_loadings: ClassVar = True
     structure: str = "low_rank"
     means: np.ndarray = None
     covariances: np.ndarray = None
@@ -72,8 +75,8 @@ class FactorAnalysers(Gaussians):
         upper *= np.sign(np.diagonal(upper, axis1=1, axis2=2))[:, :, None]
         return np.linalg.inv(upper) / roots[:, :, None]
 
-    def diagonals(self):
-        """Diagonals of the covariances, (K, D)."""
+    def variances(self):
+        """See Gaussians."""
         return self.covariances + (self.loadings**2).sum(axis=1)
 
     def dense(self):
@@ -156,7 +159,7 @@ class LowRankTable:
         _quadratic.add_pair_projections(x, self.projections, self.projected_means, starts, rows, out)
 
 
-TABLES["low_rank"] = LowRankTable
+STRUCTURES["low_rank"] = Structure(DIAGONAL, LowRankTable)
 
 
 @dataclass(frozen=True)
@@ -173,9 +176,10 @@ class LowRankGaussian(GaussianFamily):
     prior distribution, and the family equals that of diagonal covariances.
     """
 
-    structure = "low_rank"
+    name = structure = "low_rank"
     has_loadings = True
     has_scales = True
+    additive_alone = False  # the sums of the factors depend on their posterior
 
     def __init__(self, n_features, rank=1):
         super().__init__(n_features)
@@ -323,9 +327,36 @@ class LowRankGaussian(GaussianFamily):
         """See GaussianFamily."""
         return np.ones((n_components, self.n_features))
 
+    @property
+    def directions(self):
+        """See GaussianFamily: the loadings."""
+        return self.rank
+
+    @classmethod
+    def directions_of_batch(cls, n_features, rank):  # noqa: ARG003
+        """See GaussianFamily."""
+        return 2 * rank
+
     def published_covariances(self, gaussians):
         """See GaussianFamily; dense matrices."""
         return gaussians.dense()
+
+    def published_precisions(self, gaussians):
+        """See GaussianFamily."""
+        factors = gaussians.precision_factors()
+        return factors @ np.swapaxes(factors, -1, -2)
+
+    def precision_factors(self, gaussians):
+        """See GaussianFamily."""
+        return gaussians.precision_factors()
+
+    def square_roots(self, gaussians):
+        """See GaussianFamily."""
+        return lambda k: np.linalg.cholesky(gaussians.take([k]).dense()[0])
+
+    def density_covariances(self, gaussians):
+        """See GaussianFamily: loadings and noise variances."""
+        return gaussians.loadings, gaussians.covariances
 
     def stats_of(self, gaussians, counts):
         """See GaussianFamily; factors follow the posterior under these Gaussians."""
@@ -334,7 +365,7 @@ class LowRankGaussian(GaussianFamily):
         stats["count"] = counts
         stats["mass"] = counts.sum()
         stats["first"] = weight * gaussians.means
-        stats["second"] = weight * (gaussians.diagonals() + gaussians.means**2)
+        stats["second"] = weight * (gaussians.variances() + gaussians.means**2)
         stats["cross"] = weight[:, :, None] * loadings
         stats["factor_second"] = weight[:, :, None] * np.eye(self.rank)
         stats["factor_entropy"] = counts * gaussians.view().entropies

@@ -14,7 +14,7 @@ from sparsemix._stats.families.diag import NormalGamma, default_variances
 class SphericalGaussian(GaussianFamily):
     """Sums of rows (K, D) and of their squared lengths (K, 1); the prior's scale is (K, 1) as well."""
 
-    structure = "spherical"
+    name = structure = "spherical"
 
     def spec(self):
         """See GaussianFamily."""

@@ -40,7 +40,8 @@ class TiedNormalWishart:
 class TiedGaussian(PackedCovariances, GaussianFamily):
     """Sums of rows (K, D), and the shared sum of outer products of all rows (1, D (D + 1) / 2)."""
 
-    structure = "tied"
+    name = structure = "tied"
+    additive_alone = False
 
     def spec(self):
         """See GaussianFamily."""

@@ -33,7 +33,8 @@ class TiedNormalGamma:
 class TiedDiagonalGaussian(GaussianFamily):
     """Sums of rows (K, D), and the shared sums of squares of all rows (1, D)."""
 
-    structure = "tied_diag"
+    name = structure = "tied_diag"
+    additive_alone = False
     alone = DiagonalGaussian  # the same structure, not tied
     n_shared = 1  # dimensions per variance
 
@@ -137,7 +138,7 @@ class TiedSphericalGaussian(TiedDiagonalGaussian):
     Statistics are sums of rows (K, D), and the shared sum of squared lengths of all rows (1, 1).
     """
 
-    structure = "tied_spherical"
+    name = structure = "tied_spherical"
     alone = SphericalGaussian
 
     @property

@@ -13,6 +13,7 @@ from sparsemix._stats.families.full import FullGaussian
 class ZeroMeanGaussian(FullGaussian):
     """The full family without means: sums of outer products only ([HS16] B.1)."""
 
+    name = "zero_mean"
     has_means = False
 
     def spec(self):

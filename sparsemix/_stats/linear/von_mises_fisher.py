@@ -75,6 +75,8 @@ class ConeTable:
     for pairs apply. Sparse rows use products with scale * mean. Both tables are built on first use.
     """
 
+    complete_pairs = None  # see KernelTable
+
     def __init__(self, means, scale, constants, dtype):
         self.dtype = dtype
         self.means, self.scale, self.constants = means, scale, constants

@@ -87,7 +87,7 @@ class PriorSearch:
 
     def __init__(self, structure, arguments, x, weight, mean, partition, threshold):
         self.family = GAUSSIANS[structure](x.shape[1])
-        if structure not in ("diag", "spherical"):
+        if self.family.shape.correlated:
             x = x[: max(100, int(MOST_PRODUCTS / x.shape[1] ** 2 / MOST_CLUSTERS))]
             weight = None if weight is None else weight[: len(x)]
         self.most_clusters = int(np.clip(MOST_PRODUCTS / x.shape[1] ** 2 / len(x), 8, MOST_CLUSTERS))
@@ -124,7 +124,7 @@ class PriorSearch:
         the prior of the fit, where they would cut skewed data into twice as many pieces. They are estimated from the
         same rows, so half a nat is subtracted for each correlation, the expected gain if there were none (Wilks 1938).
         """
-        if self.structure != "full":
+        if not (self.family.shape.correlated and self.family.has_means):
             return self.best.evidence
         d = self.family.n_features
         correlations = self._pooled(self._pass(self.prior(self.best))[1])
@@ -143,18 +143,17 @@ class PriorSearch:
         dof = self._least + guess.strength
         scale = max(guess.strength, 1e-3)
         arguments = {**self.arguments, "dof": dof, "mean_precision": guess.mean_precision, "mean": self.mean}
-        if self.structure == "diag":
-            arguments["covariance"] = scale * guess.variances
-        elif self.structure == "spherical":
-            arguments["covariance"] = scale * guess.variances.mean()
-        else:
+        shape = self.family.shape
+        if shape.correlated:
             arguments["covariance"] = scale * self._matrix(guess.variances, correlations)
+        else:
+            arguments["covariance"] = scale * shape.of_variances(guess.variances)
         return self.family.prior(None, **arguments)
 
     @property
     def _least(self):
         """Minimum degrees of freedom for which the expected covariance exists."""
-        return 2.0 if self.structure in ("diag", "spherical") else self.family.n_features + 1.0
+        return self.family.shape.least_dof_of_mean(self.family.n_features)
 
     def _matrix(self, variances, correlations):
         """Expected covariance. Zero-mean clusters use the correlations of all rows, and differ in scale."""
@@ -181,7 +180,7 @@ class PriorSearch:
             second[limited], second[:, limited] = 0.0, 0.0
             self._correlated = (n * second + d * np.diag(total)) / (n + d)  # always positive definite
             self._correlated[limited, limited] = total[limited]
-        return np.full(d, total.mean()) if self.structure == "spherical" else total
+        return self.family.shape.pooled(total)
 
     def _through_shares(self, strength):
         highest, falls = -np.inf, 0
@@ -198,9 +197,7 @@ class PriorSearch:
         usual = np.median(shares if self.lumpy.all() else shares[~self.lumpy])
         # a column of mostly one value gives no information on cluster sizes, but would dominate
         shares = np.where(self.lumpy, usual, np.clip(shares, usual / COLUMNS_APART, usual * COLUMNS_APART))
-        variances = np.clip(shares, 1e-9, 0.95) * self.total
-        if self.structure == "spherical":
-            variances = np.full_like(variances, variances.mean())
+        variances = self.family.shape.pooled(np.clip(shares, 1e-9, 0.95) * self.total)
         for strength in self._strengths(guess):
             self._try(Guess(variances, self._kappa(variances), strength))
 
@@ -234,12 +231,8 @@ class PriorSearch:
 
     def _within(self, stats):
         """Variances of the columns about the means of clusters."""
-        d, counts, second = self.family.n_features, np.asarray(stats["count"]), np.asarray(stats["second"])
-        first = stats["first"] ** 2 if self.family.has_means else np.zeros((len(counts), d))
-        if self.structure == "spherical":
-            second, first = np.repeat(second / d, d, axis=1), first.mean(axis=1, keepdims=True)
-        elif self.structure != "diag":
-            second = second[:, symmetric.diagonal_positions(d)]
+        counts = np.asarray(stats["count"])
+        second, first = self.family.shape.second_moments(stats, self.family.n_features)
         scatter = second - first / counts[:, None]
         scatter[scatter < ROUND_OFF * second] = 0.0  # of a cluster far from zero
         scatter = scatter.sum(axis=0)
@@ -269,7 +262,7 @@ class ClustersPrior(PriorSearch):
     """
 
     def __init__(self, sums, slots, arguments, x):
-        super().__init__(sums.structure, arguments, x, None, sums.prior.mean[0], None, None)
+        super().__init__(sums.family.name, arguments, x, None, sums.prior.mean[0], None, None)
         self.stats = sums.stats(slots)
         self.least_variances = 0.0 if sums.steps is None else sums.steps**2 / 12.0
 
@@ -326,7 +319,7 @@ def search_prior(params, structures, rows, shift, partition, threshold):
         evidence = found.highest() if len(structures) > 1 else np.inf
         if evidence > highest:
             best, highest = found, evidence
-    if best.structure == "spherical":
+    if best.family.shape.one_variance:
         best, scales = in_units_of_clusters(best, x, search)
     return best.family, best.prior(best.best), rounding(x), scales
 

@@ -235,8 +235,8 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         rows.source, rows.whole = source, {"mass": float(survey.sums["mass"]), "total": survey.sums["total"]}
         return rows
 
-    def _step_size(self, rows, survey):
-        return rows_of_batch(self._params, survey.n_rows, rows.X.shape[1])
+    def _step_size(self, rows, survey):  # noqa: ARG002
+        return rows_of_batch(self._params, survey.n_rows)
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows.dtype = model.dtype

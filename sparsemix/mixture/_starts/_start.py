@@ -171,9 +171,9 @@ class Start:
             return ["random_from_data"]
         if not self.family.has_means:
             return ["bregman", "random_from_data", "splitting"]
-        if self.family.structure == "tied_spherical":  # its epochs are those of k-means: seeds are enough
+        if self.family.tied and self.family.shape.one_variance:  # its epochs are those of k-means: seeds are enough
             return ["kmeans" if few_pairs(len(some), n_components) else "k-means++"]
-        clusters, raw = n_components < SPLITTING_FROM, self.family.shape == "spherical"
+        clusters, raw = n_components < SPLITTING_FROM, self.family.shape.one_variance
         if clusters and not raw:  # no scaling is best everywhere, and two cost little
             return ["kmeans_range", "kmeans_scaled"]
         variances = some.X.var(axis=0, dtype=np.float64)
@@ -192,7 +192,7 @@ class Start:
         """Whether to try EM steps on the seeds."""
         if self.init_params != "auto" or self.model.posterior is None:
             return False
-        shaped = self.family.shape == "full" and not self.family.tied  # other types gain nothing
+        shaped = self.family.shape.correlated and not self.family.tied  # other types gain nothing
         return shaped and 1 < self.model.n_components < LIKELY_BELOW and len(some) >= LIKELY_ROWS
 
     def _trial(self, methods, first, some, rng, workers):
