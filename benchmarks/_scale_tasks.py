@@ -14,8 +14,8 @@ from scipy import sparse
 
 import sparsemix
 from sparsemix import blocks
-from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._estimator import blockwise
+from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix.datasets import make_sparse_lda
 
 warnings.simplefilter("ignore")

@@ -1,6 +1,6 @@
 """Processes that die after a checkpoint: nothing of them lives on but its folder."""
 
-from sparsemix._engine.checkpoints.folder import CheckpointFolder
+from sparsemix._estimator.checkpoints import CheckpointFolder
 
 
 class Killed(Exception):  # noqa: N818

@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
+from sparsemix._estimator.encoding import Decoder, Encoder
 from sparsemix._estimator.input.texts import NUMBERS
 from sparsemix._estimator.parameters import PlainParameters
-from sparsemix._estimator.plain import KIND, from_plain, to_plain
 from sparsemix._version import __version__
 
-# Keys of a saved state: the version that saved it, and the names of its attributes.
-VERSION, NAMES = "_sparsemix_version", "_sparsemix_names"
+# Keys of a saved state: the version that saved it, the names of its attributes, and that of an encoded attribute.
+VERSION, NAMES, ENCODED = "_sparsemix_version", "_sparsemix_names", "__sparsemix__"
 
 
 class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
@@ -33,7 +33,7 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
     def __getstate__(self):
         self._share()
         state = {
-            name: to_plain(value, self._state_classes) if type(value) in self._state_classes else value
+            name: {ENCODED: Encoder().encode(value)} if type(value) in self._state_classes else value
             for name, value in super().__getstate__().items()
         }
         return {**state, NAMES: sorted(state), VERSION: __version__}
@@ -59,8 +59,8 @@ class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
         try:
             super().__setstate__(
                 {
-                    name: from_plain(value, self._state_classes)
-                    if isinstance(value, dict) and KIND in value
+                    name: Decoder(classes=self._state_classes).decode(value[ENCODED])
+                    if isinstance(value, dict) and ENCODED in value
                     else value
                     for name, value in state.items()
                 }

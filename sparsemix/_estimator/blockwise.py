@@ -9,12 +9,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from sparsemix._engine.checkpoints.folder import CheckpointFolder
 from sparsemix._engine.loop import collect
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows
 from sparsemix._engine.rounds.tree import Tree
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import SMALLEST_WEIGHT
 from sparsemix._estimator.progress import fingerprint, identity, make_monitor
 

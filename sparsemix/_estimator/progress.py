@@ -5,8 +5,8 @@ import numbers
 import numpy as np
 from scipy import sparse
 
-from sparsemix._engine.checkpoints.folder import checksum
 from sparsemix._engine.monitor import Monitor
+from sparsemix._estimator.checkpoints import checksum
 from sparsemix._kernels.vectors import _simd
 
 # Parameters that may change when a fit continues from a checkpoint.

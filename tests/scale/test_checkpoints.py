@@ -12,8 +12,9 @@ from fitted import assert_same_bits, few_passes
 from killed import Killed, killed_after
 
 from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks
-from sparsemix._engine.checkpoints import folder as folders
-from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
+from sparsemix._estimator import checkpoints as folders
+from sparsemix._estimator.encoding import Decoder, Encoder
+from sparsemix._estimator.progress import Progress
 from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix.datasets import make_skip_gram
 
@@ -252,7 +253,7 @@ def test_resume_may_be_insisted_on_or_declined(tmp_path):
 def round_trip(value):
     kept = []
     code = Encoder(lambda array: kept.append(array.copy(order="K")) or len(kept) - 1).encode(value)
-    return Decoder(kept).decode(json.loads(json.dumps(code)))
+    return Decoder(kept.__getitem__).decode(json.loads(json.dumps(code)))
 
 
 def test_values_come_back_as_they_were():
@@ -280,12 +281,17 @@ def test_values_come_back_as_they_were():
     np.testing.assert_array_equal(again["rng"].random(9), rng.random(9))
 
 
-def test_nobody_elses_code_is_written_or_run():
+def test_foreign_code_is_neither_written_nor_run():
     with pytest.raises(TypeError, match="is not of sparsemix and has no place in a checkpoint"):
         round_trip(shutil.rmtree)
     with pytest.raises(TypeError, match="is not of sparsemix"):
         round_trip(lambda: 0)
     with pytest.raises(ValueError, match="os:system is not of sparsemix"):
-        Decoder([]).decode({"function": "os:system"})
+        Decoder().decode({"function": "os:system"})
     with pytest.raises(ValueError, match="is not of sparsemix"):
-        Decoder([]).decode({"number": 0, "object": "subprocess:Popen", "state": {"dict": []}})
+        Decoder().decode({"number": 0, "object": "subprocess:Popen", "state": {"dict": [[], {}]}})
+    with pytest.raises(ValueError, match=r"holds 'sparsemix\._engine\.blocks:Rows', an unknown type"):
+        Decoder(classes=(Progress,)).decode({"object": "sparsemix._engine.blocks:Rows", "state": {"dict": [[], {}]}})
+    for code in ({"function": "sparsemix._estimator.checkpoints:read"}, {"method": [{"number": 0, "array": 0}, "sum"]}):
+        with pytest.raises(ValueError, match=r"the saved state holds .*; it is damaged or from another version"):
+            Decoder(classes=(Progress,)).decode(code)

@@ -74,29 +74,30 @@ def damaged(name):
     """States of which one part does not fit the others, and what is said of each."""
     est = SparseLDA(3, n_nonzero=2, max_iter=1, random_state=0, learning_method="online").fit(X)
     state = pickle.loads(pickle.dumps(est.__getstate__()))
-    model = state["_fitted"]["state"]["model"]
-    stats = model["state"]["stats"]["state"]
+    model = state["_fitted"]["__sparsemix__"]["state"]["dict"][1]["model"]
+    stats = model["state"]["dict"][1]["stats"]["state"]["dict"][1]
+    by_word, by_component = (stats[name]["dict"][1] for name in ("_by_word", "_by_component"))
     if name == "vocabulary":
         state["n_features_in_"] = V + 1
     elif name == "names":
         state["feature_names_in_"] = np.array(["a"] * (V - 1), dtype=object)
     elif name == "table":
-        stats["_by_word"]["word_topic"] = stats["_by_word"]["word_topic"][:-1]
+        by_word["word_topic"]["array"] = by_word["word_topic"]["array"][:-1]
     elif name == "totals":
-        stats["_by_component"]["count"] = np.ones(4)
+        by_component["count"] = {"array": np.ones(4)}
     elif name == "topics":
-        model["state"]["n_components"] = 4
+        model["state"]["dict"][1]["n_components"] = 4
     elif name == "columns":
-        table = {"data": np.ones(2), "indices": np.array([0, 7]), "indptr": np.r_[np.zeros(V, int), 2], "shape": [V, 3]}
-        stats["_by_word"]["word_topic"] = {"__sparsemix__": "csr_array", **table}
+        arrays = np.ones(2), np.array([0, 7]), np.r_[np.zeros(V, int), 2]
+        by_word["word_topic"] = {"csr": [*({"array": array} for array in arrays), {"tuple": [V, 3]}]}
     elif name == "class":
-        model["__sparsemix__"] = "Popen"
+        model["object"] = "subprocess:Popen"
     return state
 
 
 @pytest.mark.parametrize("name", ["vocabulary", "names", "table", "totals", "topics", "columns", "class"])
 def test_damaged_state_is_refused(name):
-    messages = {"class": "holds a 'Popen'", "columns": "column number 7", "names": "saved attributes are missing"}
+    messages = {"class": "holds 'subprocess:Popen'", "columns": "column number 7", "names": "attributes are missing"}
     message = messages.get(name, "the file is damaged: save the")
     with pytest.raises(ValueError, match=message):
         SparseLDA().__setstate__(damaged(name))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsemix._engine.checkpoints.encoding import Decoder, Encoder
+from sparsemix._estimator.encoding import Decoder, Encoder
 from sparsemix._version import __version__
 
 FORMAT = 1
@@ -82,7 +82,7 @@ class CheckpointFolder:
                 continue
             self._check_identity(meta, number)
             arrays = [array_of(buffer, place) for place in meta["arrays"]]
-            return Decoder(arrays).decode(meta["state"])
+            return Decoder(arrays.__getitem__).decode(meta["state"])
         return None
 
     def _check_identity(self, meta, number):

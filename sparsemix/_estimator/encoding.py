@@ -1,7 +1,8 @@
 """Objects as JSON and arrays, and back; without pickle, so that reading a file executes no foreign code.
 
-Supported: numbers, strings, lists, tuples, dictionaries, arrays, sparse arrays, random generators, and objects,
-functions and methods of this package, by name. Shared references stay shared after decoding.
+Checkpoints store all objects of this package, pickles and skops files the fitted state of an estimator. Supported:
+numbers, strings, lists, tuples, dictionaries, arrays, sparse arrays, random generators, and objects, functions and
+methods of this package, by name. Shared references stay shared after decoding.
 """
 
 import types
@@ -11,13 +12,15 @@ from importlib import import_module
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.input.forms import check_structure
+
 PACKAGE = __package__.partition(".")[0]
 
 
 class Encoder:
-    """Converts objects to JSON; ``keep(array)`` stores an array and returns its number."""
+    """Converts objects to JSON; ``keep(array)`` stores an array and returns what stands for it, by default itself."""
 
-    def __init__(self, keep):
+    def __init__(self, keep=lambda array: array):
         self._keep = keep
         self._numbers = {}
         self._alive = []  # keeps objects alive, because ids are unique among live objects only
@@ -31,7 +34,9 @@ class Encoder:
         if isinstance(value, tuple):
             return {"tuple": [self.encode(item) for item in value]}
         if isinstance(value, dict):
-            return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
+            if all(isinstance(key, str) for key in value):  # the names show a loss
+                return {"dict": [sorted(value), {key: self.encode(item) for key, item in value.items()}]}
+            return {"pairs": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
         if isinstance(value, np.dtype):
             return {"dtype": value.str}
         if isinstance(value, np.generic):
@@ -60,10 +65,19 @@ class Encoder:
 
 
 class Decoder:
-    """Inverse of ``Encoder``; ``arrays[number]`` are the stored arrays."""
+    """Inverse of ``Encoder``.
 
-    def __init__(self, arrays):
-        self._arrays = arrays
+    Parameters
+    ----------
+    read : function
+        Inverse of the encoder's ``keep``.
+    classes : tuple of types or None
+        The only classes to make; functions are refused then. None means all of this package.
+    """
+
+    def __init__(self, read=lambda array: array, classes=None):
+        self._read = read
+        self._classes = None if classes is None else {cls.__qualname__: cls for cls in classes}
         self._values = {}
 
     def decode(self, code):
@@ -75,7 +89,7 @@ class Decoder:
         if "same" in code:
             return self._values[code["same"]]
         number = code.get("number")
-        kind = next(key for key in code if key not in ("number", "state"))
+        kind = next(iter(key for key in code if key not in ("number", "state")), None)
         if kind == "object":
             return self._object(number, code)
         value = getattr(self, f"_{kind}")(code[kind])
@@ -84,7 +98,7 @@ class Decoder:
         return value
 
     def _object(self, number, code):
-        cls = found(code["object"])
+        cls = self._found(code["object"])
         value = self._values[number] = cls.__new__(cls)
         state = self.decode(code["state"])
         if hasattr(cls, "__setstate__"):
@@ -93,30 +107,49 @@ class Decoder:
             vars(value).update(state)
         return value
 
+    def _found(self, name):
+        """The class or function of this name."""
+        if self._classes is None:
+            return found(name)
+        cls = self._classes.get(name.partition(":")[2])
+        if cls is None:
+            raise ValueError(f"the saved state holds {name!r}, an unknown type; it is damaged or from another version")
+        return cls
+
     def _tuple(self, items):
         return tuple(self.decode(items))
 
-    def _dict(self, pairs):
+    def _dict(self, parts):
+        names, items = parts
+        if sorted(items) != names:
+            raise LookupError("a part of the saved state is missing")
+        return {key: self.decode(item) for key, item in items.items()}
+
+    def _pairs(self, pairs):
         return {self.decode(key): self.decode(item) for key, item in pairs}
 
     def _dtype(self, name):
         return np.dtype(name)
 
-    def _scalar(self, number):
-        return self._arrays[number][()]
+    def _scalar(self, code):
+        return self._read(code)[()]
 
     def _function(self, name):
-        return found(name)
+        return self._found(name)
 
     def _method(self, parts):
+        if self._classes is not None:
+            raise ValueError("the saved state holds a method; it is damaged or from another version")
         return getattr(self.decode(parts[0]), parts[1])
 
-    def _array(self, number):
-        return self._arrays[number]
+    def _array(self, code):
+        return self._read(code)
 
     def _csr(self, parts):
         *arrays, shape = self.decode(parts)
-        return sparse.csr_array(tuple(arrays), shape=shape)
+        table = sparse.csr_array(tuple(arrays), shape=shape)
+        check_structure(table, "the saved table")
+        return table
 
     def _generator(self, code):
         state = self.decode(code)

@@ -1,1 +1,0 @@
-"""States of fits on disk: the file format and the folder."""
