@@ -16,7 +16,7 @@ import topic_cases
 from cluster_cases import LIKELIHOODS, given_prior
 from row_cases import CLOUDS, SCALES
 from sklearn.base import BaseEstimator, clone
-from topic_cases import GIVEN, K, V, X
+from topic_cases import GIVEN, LEARNED, K, V, X
 
 from sparsemix import (
     CollapsedLDA,
@@ -92,9 +92,7 @@ class Data:
 _many, _, _ = make_sparse_lda(450, n_features=V, n_components=K, doc_length=15, random_state=2)
 _noise = np.random.default_rng(5).normal(scale=0.1, size=(450, 2))
 COUNTS = Data(X, _many, topic_cases.BAD_CALLS, topic_cases.LATER, topic_cases.SIZES, "counts")
-ROWS = Data(
-    CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_cases.LATER, row_cases.SIZES, "points"
-)
+ROWS = Data(CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_cases.LATER, row_cases.SIZES, "points")
 _refused = sequence_cases.BAD | sequence_cases.WEIGHTS
 SEQUENCES = Data(
     sequence_cases.X, sequence_cases.MANY, _refused, _refused | sequence_cases.UNKNOWN, sequence_cases.SIZES, "words"
@@ -161,6 +159,13 @@ class Case:
     def makes_one_pass(self):
         """Streams of parts of the rows meet once, at the end."""
         return getattr(self.estimator, "n_shards", 1) > 1
+
+    @property
+    def learns_priors(self):
+        """Whether it learns a prior."""
+        params = self.estimator.get_params()
+        chosen = (params.get(name) for name in ("doc_topic_prior", "topic_word_prior"))
+        return any(isinstance(value, str) and value == "learned" for value in chosen)
 
     @property
     def prior(self):
@@ -232,8 +237,12 @@ def clusters(name, cls, model, likelihood, **params):
 
 
 def streaming(name, likelihood, **params):
-    params = {"new_cluster_threshold": max(0.3, params.get("discount", 0.0)), "tol": 0.0,
-              "merge_criterion": None, "n_epochs": 1} | params
+    params = {
+        "new_cluster_threshold": max(0.3, params.get("discount", 0.0)),
+        "tol": 0.0,
+        "merge_criterion": None,
+        "n_epochs": 1,
+    } | params
     return clusters(name, StreamingNGGPMixture, StreamingModel, likelihood, **params)
 
 
@@ -291,13 +300,12 @@ CASES = [
     multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),
     multinomial("words plain", n_nonzero=3, n_init_iter=0, word_prior=1.0),
     lda("lda"),
-    lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, optimize_priors=True,
-        doc_topic_prior=PRIOR),
+    lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, doc_topic_prior="learned"),
     lda("lda online", learning_method="online", init_params="bregman"),
     lda("lda hard", n_nonzero=1, init_params="random", warm_documents=False),
-    lda("lda restarts", n_restarts=2, optimize_priors=True),
+    lda("lda restarts", n_restarts=2, **LEARNED),
     lda("lda dense online", learning_method="online", n_nonzero=None),
-    lda("lda hard batch", learning_method="batch", n_nonzero=1, init_params="bregman", optimize_priors=True),
+    lda("lda hard batch", learning_method="batch", n_nonzero=1, init_params="bregman", topic_word_prior="learned"),
     lda("lda dense", n_nonzero=None, init_params="bregman", warm_documents=False),
     lda("lda given", init_params=GIVEN, learning_method="online"),
     scvb0("scvb0 mhw", "mhw", "online", "none"),
@@ -307,9 +315,9 @@ CASES = [
     scvb0("scvb0 gibbs", "gibbs", "memoized", "document", init_params="uniform"),
     scvb0("scvb0 gibbs online", "gibbs", "online", "none"),
     scvb0("scvb0 gibbs after steps", "gibbs", "online", "document", n_start_samples=70),
-    scvb0("scvb0 gibbs priors", "gibbs", "online", "document", n_start_samples=70, optimize_priors=True),
-    scvb0("scvb0 dense priors", "dense", "memoized", "document", optimize_priors=True),
-    scvb0("scvb0 mhw priors", "mhw", "online", "document", optimize_priors=True, doc_topic_prior=PRIOR),
+    scvb0("scvb0 gibbs priors", "gibbs", "online", "document", n_start_samples=70, **LEARNED),
+    scvb0("scvb0 dense priors", "dense", "memoized", "document", topic_word_prior="learned"),
+    scvb0("scvb0 mhw priors", "mhw", "online", "document", doc_topic_prior="learned"),
     scvb0("scvb0 gibbs averages", "gibbs", "online", "document", n_averaged_iter=2),
     scvb0("scvb0 gibbs mini-epochs", "gibbs", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
     scvb0("scvb0 mhw memoized", "mhw", "memoized", "document", init_params="em"),
@@ -318,11 +326,11 @@ CASES = [
     scvb0("scvb0 mini-epochs", "mhw", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
     scvb0("scvb0 dense first", "mhw", "memoized", "document", n_start_samples=70, init_params="bregman"),
     collapsed("cvb0", "cvb0"),
-    collapsed("cvb0 priors", "cvb0", optimize_priors=True, max_iter=13),
+    collapsed("cvb0 priors", "cvb0", **LEARNED, max_iter=13),
     collapsed("cvb", "cvb", doc_topic_prior=PRIOR),
-    collapsed("cvb priors", "cvb", optimize_priors=True, max_iter=13),
+    collapsed("cvb priors", "cvb", doc_topic_prior="learned", max_iter=13),
     collapsed("gibbs", "gibbs", burn_in=1, thin=1),
-    collapsed("gibbs priors", "gibbs", optimize_priors=True, max_iter=13),
+    collapsed("gibbs priors", "gibbs", **LEARNED, max_iter=13),
     *(streaming(f"stream {likelihood}", likelihood) for likelihood in LIKELIHOODS),
     *(streaming(f"epochs {likelihood}", likelihood, n_epochs=3) for likelihood in LIKELIHOODS),
     streaming("stream inverse Gaussian", "multinomial", discount=0.5, u_rule="quadrature",
@@ -378,9 +386,7 @@ def with_weights(cases=CASES):
 
 def of_any_length(cases):
     """Those whose first passes are the same however many are asked for: averages are over the last ones."""
-    return [
-        case for case in cases if not case.makes_one_pass and not getattr(case.estimator, "n_averaged_iter", None)
-    ]
+    return [case for case in cases if not case.makes_one_pass and not getattr(case.estimator, "n_averaged_iter", None)]
 
 
 def with_warm_start():

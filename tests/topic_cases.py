@@ -10,6 +10,8 @@ from sparsemix.datasets import make_sparse_lda
 
 K, V, N = 5, 30, 60
 X = sparse.csr_array(make_sparse_lda(N, n_features=V, n_components=K, doc_length=20, random_state=0)[0], dtype=np.int64)
+# Parameters of estimators that learn both priors.
+LEARNED = {"doc_topic_prior": "learned", "topic_word_prior": "learned"}
 GIVEN = np.random.default_rng(1).gamma(1.0, size=(K, V)) + 0.1
 
 

@@ -190,6 +190,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         "inference": [StrOptions({"scvb0", "gibbs", "mhw"})],
         "sampler": [StrOptions({"auto", "dense", "mhw"})],
         "input_topic_prior": [POSITIVE, "array-like", None],
+        "topic_word_prior": [POSITIVE, None],
         "n_words": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -389,9 +390,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     def _begin_fit(self, documents, rng, workers, warm):  # noqa: ARG002
         params = self._params
         documents.memory = _assemble.make_memory()
-        model = _assemble.make_model(
-            params, documents.n_words, float(len(documents)), self._table_dtype
-        )
+        model = _assemble.make_model(params, documents.n_words, float(len(documents)), self._table_dtype)
         if warm:
             stats = _assemble.continued(params, model, self._fitted, documents)
         else:
@@ -400,9 +399,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     def _begin_stream(self, documents, rng, workers):  # noqa: ARG002
         params = self._params
-        model = _assemble.make_model(
-            params, documents.n_words, params.total_samples, self._table_dtype
-        )
+        model = _assemble.make_model(params, documents.n_words, params.total_samples, self._table_dtype)
         return FitSetup(documents, model, _assemble.make_start(params, model, documents, rng, streaming=True))
 
     def _view(self, model, documents, n_seen):

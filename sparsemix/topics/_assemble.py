@@ -13,6 +13,8 @@ REMEMBERED_SHARE = 1e-3
 # Default prior mass of a document over all topics, for many topics. A larger mass makes the topics of short documents
 # too similar. All estimators use the same number, so that their scores are comparable.
 PRIOR_MASS = 5.0
+# Default prior of a word in a topic.
+WORD_PRIOR = 0.01
 LARGEST_PRIOR = LARGEST_COUNT
 
 
@@ -29,11 +31,26 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     return documents
 
 
+def is_learned(prior):
+    """Whether a parameter says that the prior is learned."""
+    return isinstance(prior, str) and prior == "learned"
+
+
+def learned_priors(params):
+    """Arguments of a model: which priors it learns."""
+    return {"learn_alpha": is_learned(params.doc_topic_prior), "learn_beta": is_learned(params.topic_word_prior)}
+
+
+def default_doc_topic_prior(n_components):
+    """Default of alpha, for every topic."""
+    return min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
+
+
 def doc_topic_prior(params):
-    """alpha, shape (K,)."""
+    """alpha, shape (K,); the initial value if it is learned."""
     prior, n_components = params.doc_topic_prior, params.n_components
-    if prior is None:
-        prior = min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
+    if prior is None or is_learned(prior):
+        prior = default_doc_topic_prior(n_components)
     prior = floats_of(prior, "doc_topic_prior")
     if prior.shape not in ((), (n_components,)):
         raise ValueError(
@@ -47,8 +64,9 @@ def doc_topic_prior(params):
 
 
 def topic_word_prior(params):
-    """lambda_0."""
-    prior = 0.01 if params.topic_word_prior is None else params.topic_word_prior
+    """lambda_0; the initial value if it is learned."""
+    prior = params.topic_word_prior
+    prior = WORD_PRIOR if prior is None or is_learned(prior) else prior
     if not SMALLEST_PRIOR <= prior <= LARGEST_PRIOR:
         raise ValueError(f"topic_word_prior is {prior}; it must be from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}")
     return prior

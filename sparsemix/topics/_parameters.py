@@ -2,7 +2,7 @@
 
 import numbers
 
-from sparsemix._compat import Interval
+from sparsemix._compat import Interval, StrOptions
 from sparsemix._estimator.input.checks import COUNT, POSITIVE
 
 # C ints count the updates and visits of a document; sums of two such numbers must fit too.
@@ -10,8 +10,8 @@ MOST_VISITS = 1 << 30
 # Parameters of all topic estimators.
 OF_TOPICS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-    "doc_topic_prior": [POSITIVE, "array-like", None],
-    "topic_word_prior": [POSITIVE, None],
+    "doc_topic_prior": [POSITIVE, "array-like", StrOptions({"learned"}), None],
+    "topic_word_prior": [POSITIVE, StrOptions({"learned"}), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "max_doc_update_iter": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
     "warm_start": ["boolean"],

@@ -150,12 +150,12 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def doc_topic_prior_(self):
-        """Dirichlet prior of the documents, (n_components,); learned with ``optimize_priors``."""
+        """Dirichlet prior of the documents, (n_components,); given or learned."""
         return self._fitted_part("model").doc_topic_prior
 
     @property
     def topic_word_prior_(self):
-        """Dirichlet prior of the topics' words; learned with ``optimize_priors``."""
+        """Dirichlet prior of the topics' words; given or learned."""
         return self._fitted_part("model").topic_word_prior
 
     @property

@@ -47,7 +47,6 @@ DEFAULTS_DIFFER = {
     "thin": "a sweep over all tokens changes more of a chain than one over all rows",
     "inference": "the methods that a model has; likelihoods of one vector a component need no prior to live, and EM "
     "labels better",
-    "optimize_priors": "topics as in scikit-learn; many Gaussians need it to live, few are clusters without",
     "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
     "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",
@@ -57,7 +56,8 @@ DEFAULTS_DIFFER = {
 TEXTS_DIFFER = {
     ("linear", "inference"): "what has a prior",
     ("linear", "init_params"): "how far apart seeds are: in cosine, or in likelihood",
-    ("topics", "optimize_priors"): "a step after each batch, or after each sweep but the first",
+    ("topics", "doc_topic_prior"): "when it is learned: in each step, or after each sweep but the first",
+    ("topics", "topic_word_prior"): "when it is learned",
     ("topics", "init_params"): "the starts that the method knows",
     ("topics", "max_iter"): "whether a fit converges, and what a pass is called",
     ("topics", "tol"): "what is measured: the bound, or changes of responsibilities",

@@ -41,7 +41,7 @@ def test_warm_start_goes_on(case):
     with pytest.raises(AssertionError):
         assert_same(readings(cold, rows), readings(est, rows))
     assert_same_bits(cold, case.passes(2).fit(rows).fit(rows), rows)  # without warm_start, all anew
-    if hasattr(est, "lower_bound_") and not getattr(est, "optimize_priors", False):
+    if hasattr(est, "lower_bound_") and not case.learns_priors:
         assert est.lower_bound_ > cold.lower_bound_ - 1e-6 * abs(cold.lower_bound_)
 
 
@@ -181,7 +181,7 @@ def test_counters_after_steps_from_statistics_tell_rows(case):
 BATCHES = [case for case in ADDITIVE if getattr(case.estimator, "learning_method", "") == "batch"]
 
 
-@over([case for case in BATCHES if not getattr(case.estimator, "optimize_priors", False)])  # which a start waits with
+@over([case for case in BATCHES if not case.learns_priors])  # which a start waits with
 def test_blocks_with_memory_learn_as_a_batch_fit_does(case):
     """The sum over blocks, a step of size one, its bound: three passes of ``fit``, remembered documents included."""
     rows, n = case.data.rows, case.data.rows.shape[0]

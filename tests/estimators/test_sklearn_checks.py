@@ -6,6 +6,7 @@ from estimator_cases import CLASSES
 from fitted import few_passes
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from topic_cases import LEARNED
 
 from sparsemix import (
     CollapsedLDA,
@@ -125,7 +126,7 @@ LDA = [
     SparseLDA(4, n_nonzero=1, learning_method="online", n_init_iter=1, max_iter=2),
     SparseLDA(4, n_nonzero=None, learning_method="batch", init_params="random", tol=1e-2),
     SparseLDA(4, n_nonzero=2, init_params="bregman", n_restarts=2, batch_size=8),
-    SparseLDA(4, n_nonzero=3, optimize_priors=True, init_params="random", n_jobs=2, warm_documents=False, tol=1e-2),
+    SparseLDA(4, n_nonzero=3, **LEARNED, init_params="random", n_jobs=2, warm_documents=False, tol=1e-2),
     SparseLDA(3, n_nonzero=1, doc_topic_prior=0.5, init_params="random", total_samples=100, max_iter=3),
     SparseLDA(1, n_init_iter=1),
 ]
@@ -149,8 +150,8 @@ SCVB0 = [
 COLLAPSED = [
     CollapsedLDA(4),
     CollapsedLDA(4, method="cvb", topic_word_prior=0.1),
-    CollapsedLDA(3, method="cvb0", optimize_priors=True, max_iter=30),
-    CollapsedLDA(3, method="cvb", optimize_priors=True, max_iter=15),
+    CollapsedLDA(3, method="cvb0", **LEARNED, max_iter=30),
+    CollapsedLDA(3, method="cvb", **LEARNED, max_iter=15),
     CollapsedLDA(1),
 ]
 STREAMS = [
@@ -187,7 +188,7 @@ SKIP_GRAMS = [
 # Most of the checks fit real numbers, of which Gibbs sampling sees tenths as its tokens here.
 WHOLE = [
     CollapsedLDA(3, method="gibbs", max_iter=20),
-    CollapsedLDA(3, method="gibbs", max_iter=30, optimize_priors=True),
+    CollapsedLDA(3, method="gibbs", max_iter=30, **LEARNED),
 ]
 DIRECTIONS = [
     SparseVonMisesFisherMixture(3, max_iter=20),

@@ -15,6 +15,7 @@ from killed import Killed, killed_after
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from topic_cases import LEARNED
 
 import sparsemix
 from sparsemix import (
@@ -74,13 +75,13 @@ CASES = {
     "mixture births lists": mixture(n_components=20, means_init=FAR, candidates=3, batch_size=100),
     "mixture births online": mixture(n_components=20, means_init=FAR, learning_method="online", batch_size=100),
     "lda batch": lda(learning_method="batch"),
-    "lda memoized priors": lda(optimize_priors=True, batch_size=100),
+    "lda memoized priors": lda(**LEARNED, batch_size=100),
     "lda online": lda(learning_method="online", batch_size=30),
     "lda dense cold": lda(n_nonzero=None, warm_documents=False, init_params="random"),
     "lda restarts": lda(n_restarts=1, init_params="bregman", learning_method="batch"),
     "scvb0": scvb0(),
     "scvb0 large steps": scvb0(batch_size=150),
-    "scvb0 priors": scvb0(optimize_priors=True, batch_size=50),
+    "scvb0 priors": scvb0(**LEARNED, batch_size=50),
     "scvb0 averaged": scvb0(batch_size=100, n_averaged_iter=2, max_iter=4),
     "scvb0 dense memoized": scvb0(sampler="dense", learning_method="memoized", init_params="em", batch_size=90),
     "scvb0 gibbs memoized": scvb0(learning_method="memoized", init_params=GIVEN, batch_size=90),
@@ -121,7 +122,7 @@ def test_a_fit_over_blocks_is_as_good_as_one_over_rows(name):
 @pytest.mark.parametrize("name", ["mixture means", "lda batch given", "lda priors given"])
 def test_batch_learning_over_blocks_is_that_over_rows(name):
     """From one start, up to the order in which sums are added."""
-    params = {"init_params": GIVEN, "learning_method": "batch", "optimize_priors": "priors" in name}
+    params = {"init_params": GIVEN, "learning_method": "batch"} | (LEARNED if "priors" in name else {})
     est = CASES[name] if name in CASES else lda(**params)
     X = rows_for(est)
     whole, over = clone(est).fit(X), blocks.fit(clone(est), cut(X))

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from topic_cases import (
     COOKING,
     GIVEN,
+    LEARNED,
     SPACE,
     K,
     N,
@@ -113,11 +114,11 @@ def test_words_that_never_occur_stay_at_the_prior(method):
 
 
 @per_method
-@pytest.mark.parametrize("optimize_priors", [False, True])
-def test_fit_gives_the_same_bits_twice_whatever_the_chunks(method, optimize_priors, monkeypatch):
+@pytest.mark.parametrize("learned", [False, True])
+def test_fit_gives_the_same_bits_twice_whatever_the_chunks(method, learned, monkeypatch):
     many = make_sparse_lda(1400, n_features=V, n_components=K, doc_length=20, random_state=2)[0]
     weight = np.random.default_rng(0).uniform(0.0, 2.0, 1400)
-    params = {"optimize_priors": optimize_priors, "max_iter": 12}
+    params = {**(LEARNED if learned else {}), "max_iter": 12}
     one, again = (lda(method, **params).fit(many, sample_weight=weight) for _ in range(2))
     assert_same_bits(one, again, many)
     assert [r[OBJECTIVE[method]] for r in one.history_] == [r[OBJECTIVE[method]] for r in again.history_]
@@ -170,7 +171,7 @@ def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(metho
 
 
 def test_warm_start_goes_on_from_learned_priors():
-    est = lda(warm_start=True, optimize_priors=True, max_iter=14).fit(X)
+    est = lda(warm_start=True, **LEARNED, max_iter=14).fit(X)
     prior = est.doc_topic_prior_
     est.set_params(max_iter=0).fit(X)
     np.testing.assert_array_equal(est.doc_topic_prior_, prior)
@@ -215,12 +216,12 @@ def test_no_sweep_leaves_the_start(start, method):
 
 
 @per_method
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("where", ["sweep", "global_step", "step"])
-def test_interrupt_leaves_the_last_completed_sweep(where, optimize_priors, method, monkeypatch):
+def test_interrupt_leaves_the_last_completed_sweep(where, learned, method, monkeypatch):
     monkeypatch.setattr(documents_module, "CHUNK_BYTES", 1 << 12)  # two chunks: sweeps are interrupted half way
     rows = sparse.vstack([X] * 10, format="csr")
-    params = {"optimize_priors": optimize_priors, "max_iter": 30, "burn_in": 5, "thin": 3}
+    params = {**(LEARNED if learned else {}), "max_iter": 30, "burn_in": 5, "thin": 3}
     est = lda(method, **params).fit(rows[:, ::-1])  # an old model, which must not shine through
     calls = {"sweep": 2 * 12 + 2, "global_step": 13, "step": 13}[where]
     with monkeypatch.context() as patch:

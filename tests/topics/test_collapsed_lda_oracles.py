@@ -6,6 +6,7 @@ import reference
 import reference_collapsed as exact
 from scipy import sparse
 from scipy.special import gammaln, psi
+from topic_cases import LEARNED
 
 from sparsemix import CollapsedLDA, SparseLDA
 from sparsemix._engine import sweeps
@@ -357,8 +358,7 @@ def test_learned_priors_are_near_those_that_made_the_documents(method):
     shares = rng.dirichlet(alpha, size=1500)
     X = np.array([rng.multinomial(80, share @ topics) for share in shares])
     start = topics + 1e-4
-    est = CollapsedLDA(K, method=method, optimize_priors=True, init_params=start, max_iter=60, tol=0.0,
-                       doc_topic_prior=0.2, topic_word_prior=0.1, random_state=0).fit(X)  # fmt: skip
+    est = CollapsedLDA(K, method=method, **LEARNED, init_params=start, max_iter=60, tol=0.0, random_state=0).fit(X)
     # expected counts are softer than counts, and make priors larger
     np.testing.assert_allclose(est.doc_topic_prior_, alpha, rtol=0.3 if method == "gibbs" else 1.3)
     assert (np.diff(est.doc_topic_prior_) > 0).all()
@@ -379,7 +379,7 @@ def test_learned_prior_maximises_the_probability_of_the_topics(method, monkeypat
     """At rest alpha is a stationary point of Polya's likelihood of the last sweep's counts."""
     monkeypatch.setattr(SweepModel, "learn_after", 0)
     X = corpus(n_samples=150)
-    est = fitted(method, X, optimize_priors=True, max_iter=400, doc_topic_prior=0.3)
+    est = fitted(method, X, **LEARNED, max_iter=400)
     state = state_of(est)
     if method == "gibbs":
         gamma = np.eye(K)[state]
@@ -397,7 +397,7 @@ def test_learned_prior_maximises_the_probability_of_the_topics(method, monkeypat
 
 def test_priors_are_not_learned_before_topics_have_formed():
     X = corpus()
-    est = fitted("cvb0", X, optimize_priors=True, max_iter=10)
+    est = fitted("cvb0", X, **LEARNED, max_iter=10)
     np.testing.assert_array_equal(est.doc_topic_prior_, 0.1)
     est.set_params(max_iter=1).fit(X)  # it goes on, and now they are
     assert not np.array_equal(est.doc_topic_prior_, np.full(K, 0.1))
@@ -407,12 +407,12 @@ def test_priors_are_not_learned_before_topics_have_formed():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("method", METHODS)
-def test_bars_are_recovered(method, optimize_priors):
+def test_bars_are_recovered(method, learned):
     Y, bars, _ = make_bars(4, n_samples=400, doc_length=80, doc_topic_prior=0.3, random_state=0)
     new = make_bars(4, n_samples=200, doc_length=80, doc_topic_prior=0.3, random_state=1)[0]
-    params = {"doc_topic_prior": 0.3, "topic_word_prior": 0.1, "max_iter": 300, "optimize_priors": optimize_priors}
+    params = {"max_iter": 300} | (LEARNED if learned else {"doc_topic_prior": 0.3, "topic_word_prior": 0.1})
     fits = [CollapsedLDA(8, method=method, random_state=seed, **params).fit(Y) for seed in range(3)]
     # a start may end where two topics share two bars: what is asked is that some find them all
     est = min(fits, key=lambda est: align_topics(est, bars)[1].max())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from topic_cases import LEARNED
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseMultinomialMixture, SparseSCVB0LDA
 from sparsemix._models.topics import gibbs_sampler
@@ -78,7 +79,7 @@ def test_counts_that_are_read_are_those_that_could_be_learned(estimator):
 @pytest.mark.parametrize("settings", [(SparseLDA, {}), (CollapsedLDA, {}), (CollapsedLDA, {"method": "cvb"})])
 def test_priors_are_learned_beside_one_huge_count(settings):
     estimator, method = settings
-    est = estimator(3, optimize_priors=True, max_iter=30, random_state=0, **method).fit(with_count(1e9))
+    est = estimator(3, **LEARNED, max_iter=30, random_state=0, **method).fit(with_count(1e9))
     assert np.isfinite(est.doc_topic_prior_).all()
     assert np.isfinite(est.topic_word_prior_)
     assert np.isfinite(est.components_).all()

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from topic_cases import (
     GIVEN,
+    LEARNED,
     K,
     N,
     V,
@@ -174,7 +175,7 @@ def test_default_start_is_so_many_minibatches(n_components, params, n_first):
     ("n_components", "n_documents", "n_tokens", "params", "together"),
     [(500, 64_000, 10, {}, 2), (500, 160_000, 10, {}, 5), (500, 160_000, 50, {}, 3), (500, 1_000_000, 1, {}, 8),
      (500, 63_000, 10, {}, 1), (500, 3200, 10, {}, 1), (499, 160_000, 10, {}, 1),
-     (500, 160_000, 10, {"batch_size": 500}, 1), (500, 160_000, 10, {"optimize_priors": True}, 1)],
+     (500, 160_000, 10, {"batch_size": 500}, 1), (500, 160_000, 10, LEARNED, 1)],
 )  # fmt: skip
 def test_default_minibatches_are_joined_where_a_pass_has_many(n_components, n_documents, n_tokens, params, together):
     """Within the tokens of a topic, and 64 steps a pass."""

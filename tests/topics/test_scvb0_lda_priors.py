@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import psi
+from topic_cases import LEARNED
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
@@ -14,6 +15,7 @@ from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics import _assemble
 
 K, V = 4, 25
 X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])
@@ -76,7 +78,7 @@ def statistics(est, rows, sample_weight=None, n_jobs=1):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_statistics_are_those_of_the_samples(weighted):
     est = SparseSCVB0LDA(
-        K, doc_topic_prior=ALPHA, optimize_priors=True, n_start_samples=0, max_iter=2, random_state=0
+        K, **LEARNED, n_start_samples=0, max_iter=2, random_state=0
     ).fit(X)  # fmt: skip
     weight = np.random.default_rng(0).gamma(2.0, size=60) if weighted else None
     model, stats, memory = statistics(est, X, weight)
@@ -85,7 +87,7 @@ def test_statistics_are_those_of_the_samples(weighted):
     doc_topic = np.zeros((60, K))
     np.add.at(doc_topic, (np.repeat(np.arange(60), lengths), states), 1.0)
     weight, alpha = np.ones(60) if weight is None else weight, model.doc_topic_prior
-    assert not np.allclose(alpha, ALPHA)
+    assert not np.allclose(alpha, 0.1)
     np.testing.assert_allclose(stats["draws"], weight @ plain_draws(doc_topic, alpha), rtol=1e-6)
     per_prior = weight @ (psi(alpha.sum() + lengths) - psi(alpha.sum()))
     assert float(stats["per_prior"]) == pytest.approx(per_prior, rel=1e-12)
@@ -94,19 +96,19 @@ def test_statistics_are_those_of_the_samples(weighted):
 @pytest.mark.parametrize("empty", [False, True])
 def test_next_prior_is_that_of_the_documents_and_one_more(empty):
     """The last document has the first prior, so that a topic without draws keeps a share of it."""
-    est = SparseSCVB0LDA(K, doc_topic_prior=ALPHA, optimize_priors=True, n_start_samples=0, random_state=0)
+    est = SparseSCVB0LDA(K, **LEARNED, n_start_samples=0, random_state=0)
     model, stats, _ = statistics(est.set_params(max_iter=1).fit(X), X)
     if empty:
         stats["draws"][1] = 0.0
     of_documents = stats["draws"] / float(stats["per_prior"])
     model.global_step(stats)
-    np.testing.assert_allclose(model.doc_topic_prior, (60 * of_documents + ALPHA) / 61, rtol=1e-12)
+    np.testing.assert_allclose(model.doc_topic_prior, (60 * of_documents + 0.1) / 61, rtol=1e-12)
     if empty:
-        assert model.doc_topic_prior[1] == pytest.approx(ALPHA[1] / 61, rel=1e-12)
+        assert model.doc_topic_prior[1] == pytest.approx(0.1 / 61, rel=1e-12)
 
 
 def test_prior_of_words_is_a_fixed_point():
-    est = SparseSCVB0LDA(K, optimize_priors=True, max_iter=5, random_state=0).fit(X)
+    est = SparseSCVB0LDA(K, **LEARNED, max_iter=5, random_state=0).fit(X)
     stats = est._fitted.stats
     counts = est._fitted.word_topic - est._fitted.background
     beta = 0.2
@@ -143,7 +145,7 @@ def test_asymmetric_prior_is_learned(sampler, learning_method):
     alpha = np.array([0.03, 0.06, 0.15, 0.4, 0.8])
     rows, topics, doc_topic = documents_of_a_prior(alpha, 3000, 150, 40)
     est = SparseSCVB0LDA(
-        5, sampler=sampler, learning_method=learning_method, optimize_priors=True, init_params=topics + 1e-5,
+        5, sampler=sampler, learning_method=learning_method, **LEARNED, init_params=topics + 1e-5,
         n_start_samples=0, max_iter=25, random_state=0,
         n_averaged_iter=0 if sampler == "dense" else None,  # a cold visit shares tokens out among all topics
     ).fit(rows)  # fmt: skip
@@ -158,7 +160,7 @@ def test_asymmetric_prior_is_learned(sampler, learning_method):
 
 def test_priors_are_learned_from_samples_alone():
     """As long as documents are visited densely, in steps, alpha stays; a later fit goes on from what was learned."""
-    est = SparseSCVB0LDA(K, optimize_priors=True, n_start_samples=10**6, max_iter=2, warm_start=True, random_state=0)
+    est = SparseSCVB0LDA(K, **LEARNED, n_start_samples=10**6, max_iter=2, warm_start=True, random_state=0)
     np.testing.assert_allclose(est.fit(X).doc_topic_prior_, 0.1, rtol=1e-6)
     learned = est.set_params(n_start_samples=0, max_iter=10).fit(X).doc_topic_prior_
     assert not np.allclose(learned, 0.1, rtol=0.05)
@@ -170,7 +172,7 @@ def test_priors_are_learned_from_samples_alone():
 
 def test_streams_learn_priors():
     """A stream sees every document once, and both priors follow from block to block."""
-    est = SparseSCVB0LDA(K, optimize_priors=True, n_start_samples=0, random_state=0)
+    est = SparseSCVB0LDA(K, **LEARNED, n_start_samples=0, random_state=0)
     priors = [est.partial_fit(X[a : a + 20]).doc_topic_prior_.copy() for a in (0, 20, 40)]
     assert all(np.isfinite(prior).all() and (prior > 0).all() for prior in priors)
     assert not np.allclose(priors[0], priors[2], rtol=0.01)
@@ -178,7 +180,7 @@ def test_streams_learn_priors():
 
 
 def test_one_topic_keeps_its_prior():
-    est = SparseSCVB0LDA(1, optimize_priors=True, max_iter=2, random_state=0).fit(X)
+    est = SparseSCVB0LDA(1, **LEARNED, max_iter=2, random_state=0).fit(X)
     np.testing.assert_array_equal(est.doc_topic_prior_, 0.1)
     assert est.topic_word_prior_ != 0.01
 
@@ -191,7 +193,8 @@ def test_prior_of_words_follows_from_packed_counts_too():
     assert next_topic_word_prior(0.1, 0.01, stats) == pytest.approx(whole, rel=1e-6)
 
 
-def test_a_prior_beside_which_counts_are_nothing_stays():
-    est = SparseSCVB0LDA(K, topic_word_prior=1e17, optimize_priors=True, max_iter=2, random_state=0).fit(X)
+def test_a_prior_beside_which_counts_are_nothing_stays(monkeypatch):
+    monkeypatch.setattr(_assemble, "WORD_PRIOR", 1e17)
+    est = SparseSCVB0LDA(K, **LEARNED, max_iter=2, random_state=0).fit(X)
     assert est.topic_word_prior_ == 1e17
     assert np.isfinite(est.components_).all()

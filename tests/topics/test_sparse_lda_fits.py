@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from topic_cases import (
     COOKING,
+    LEARNED,
     SPACE,
     counter,
     texts,
@@ -218,12 +219,12 @@ def test_first_block_of_a_stream_of_known_length_steps_from_its_start():
 
 
 @few_passes
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
 @pytest.mark.parametrize("max_iter", [1, 3])
-def test_stream_in_the_order_of_online_learning_is_online_learning(n_nonzero, max_iter, optimize_priors):
+def test_stream_in_the_order_of_online_learning_is_online_learning(n_nonzero, max_iter, learned):
     rows, _, _ = make_sparse_lda(256, n_features=V, n_components=K, doc_length=32, random_state=6)
-    params = {"n_nonzero": n_nonzero, "init_params": GIVEN, "batch_size": 64, "optimize_priors": optimize_priors}
+    params = {"n_nonzero": n_nonzero, "init_params": GIVEN, "batch_size": 64, **(LEARNED if learned else {})}
     params |= {"n_components": K, "tol": 0.0, "random_state": 0}
     est = ExactLDA(learning_method="online", max_iter=max_iter, **params).fit(rows)
     stream = ExactLDA(total_samples=256, **params)
@@ -266,16 +267,16 @@ def test_warm_start_continues(n_nonzero):
 
 
 @few_passes
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
-def test_more_passes_after_a_warm_start_raise_the_bound(learning_method, optimize_priors):
-    params = {"learning_method": learning_method, "optimize_priors": optimize_priors, "batch_size": 80}
+def test_more_passes_after_a_warm_start_raise_the_bound(learning_method, learned):
+    params = {"learning_method": learning_method, **(LEARNED if learned else {}), "batch_size": 80}
     est = lda(max_iter=2, warm_start=True, init_params="random", **params).fit(X)
     first, prior = est.lower_bound_, est.doc_topic_prior_
     est.set_params(max_iter=10).fit(X)
     assert est.lower_bound_ > first + 0.01 * X.sum()
     assert est.n_iter_ == len(est.history_) == 10
-    assert np.array_equal(est.doc_topic_prior_, prior) != optimize_priors
+    assert np.array_equal(est.doc_topic_prior_, prior) != learned
 
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from topic_cases import (
     GIVEN,
+    LEARNED,
     K,
     N,
     V,
@@ -99,10 +100,10 @@ def test_many_responsibilities(n_nonzero):
     assert_valid(lda(80, n_nonzero=n_nonzero, batch_size=25).fit(X), X)
 
 
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("learning_method", METHODS)
-def test_one_topic(learning_method, optimize_priors):
-    est = lda(1, learning_method=learning_method, optimize_priors=optimize_priors).fit(X)
+def test_one_topic(learning_method, learned):
+    est = lda(1, learning_method=learning_method, **(LEARNED if learned else {})).fit(X)
     assert_valid(est, X)
     np.testing.assert_array_equal(est.transform(X), 1.0)
     assert 1e-6 < est.doc_topic_prior_[0] < 1e6  # documents say nothing of it
@@ -112,12 +113,12 @@ def test_one_topic(learning_method, optimize_priors):
 # -- sizes of counts
 
 
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
 @pytest.mark.parametrize("factor", [1e-3, 1e7])
-def test_huge_and_small_counts(factor, n_nonzero, optimize_priors):
+def test_huge_and_small_counts(factor, n_nonzero, learned):
     for method in METHODS:
-        est = lda(n_nonzero=n_nonzero, optimize_priors=optimize_priors, learning_method=method)
+        est = lda(n_nonzero=n_nonzero, **(LEARNED if learned else {}), learning_method=method)
         est.set_params(n_init_iter=2, n_restarts=1).fit(X * factor)
         assert_valid(est, X * factor)
         assert np.isfinite(est.score(X * factor))

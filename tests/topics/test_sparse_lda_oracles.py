@@ -8,6 +8,7 @@ import reference
 from scipy import sparse
 from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
+from topic_cases import LEARNED
 
 from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.inference import infer_doc_topic
@@ -17,7 +18,7 @@ from sparsemix._models.topics.variational_model import TopicModel, inverse_total
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
 from sparsemix.topics import SparseLDA
-from sparsemix.topics._variational import assemble as _assemble
+from sparsemix.topics import _assemble as priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K = 6
@@ -33,7 +34,7 @@ def exact(monkeypatch):
     """Nothing is left out: no topic leaves a document, no sum the statistics, no count the memory."""
     for name in ("active", "enter", "smallest_count"):
         monkeypatch.setattr(TopicModel, name, 0.0)
-    monkeypatch.setattr(_assemble, "REMEMBERED_SHARE", 0.0)
+    monkeypatch.setattr(priors, "REMEMBERED_SHARE", 0.0)
 
 
 def corpus(seed=0, n_samples=60, n_features=40, doc_length=30, doc_topic_prior=0.3):
@@ -260,16 +261,16 @@ def test_bound_is_below_the_evidence_and_hard_topics_reach_their_best():
     assert best[2] > hard
 
 
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("method", ["batch", "memoized"])
-def test_one_topic_has_the_evidence(method, optimize_priors):
+def test_one_topic_has_the_evidence(method, learned):
     X = corpus(8)
     lda = ExactLDA(
-        1, learning_method=method, topic_word_prior=0.3, init_params="random", max_iter=3, tol=0.0, batch_size=17,
-        random_state=0, optimize_priors=optimize_priors,
+        1, learning_method=method, init_params="random", max_iter=3, tol=0.0, batch_size=17, random_state=0,
+        **(LEARNED if learned else {"topic_word_prior": 0.3}),
     ).fit(X)  # fmt: skip
     eta, totals = lda.topic_word_prior_, X.sum(axis=0)
-    assert (eta != 0.3) == optimize_priors
+    assert (eta != 0.3) == learned
     np.testing.assert_allclose(lda.components_[0], eta + totals, rtol=1e-12)
     evidence = gammaln(40 * eta) - gammaln(40 * eta + totals.sum()) + np.sum(gammaln(eta + totals) - gammaln(eta))
     assert lda.lower_bound_ == pytest.approx(evidence, rel=1e-10)
@@ -287,21 +288,22 @@ def assert_rising(bounds, slack):
 
 
 def learn(cls, X, n_nonzero, method, n_restarts=0, **options):
-    options = {"max_iter": 12, "tol": 0.0, "warm_documents": True, "doc_update_tol": 0.05} | options
+    defaults = {"max_iter": 12, "tol": 0.0, "warm_documents": True, "doc_update_tol": 0.05, "doc_topic_prior": 0.1}
+    options = defaults | options
     return cls(
         K, n_nonzero=n_nonzero, learning_method=method, n_restarts=n_restarts, batch_size=23, init_params=start(X),
-        doc_topic_prior=0.1, random_state=0, **options,
+        random_state=0, **options,
     ).fit(X)  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_restarts", [0, 3])
 @pytest.mark.parametrize("method", ["batch", "memoized"])
 @pytest.mark.parametrize("n_nonzero", WIDTHS)
-def test_bound_rises_with_warm_documents(n_nonzero, method, n_restarts, optimize_priors):
-    lda = learn(ExactLDA, corpus(9), n_nonzero, method, n_restarts, optimize_priors=optimize_priors)
+def test_bound_rises_with_warm_documents(n_nonzero, method, n_restarts, learned):
+    lda = learn(ExactLDA, corpus(9), n_nonzero, method, n_restarts, **(LEARNED if learned else {}))
     assert_rising(lda.lower_bounds_, 1e-8)
 
 
@@ -326,7 +328,7 @@ def test_float32_follows_float64(n_nonzero):
 @pytest.mark.parametrize("n_nonzero", [2, K])
 def test_learned_priors_raise_the_bound(n_nonzero):
     X = corpus(11, n_samples=100)
-    fixed, learned = (learn(ExactLDA, X, n_nonzero, "batch", optimize_priors=o) for o in (False, True))
+    fixed, learned = (learn(ExactLDA, X, n_nonzero, "batch", **o) for o in ({}, LEARNED))
     assert learned.lower_bound_ > fixed.lower_bound_ + 1.0
     assert learned.topic_word_prior_ != fixed.topic_word_prior_
     assert np.ptp(learned.doc_topic_prior_) > 0
@@ -334,24 +336,26 @@ def test_learned_priors_raise_the_bound(n_nonzero):
 
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("truth", [0.1, 1.0])
-def test_learned_priors_approach_the_truth(truth):
+def test_learned_priors_approach_the_truth(truth, monkeypatch):
+    monkeypatch.setattr(priors, "WORD_PRIOR", 1.0)
     X, topics, _ = make_sparse_lda(
         300, 60, 4, doc_length=100, doc_topic_prior=truth, topic_word_prior=0.1, random_state=0
     )
     for first in (0.02, 5.0):
+        monkeypatch.setattr(priors, "default_doc_topic_prior", lambda _, first=first: first)
         lda = ExactLDA(
-            4, n_nonzero=None, doc_topic_prior=first, topic_word_prior=1.0, optimize_priors=True, max_iter=15, tol=0.0,
+            4, n_nonzero=None, **LEARNED, max_iter=15, tol=0.0,
             learning_method="batch", init_params=topics + 1e-3, random_state=0, doc_update_tol=0.05,
         ).fit(X)  # fmt: skip
         assert np.abs(np.log(lda.doc_topic_prior_ / truth)).max() < 0.7 < abs(np.log(first / truth))
         assert abs(np.log(lda.topic_word_prior_ / 0.1)) < 0.5
 
 
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("method", ["batch", "memoized"])
 @pytest.mark.parametrize("n_nonzero", [2, K])
-def test_last_bound_is_that_of_the_fitted_model(n_nonzero, method, optimize_priors):
-    lda = learn(ExactLDA, corpus(22), n_nonzero, method, max_iter=3, optimize_priors=optimize_priors)
+def test_last_bound_is_that_of_the_fitted_model(n_nonzero, method, learned):
+    lda = learn(ExactLDA, corpus(22), n_nonzero, method, max_iter=3, **(LEARNED if learned else {}))
     assert lda._fitted.model.lower_bound(lda._fitted.stats) == pytest.approx(lda.lower_bound_, rel=1e-12)
 
 
@@ -388,18 +392,19 @@ def test_order_of_documents_does_not_matter(n_nonzero):
     np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-10)
 
 
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, K])
-def test_order_of_topics_does_not_matter(n_nonzero, optimize_priors):
+def test_order_of_topics_does_not_matter(n_nonzero, learned):
     X, order = corpus(13), np.random.default_rng(1).permutation(K)
-    options = {"n_nonzero": n_nonzero, "learning_method": "batch", "max_iter": 4, "tol": 0.0, "topic_word_prior": 0.1}
+    options = {"n_nonzero": n_nonzero, "learning_method": "batch", "max_iter": 4, "tol": 0.0}
     alpha = np.linspace(0.05, 0.2, K)
     one, other = (
-        ExactLDA(K, doc_topic_prior=alpha[o], init_params=start(X)[o], optimize_priors=optimize_priors, **options).fit(
-            X
-        )
+        ExactLDA(
+            K, init_params=start(X)[o], **options,
+            **(LEARNED if learned else {"doc_topic_prior": alpha[o], "topic_word_prior": 0.1}),
+        ).fit(X)
         for o in (np.arange(K), order)
-    )
+    )  # fmt: skip
     np.testing.assert_allclose(other.components_, one.components_[order], rtol=1e-7)
     np.testing.assert_allclose(other.doc_topic_prior_, one.doc_topic_prior_[order], rtol=1e-7)
     np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-9)
@@ -420,14 +425,14 @@ def test_empty_documents_contribute_nothing(n_nonzero, method):
 
 
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, K])
-def test_weight_two_is_two_documents(n_nonzero, optimize_priors):
+def test_weight_two_is_two_documents(n_nonzero, learned):
     X = corpus(15)
     weight = np.random.default_rng(0).integers(0, 4, size=60)
     options = {
         "n_nonzero": n_nonzero, "learning_method": "batch", "max_iter": 4, "init_params": start(X), "tol": 0.0,
-        "optimize_priors": optimize_priors,
+        **(LEARNED if learned else {}),
     }  # fmt: skip
     weighted = ExactLDA(K, **options).fit(X, sample_weight=weight)
     repeated = ExactLDA(K, **options).fit(X[np.repeat(np.arange(60), weight)])
@@ -485,11 +490,11 @@ def test_step_of_rate_one_from_all_documents_is_a_batch_step(n_nonzero):
 
 @pytest.mark.parametrize(("cls", "tol"), [(SparseLDA, 1e-5), (ExactLDA, 1e-10)])
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize("optimize_priors", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", WIDTHS)
-def test_statistics_of_parts_add_up(n_nonzero, optimize_priors, cls, tol):
+def test_statistics_of_parts_add_up(n_nonzero, learned, cls, tol):
     X = corpus(20)
-    lda = learn(cls, X, n_nonzero, "batch", max_iter=2, n_restarts=2, optimize_priors=optimize_priors)
+    lda = learn(cls, X, n_nonzero, "batch", max_iter=2, n_restarts=2, **(LEARNED if learned else {}))
     weight = np.random.default_rng(0).uniform(0.5, 2.0, size=60)
     whole = lda.expected_stats(X, weight)
     bounds = [0, 7, 8, 40, 60]
@@ -549,7 +554,7 @@ def test_bars_are_found(n_nonzero):
 def test_learned_prior_is_the_optimum_of_expected_logarithms(n_nonzero):
     """Of E[log pi] by its definition, from each document's Dirichlet parameters."""
     X = corpus(21, doc_topic_prior=0.5)
-    lda = learn(ExactLDA, X, n_nonzero, "batch", optimize_priors=True)
+    lda = learn(ExactLDA, X, n_nonzero, "batch", **LEARNED)
     stats, alpha = lda._fitted.stats, lda.doc_topic_prior_
     slope = psi(alpha.sum()) - psi(alpha) + stats["log_pi"] / float(stats["mass"])
     np.testing.assert_allclose(slope, 0.0, atol=1e-8)

@@ -109,7 +109,7 @@ def test_empty_document_has_the_mean_of_the_prior(case):
 def test_empty_documents_change_no_topic(case):
     holes = sparse.vstack([sparse.csr_array((2, V), dtype=np.int64), X[:30], sparse.csr_array((1, V), dtype=np.int64),
                            X[30:], sparse.csr_array((4, V), dtype=np.int64)], format="csr")  # fmt: skip
-    params = case.same_as_repeated | ({"optimize_priors": False} if case.has("optimize_priors") else {})
+    params = case.same_as_repeated | {"doc_topic_prior": None, "topic_word_prior": None}
     plain, est = (case.make(**params).fit(rows) for rows in (X, holes))
     np.testing.assert_allclose(est.components_, plain.components_, rtol=1e-5)
     stats = est._fitted.stats
@@ -145,7 +145,7 @@ def test_given_topics_may_have_any_total(case):
         np.testing.assert_array_equal(again.components_, whole.components_)
 
 
-@over([case for case in TOPICS if not case.has("optimize_priors") or not case.estimator.optimize_priors])
+@over([case for case in TOPICS if not case.learns_priors])
 def test_wrong_array_is_named_and_changes_nothing(case):
     fitted = case.fitted()
     before, valid = snapshot(fitted, X), fitted.get_params()

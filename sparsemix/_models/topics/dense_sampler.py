@@ -109,7 +109,7 @@ class DenseSampler:
     def visit(self, model, x, resp, scratch, numbers, memory):
         """Sweep over each document of a tile, from its remembered topics or from equal shares.
 
-        Returns the topics of its tokens, if priors are learned.
+        Returns the topics of its tokens, if alpha is learned.
         """
         doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
         known = memory is not None and memory.recall(numbers, doc_topic)
@@ -126,7 +126,7 @@ class DenseSampler:
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)
-        return TokenTopics.of_rows(doc_topic) if model.learn_priors else None
+        return TokenTopics.of_rows(doc_topic) if model.learn_alpha else None
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the sums of its words."""

@@ -174,7 +174,7 @@ class GibbsSampler:
         resp.rooms.extend(rooms)
         if memory is not None:
             resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, model.tile))
-        return TokenTopics.of_samples(x, states) if model.learn_priors else None
+        return TokenTopics.of_samples(x, states) if model.learn_alpha else None
 
     def _room(self, model):
         return self._rooms.pop() if self._rooms else _split.Room(model.n_components)

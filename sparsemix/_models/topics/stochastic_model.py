@@ -36,8 +36,8 @@ class StochasticCollapsedModel:
         Type of counts by word and of inference.
     seed : int
         Seed of the random numbers.
-    learn_priors : bool
-        Learn priors from the statistics: alpha in each global step, beta once per epoch.
+    learn_alpha, learn_beta : bool
+        Learn alpha in each global step, and beta once per epoch, from the statistics.
 
     Notes
     -----
@@ -56,7 +56,7 @@ class StochasticCollapsedModel:
 
     def __init__(
         self, n_words, doc_topic_prior, topic_word_prior, sampler, first_sampler=None, n_first=0, dtype=np.float32,
-        seed=0, learn_priors=False,
+        seed=0, learn_alpha=False, learn_beta=False,
     ):  # fmt: skip
         self.n_words = n_words
         self.n_components = self.n_nonzero = len(doc_topic_prior)
@@ -65,7 +65,8 @@ class StochasticCollapsedModel:
         self.later_sampler, self.first_sampler, self.n_first = sampler, first_sampler, n_first
         self.dtype = np.dtype(dtype)
         self.seed = seed
-        self.learn_priors, self.first_priors = learn_priors, (self.doc_topic_prior, self.topic_word_prior)
+        self.learn_alpha, self.learn_beta = learn_alpha, learn_beta
+        self.first_priors = (self.doc_topic_prior, self.topic_word_prior)
         self._tokens = {}  # token topics of the tiles of a chunk, by first row
         self.stats = None
         self.random_documents = False
@@ -161,7 +162,7 @@ class StochasticCollapsedModel:
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Visit a tile of documents."""
         tokens = self.sampler.visit(self, x, resp, scratch, numbers, memory)
-        if self.learn_priors:
+        if self.learn_alpha:
             self._tokens[int(numbers[0])] = tokens
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
@@ -171,7 +172,7 @@ class StochasticCollapsedModel:
             documents=len(x) if sample_weight is None else sample_weight.sum(),
         )
         self.n_visited += len(x)
-        if self.learn_priors:
+        if self.learn_alpha:
             self._sum_draws(x, np.ones(len(x)) if sample_weight is None else sample_weight, stats)
         self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
 
@@ -197,8 +198,7 @@ class StochasticCollapsedModel:
         self.stats = stats
         self.n_steps += 1
         self.offset = float(stats["offset"])
-        if self.learn_priors:
-            self._learn_priors(stats)
+        self._learn_priors(stats)
         self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
         self._choose_sampler()
         self.sampler.begin(self)
@@ -206,11 +206,11 @@ class StochasticCollapsedModel:
     def _learn_priors(self, stats):
         """Update alpha, with one pseudo-document that has its first value, and once per epoch beta."""
         documents, per_prior = float(stats["documents"]), float(stats["per_prior"])
-        if self.n_components > 1 and per_prior > 0.0:
+        if self.learn_alpha and self.n_components > 1 and per_prior > 0.0:
             one = per_prior / documents
             self.doc_topic_prior = (stats["draws"] + one * self.first_priors[0]) / (per_prior + one)
         every = 1 if self.batch_size is None else max(1, round(documents / self.batch_size))
-        if self.n_steps % every == 0 and self.offset < NO_OFFSET * self.topic_word_prior:
+        if self.learn_beta and self.n_steps % every == 0 and self.offset < NO_OFFSET * self.topic_word_prior:
             self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
 
     def renewed(self, n_samples_seen):
@@ -234,8 +234,10 @@ class StochasticCollapsedModel:
     def continued(self, old, stats, documents):
         """Initial statistics from an earlier model, scaled to these documents. Also copies its seed and step number."""
         self.seed, self.n_steps, self.random_documents = old.seed, old.n_steps, old.random_documents
-        if self.learn_priors:
-            self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
+        if self.learn_alpha:
+            self.doc_topic_prior = old.doc_topic_prior
+        if self.learn_beta:
+            self.topic_word_prior = old.topic_word_prior
         tokens, stats = documents.word_totals().sum(), stats.copy()
         stats.scale(tokens / self.size(stats))
         stats["documents"] = documents.mass

@@ -32,8 +32,9 @@ class SweepModel:
         beta, the Dirichlet parameter of every word.
     dtype : dtype
         Type of responsibilities, counts and statistics by word.
-    learn_priors : bool
-        Learn both priors from the statistics after each sweep, except the first ``learn_after``.
+    learn_alpha, learn_beta : bool
+        Learn the prior of documents, or that of words, from the statistics after each sweep, except the first
+        ``learn_after``.
 
     Notes
     -----
@@ -48,13 +49,16 @@ class SweepModel:
     by_word = ("word_topic",)
     by_component = ("count",)
 
-    def __init__(self, n_words, n_components, doc_topic_prior, topic_word_prior, dtype=np.float32, learn_priors=False):
+    def __init__(
+        self, n_words, n_components, doc_topic_prior, topic_word_prior, dtype=np.float32, learn_alpha=False,
+        learn_beta=False,
+    ):  # fmt: skip
         self.n_words = n_words
         self.n_components = n_components
         self.doc_topic_prior = np.asarray(doc_topic_prior, dtype=np.float64)
         self.topic_word_prior = float(topic_word_prior)
         self.dtype = np.dtype(dtype)
-        self.learn_priors = learn_priors
+        self.learn_alpha, self.learn_beta = learn_alpha, learn_beta
 
     # -- statistics
 
@@ -92,8 +96,8 @@ class SweepModel:
             stats[name] *= 0.0
 
     def _doc_topic(self, x):
-        """Memory for N_jk of a block, if priors are learned from it."""
-        return np.empty((len(x), self.n_components), dtype=self.dtype) if self.learn_priors else None
+        """Memory for N_jk of a block, if alpha is learned from it."""
+        return np.empty((len(x), self.n_components), dtype=self.dtype) if self.learn_alpha else None
 
     def _sum_log_pi(self, x, weight, doc_topic, stats):
         """Add the documents' E[log pi], from which alpha is learned."""
@@ -112,8 +116,9 @@ class SweepModel:
     def global_step(self, stats, epoch):
         """Compute the objective of the sweep under its priors, then the next priors."""
         stats["objective"] = self._objective(stats)
-        if self.learn_priors and epoch > self.learn_after:
+        if self.learn_alpha and epoch > self.learn_after:
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
+        if self.learn_beta and epoch > self.learn_after:
             self.topic_word_prior = maximize_topic_word_prior(self.topic_word_prior, stats)
 
 

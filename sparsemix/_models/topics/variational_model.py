@@ -53,7 +53,7 @@ class TopicResponsibilities:
     bound, energy : ndarray of shape (n,), float64
         L_d up to terms that depend only on its length; the part of L_d without the Dirichlet terms.
     expected_log : ndarray of shape (n, K), float64, or None
-        E[log pi_d] minus that of a document without tokens, if priors are learned.
+        E[log pi_d] minus that of a document without tokens, if alpha is learned.
     tally : ndarray of shape (n, 3), int64
         Iterations, proposed restarts and accepted restarts.
     """
@@ -103,8 +103,8 @@ class TopicModel:
         Maximal iterations of a document, and the change of N_dk that ends them.
     n_restarts : int
         Restart proposals per document.
-    learn_priors : bool
-        Learn priors from the statistics in each global step.
+    learn_alpha, learn_beta : bool
+        Learn the prior of documents, or that of words, from the statistics in each global step.
     posterior_means : bool
         Use E[pi], E[phi] instead of exp E[log pi], exp E[log phi]: the smoothed EM of the initialisation. It has no
         bound.
@@ -117,7 +117,8 @@ class TopicModel:
 
     def __init__(
         self, n_words, n_components, n_nonzero, doc_topic_prior, topic_word_prior, dtype=np.float32, max_doc_iter=100,
-        doc_tol=0.5, n_restarts=0, learn_priors=False, posterior_means=False,
+        doc_tol=0.5, n_restarts=0, learn_alpha=False, learn_beta=False,
+        posterior_means=False,
     ):  # fmt: skip
         self.n_words = n_words
         self.n_components = n_components
@@ -128,7 +129,7 @@ class TopicModel:
         self.max_doc_iter = max_doc_iter
         self.doc_tol = doc_tol
         self.n_restarts = n_restarts
-        self.learn_priors = learn_priors
+        self.learn_alpha, self.learn_beta = learn_alpha, learn_beta
         self.posterior_means = posterior_means
         self.stats = None
         self._make_room()
@@ -166,8 +167,10 @@ class TopicModel:
 
     def continued(self, old, stats, documents):
         """Initial statistics from an earlier model, scaled to these documents; learned priors are copied."""
-        if self.learn_priors:
-            self.doc_topic_prior, self.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
+        if self.learn_alpha:
+            self.doc_topic_prior = old.doc_topic_prior
+        if self.learn_beta:
+            self.topic_word_prior = old.topic_word_prior
         stats = stats.copy()
         if sparse.issparse(stats["word_topic"]):
             stats.replace("word_topic", stats["word_topic"].toarray())
@@ -243,7 +246,7 @@ class TopicModel:
             np.empty((n_rows, self.n_components), dtype=self.dtype) if self.dense else None,
             np.empty(n_rows),
             np.empty(n_rows),
-            np.zeros((n_rows, self.n_components)) if self.learn_priors else None,
+            np.zeros((n_rows, self.n_components)) if self.learn_alpha else None,
             np.empty((n_rows, 3), dtype=np.int64),
         )
 
@@ -314,7 +317,7 @@ class TopicModel:
         stats["entropy"] += weight @ resp.energy - log_phi
         # E_q[-log q(pi_d)] in parts: alloc + alpha log_pi is valid for any later alpha
         stats["alloc"] += weight @ (resp.bound - resp.energy + gammaln(alpha).sum() - gammaln(alpha.sum() + lengths))
-        if self.learn_priors:
+        if self.learn_alpha:
             log_pi = weight @ resp.expected_log + weight.sum() * psi(alpha) - weight @ psi(alpha.sum() + lengths)
             stats["log_pi"] += log_pi
             stats["alloc"] -= alpha @ log_pi
@@ -327,8 +330,10 @@ class TopicModel:
         """Set topics = prior + statistics; rows of their table are computed when documents need them."""
         self.stats = stats
         self._version = next(_versions)
-        if self.learn_priors and float(stats["visited"]) > 0.999 * float(stats["mass"]):
+        complete = float(stats["visited"]) > 0.999 * float(stats["mass"])
+        if self.learn_alpha and complete:
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
+        if self.learn_beta and complete:
             self.topic_word_prior = maximize_topic_word_prior(self.topic_word_prior, stats)
         totals = stats["count"] + self.n_words * self.topic_word_prior
         self._inverse = inverse_totals(totals, self.posterior_means, self.dtype)
@@ -338,7 +343,7 @@ class TopicModel:
         if self.posterior_means:
             return np.nan
         documents = float(stats["mass"]) * log_normalizer(self.doc_topic_prior)
-        documents += float(self.doc_topic_prior @ stats["log_pi"]) if self.learn_priors else 0.0
+        documents += float(self.doc_topic_prior @ stats["log_pi"]) if self.learn_alpha else 0.0
         topics = log_evidence_of_words(stats, self.topic_word_prior)
         return documents + float(stats["alloc"]) + float(stats["entropy"]) + topics
 

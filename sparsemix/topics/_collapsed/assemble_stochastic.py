@@ -12,7 +12,7 @@ from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.sums import SMALLEST_COUNT
 from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
+from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, learned_priors, start_topics, topic_word_prior
 from sparsemix.topics._start import packed_stats_of, stats_of, topics_of_documents, trim
 
 # Documents of a memoized batch by default: a 32nd of the corpus, but at least LEAST_BATCH.
@@ -60,7 +60,7 @@ def make_model(params, n_words, dtype):
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(
         n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first,
-        params.n_start_samples or 0, dtype=dtype, learn_priors=params.optimize_priors,
+        params.n_start_samples or 0, dtype=dtype, **learned_priors(params),
     )  # fmt: skip
 
 
@@ -115,7 +115,8 @@ def join_minibatches(params, begin):
     coherence.
     """
     model, schedule = begin.model, begin.schedule
-    default = params.batch_size is None and params.learning_method == "online" and not model.learn_priors
+    default = params.batch_size is None and params.learning_method == "online"
+    default = default and not (model.learn_alpha or model.learn_beta)
     many = model.n_components >= TOGETHER_COMPONENTS and model.later_sampler.name == "gibbs"
     if not default or not many or begin.rows.source is not None:
         return

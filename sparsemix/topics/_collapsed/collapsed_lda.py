@@ -61,13 +61,13 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     method : {"cvb0", "cvb", "gibbs"}, default="cvb0"
         "cvb0" [1]_ stores expected counts. "cvb" [2]_ also stores their variances for a second-order correction, and
         takes four times as long. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics.
-    topic_word_prior : float, default=None
-        Dirichlet prior beta of each word in a topic. None means 0.01.
-    optimize_priors : bool, default=False
-        Learn both priors from the counts after each sweep except the first ten: alpha for every topic, and one beta for
-        all words.
+    doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. A larger
+        prior gives documents more topics. "learned" begins with the default and learns a value for every
+        topic after each sweep except the first ten: use it if some topics are in most documents.
+    topic_word_prior : float or "learned", default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01. A larger prior gives topics more words. "learned"
+        begins with the default and learns one value for all words after each sweep except the first ten.
     init_params : "random" or array-like of shape (n_components, n_features), default="random"
         Initialisation: "random", responsibilities from a flat Dirichlet distribution ("gibbs": uniform random topics);
         or an array of topics, such as ``components_`` of another model, used in the first sweep.
@@ -111,7 +111,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         Share of all tokens in each topic.
     lower_bound_ : float
         Only for "cvb": E[log p(z, w)] + H(q) after the last sweep, in nats, with expectations to second order. It
-        approximates a lower bound of the evidence (with ``optimize_priors``, under the priors of that sweep), and may
+        approximates a lower bound of the evidence (with learned priors, under those of that sweep), and may
         decrease between sweeps.
     lower_bounds_ : list of float
         Only for "cvb": this bound after each sweep.
@@ -174,7 +174,6 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_TOPICS,
         "method": [StrOptions({"cvb0", "cvb", "gibbs"})],
-        "optimize_priors": ["boolean"],
         "init_params": [StrOptions({"random"}), "array-like"],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
@@ -194,7 +193,6 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         method="cvb0",
         doc_topic_prior=None,
         topic_word_prior=None,
-        optimize_priors=False,
         init_params="random",
         max_iter=200,
         tol=None,
@@ -210,7 +208,6 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         self.method = method
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
-        self.optimize_priors = optimize_priors
         self.init_params = init_params
         self.max_iter = max_iter
         self.tol = tol
@@ -286,9 +283,10 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             return make_row_state(params, model, documents, rng)
         old, state = self._fitted.model, vars(self).get("_row_state")
         check_continues(params, n_components=old.n_components)
-        if params.optimize_priors:
-            model.doc_topic_prior, model.topic_word_prior = old.doc_topic_prior, old.topic_word_prior
-            model.learn_after = 0
+        if model.learn_alpha:
+            model.doc_topic_prior, model.learn_after = old.doc_topic_prior, 0
+        if model.learn_beta:
+            model.topic_word_prior, model.learn_after = old.topic_word_prior, 0
         if state is not None and not state.fits(documents, model):
             state = None
         state = state if state is None else state.own()

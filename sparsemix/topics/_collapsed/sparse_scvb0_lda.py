@@ -48,14 +48,15 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     Other Parameters
     ----------------
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics.
-    topic_word_prior : float, default=None
-        Dirichlet prior beta of each word in a topic. None means 0.01.
-    optimize_priors : bool, default=False
-        Learn both priors from the statistics: alpha of every topic in each step, and one beta for all words once per
-        epoch. Documents of the dense initialisation do not affect alpha. ``sampler="dense"`` overestimates alpha of
-        rare topics by a factor of two or more, because every token is shared among all topics.
+    doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. A larger
+        prior gives documents more topics. "learned" begins with the default and learns a value for every
+        topic in each step: use it if some topics are in most documents. The dense initialisation does not affect it.
+        ``sampler="dense"`` overestimates the prior of rare topics by a factor of two or more, because every token is
+        shared among all topics.
+    topic_word_prior : float or "learned", default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01. A larger prior gives topics more words. "learned"
+        begins with the default and learns one value for all words once per epoch.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         How the topics of a document's words are inferred. "dense": responsibilities for all topics. "gibbs": one
         sampled topic per token for the document's counts, and the sampled responsibilities for the topics' counts. It
@@ -217,7 +218,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
-        "optimize_priors": ["boolean"],
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
         "n_even_samples": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
@@ -253,7 +253,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         *,
         doc_topic_prior=None,
         topic_word_prior=None,
-        optimize_priors=False,
         sampler="auto",
         n_samples=2,
         n_even_samples=16,
@@ -290,7 +289,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
-        self.optimize_priors = optimize_priors
         self.sampler = sampler
         self.n_samples = n_samples
         self.n_even_samples = n_even_samples

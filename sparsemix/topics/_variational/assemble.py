@@ -7,7 +7,7 @@ from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._kernels.documents._docstep import MAX_SELECT
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.topics import _start
-from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, start_topics, topic_word_prior
+from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, learned_priors, start_topics, topic_word_prior
 
 # Least documents per batch by default; memoized batches are a tenth of the data. A batch needs tokens of every topic.
 BATCH_DOCUMENTS = 1_000
@@ -25,7 +25,7 @@ def make_model(params, n_words, dtype):
         )
     return TopicModel(
         n_words, n_components, n_nonzero, doc_topic_prior(params), topic_word_prior(params), dtype,
-        params.max_doc_update_iter, params.doc_update_tol, params.n_restarts, params.optimize_priors,
+        params.max_doc_update_iter, params.doc_update_tol, params.n_restarts, **learned_priors(params),
     )  # fmt: skip
 
 

@@ -33,12 +33,13 @@ class SparseLDA(AdditiveTopics):
         Number of topics K.
     n_nonzero : int or None, default=8
         Maximal number L of topics of a word in a document, at most 64. None, or a number of K or more, is dense.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics.
-    topic_word_prior : float, default=None
-        Dirichlet prior beta of each word in a topic. None means 0.01.
-    optimize_priors : bool, default=False
-        Learn both priors from the statistics in each step: alpha for every topic, and one beta for all words.
+    doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. A larger
+        prior gives documents more topics. "learned" begins with the default and learns a value for every
+        topic in each step: use it if some topics are in most documents.
+    topic_word_prior : float or "learned", default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01. A larger prior gives topics more words. "learned"
+        begins with the default and learns one value for all words in each step.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ makes a step after each of about ten batches, and stores the statistics of
         each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
@@ -167,7 +168,6 @@ class SparseLDA(AdditiveTopics):
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "optimize_priors": ["boolean"],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "init_params": [StrOptions({"em", "random", "bregman"}), "array-like"],
         "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
@@ -185,7 +185,6 @@ class SparseLDA(AdditiveTopics):
         n_nonzero=8,
         doc_topic_prior=None,
         topic_word_prior=None,
-        optimize_priors=False,
         learning_method="memoized",
         init_params="em",
         init_size=None,
@@ -210,7 +209,6 @@ class SparseLDA(AdditiveTopics):
         self.n_nonzero = n_nonzero
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
-        self.optimize_priors = optimize_priors
         self.learning_method = learning_method
         self.init_params = init_params
         self.init_size = init_size
