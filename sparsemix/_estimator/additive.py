@@ -56,13 +56,6 @@ def no_bound(estimator):
     return f"the fit ran no epoch; set max_iter to at least 1, or {other}"
 
 
-def step_size_of(params):
-    """Offset and decay of the step sizes, or "half_life" and a number of rows."""
-    if "learning_decay" in params:
-        return params.learning_offset, params.learning_decay
-    return params.step_size
-
-
 class AdditiveEstimator(SparsemixEstimator):
     """Learns by steps from statistics. ``_fitted`` holds a model and its statistics.
 
@@ -400,9 +393,9 @@ class AdditiveEstimator(SparsemixEstimator):
         elif total is not None:
             self._times(float(new[self._rows_statistic]))
             total *= float(stats["mass"]) / float(stats[self._rows_statistic])
-            offset, decay = step_size_of(params)
+            offset, decay = params.step_size
             rho = learning_rate(self.n_steps_ + 1, decay, offset)
-        elif step_size_of(params)[0] == "half_life" and not first:
+        elif params.step_size[0] == "half_life" and not first:
             n_b, (_, half_life) = float(new["mass"]), params.step_size
             total = 0.5 ** (n_b / half_life) * float(stats["mass"]) + n_b
             rho = n_b / total

@@ -63,9 +63,6 @@ class Parameters:
     def __init__(self, estimator):
         self._estimator = estimator
 
-    def __contains__(self, name):
-        return name in type(self._estimator)._parameter_constraints
-
     def __getattr__(self, name):
         if name.startswith("_"):  # copy and pickle look these up before __init__
             raise AttributeError(name)

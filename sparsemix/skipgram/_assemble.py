@@ -86,7 +86,7 @@ def make_model(params, n_words, n_documents, dtype):
     sampler = DenseSampler(params.n_even_samples) if kind == "dense" else WalkerSampler(params.n_samples, age)
     return StochasticSkipGramModel(
         n_words, input_topic_prior(params), topic_word_prior(params), sampler, params.window, annealing(params),
-        n_documents, params.input_decay, params.input_offset, dtype,
+        n_documents, params.input_step_size, dtype,
     )  # fmt: skip
 
 
@@ -130,9 +130,10 @@ def batch_size(params, documents):
 
 def make_schedule(params, documents, rng, initial):
     """Schedule of random batches."""
+    offset, decay = params.step_size
     return MiniEpochs(
-        len(documents), batch_size(params, documents), rng, params.learning_decay, params.learning_offset,
-        float(initial["mass"]), params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
+        len(documents), batch_size(params, documents), rng, decay, offset, float(initial["mass"]),
+        params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
-from sparsemix._estimator.input.checks import POSITIVE
+from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
@@ -99,15 +99,14 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Visits of a document in a mini-epoch; there is one mini-epoch per document and epoch.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
-    learning_decay : float, default=0.6
-        Exponent of the step size (learning_offset + t) ** -learning_decay, for batches t = 1, 2, ...
-    learning_offset : float, default=1.0
-        Offset of the step size.
-    input_decay : float, default=0.9
-        Exponent of the step size (input_offset + t) ** -input_decay by which the topics of an input word are updated
-        after its occurrence t = 1, 2, ... Every word has its own t.
-    input_offset : float, default=5.0
-        Offset of this step size.
+    step_size : tuple of two floats, default=(1.0, 0.6)
+        Offset and decay of steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
+        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
+        first batches are not typical. The default offset is smaller than that of mixtures, because the first
+        batches replace counts of topics that are alike.
+    input_step_size : tuple of two floats, default=(5.0, 0.9)
+        Offset and decay of the steps of an input word's topics: after its occurrence t = 1, 2, ... they move by
+        (t + offset) ** -decay. Every word has its own t. Lower the decay if the meanings of words change.
     warm_start : bool, default=False
         Initialise ``fit`` with the topics of the last fit, for "scvb0".
     n_jobs : int, default=None
@@ -203,8 +202,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
         "mini_epoch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
-        "input_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-        "input_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "input_step_size": [STEP_SIZE],
     }
     # Type of counts and inference tables; test oracles set float64.
     _table_dtype = np.float32
@@ -238,10 +236,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         mini_epoch_size=None,
         mini_epoch_passes=5,
         total_samples=None,
-        learning_decay=0.6,
-        learning_offset=1.0,
-        input_decay=0.9,
-        input_offset=5.0,
+        step_size=(1.0, 0.6),
+        input_step_size=(5.0, 0.9),
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -268,10 +264,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         self.mini_epoch_size = mini_epoch_size
         self.mini_epoch_passes = mini_epoch_passes
         self.total_samples = total_samples
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.input_decay = input_decay
-        self.input_offset = input_offset
+        self.step_size = step_size
+        self.input_step_size = input_step_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -326,7 +320,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
         With ``total_samples=None`` all documents have equal weight, in any order. With ``total_samples`` the blocks are
         batches of a corpus of that size: step t moves the statistics towards those of the block by
-        ``(learning_offset + t) ** -learning_decay``, and every input word has its own t.
+        ``(t + offset) ** -decay``, the numbers of ``step_size``, and every input word has its own t.
 
         Parameters
         ----------

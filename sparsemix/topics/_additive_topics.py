@@ -84,8 +84,8 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         them. Topic indices may then change, and the call takes five epochs over the stored documents.
 
         With ``total_samples`` the blocks are batches of a corpus of that size: step t moves the statistics towards
-        those of the block by ``(learning_offset + t) ** -learning_decay``. Only this forgets, and only this is right
-        if documents repeat.
+        those of the block by ``(t + offset) ** -decay``, the numbers of ``step_size``. Only this forgets, and only this
+        is right if documents repeat.
 
         Parameters
         ----------

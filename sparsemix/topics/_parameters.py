@@ -3,7 +3,7 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix._estimator.input.checks import COUNT, POSITIVE
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE
 
 # C ints count the updates and visits of a document; sums of two such numbers must fit too.
 MOST_VISITS = 1 << 30
@@ -27,6 +27,5 @@ OF_STEPS = {
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [COUNT, None],
     "stream_init_size": [Interval(numbers.Integral, 0, None, closed="left"), None],
-    "learning_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-    "learning_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "step_size": [STEP_SIZE],
 }

@@ -30,8 +30,6 @@ FAMILIES = {
 STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
-    "learning_decay": FAMILIES["topics"][:2],
-    "learning_offset": FAMILIES["topics"][:2],
     "step_size": FAMILIES["linear"],
     "dirichlet_prior": FAMILIES["clusters"],
     "verbose": CLASSES,
@@ -50,14 +48,15 @@ DEFAULTS_DIFFER = {
     "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
     "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",
-    "learning_decay": "0.7 as in scikit-learn's LatentDirichletAllocation; elsewhere steps die out later",
-    "learning_offset": "10 as in scikit-learn; collapsed inference has small minibatches, whose steps may be large",
+    "step_size": "10 and 0.7 as in scikit-learn's LatentDirichletAllocation; collapsed inference begins with topics "
+    "that are alike and has small batches, whose first steps may be large",
 }
 TEXTS_DIFFER = {
     ("linear", "inference"): "what has a prior",
     ("linear", "init_params"): "how far apart seeds are: in cosine, or in likelihood",
     ("topics", "doc_topic_prior"): "when it is learned: in each step, or after each sweep but the first",
     ("topics", "topic_word_prior"): "when it is learned",
+    ("topics", "step_size"): "why the default is what it is",
     ("topics", "init_params"): "the starts that the method knows",
     ("topics", "max_iter"): "whether a fit converges, and what a pass is called",
     ("topics", "tol"): "what is measured: the bound, or changes of responsibilities",

@@ -189,7 +189,7 @@ def test_weights_are_repeated_documents():
     """One step of size one from the same topics, in expectation."""
     given = np.random.default_rng(0).gamma(1.0, size=(K, V)) + 0.1
     weight = np.arange(N) % 3
-    params = {"init_params": given, "max_iter": 1, "learning_offset": 0.0, "batch_size": 1000, "n_even_samples": 2000,
+    params = {"init_params": given, "max_iter": 1, "step_size": (0.0, 0.6), "batch_size": 1000, "n_even_samples": 2000,
               "n_words": V}  # fmt: skip
     weighted = model(**params).fit(X, sample_weight=weight)
     repeated = model(**params).fit(X[np.repeat(np.arange(N), weight)])
@@ -322,7 +322,7 @@ def test_a_window_may_be_wider_than_all_documents_but_no_integer_of_its_own(infe
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_steps_that_forget_nearly_all_keep_large_weights_finite():
     """What is added is divided by what is left of the table, which single precision has to hold."""
-    est = SkipGramTopicModel(4, learning_decay=1e-6, batch_size=2, max_iter=3, random_state=0)
+    est = SkipGramTopicModel(4, step_size=(1.0, 1e-6), batch_size=2, max_iter=3, random_state=0)
     est.fit(X, sample_weight=np.full(X.shape[0], 1e25))
     assert np.isfinite(est.components_).all()
 

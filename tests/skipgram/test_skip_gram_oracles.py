@@ -34,7 +34,7 @@ def model_of(sampler, X, window=3, dtype=np.float64, annealing=None, seed=0):
     """A model with random counts, and documents."""
     rng = np.random.default_rng(seed)
     annealing = Annealing(0.0, 1.0, 0.5) if annealing is None else annealing
-    model = StochasticSkipGramModel(V, np.full(K, 0.3), 0.2, sampler, window, annealing, None, 0.9, 5.0, dtype)
+    model = StochasticSkipGramModel(V, np.full(K, 0.3), 0.2, sampler, window, annealing, None, (5.0, 0.9), dtype)
     documents = Sequences(X, V)
     inputs, _ = documents.totals(window)
     stats = model.first_stats(rng.gamma(0.5, 20.0, size=(V, K)).astype(dtype), inputs, len(documents), inputs.sum())
@@ -202,7 +202,7 @@ def test_topics_of_a_word_are_its_prior_and_as_many_counts_as_it_has_contexts(in
 def test_one_topic_is_the_frequencies_of_context_words():
     documents, X = documents_of()
     for inference in ("scvb0", "gibbs", "mhw"):
-        est = Double(1, window=2, n_words=V, inference=inference, batch_size=100, max_iter=1, learning_offset=0.0)
+        est = Double(1, window=2, n_words=V, inference=inference, batch_size=100, max_iter=1, step_size=(0.0, 0.6))
         est.fit(X)  # a step of size one
         words = np.bincount([w for _, around in twin.contexts(documents, 2) for w in around], minlength=V)
         np.testing.assert_allclose(est.components_[0], words + 0.04, rtol=1e-6)

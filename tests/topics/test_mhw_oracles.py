@@ -46,7 +46,7 @@ def fitted(max_iter, **params):
     defaults = {
         "sampler": "mhw", "n_samples": 1, "burn_in": 12, "doc_topic_prior": ALPHA, "topic_word_prior": BETA,
         "init_params": GIVEN, "n_start_samples": 0, "n_averaged_iter": 0, "batch_size": len(X.indptr),
-        "learning_decay": 1.0, "learning_offset": 0.0, "random_state": 0,
+        "step_size": (0.0, 1.0), "random_state": 0,
     }  # fmt: skip
     return SparseSCVB0LDA(K, max_iter=max_iter, **(defaults | params)).fit(X)
 
@@ -122,7 +122,7 @@ def test_tokens_of_a_repeated_word_are_drawn_together():
     rows = sparse.csr_array(np.tile([2.0, 0.0], (n, 1)))
     est = SparseSCVB0LDA(
         2, sampler="gibbs", doc_topic_prior=alpha, topic_word_prior=1e-3, init_params=counts, burn_in=25,
-        n_start_samples=0, n_averaged_iter=0, batch_size=n, learning_decay=1.0, learning_offset=0.0, max_iter=1,
+        n_start_samples=0, n_averaged_iter=0, batch_size=n, step_size=(0.0, 1.0), max_iter=1,
         random_state=0,
     ).fit(rows)  # fmt: skip
     found = est.components_[0, 0] / (2 * n)

@@ -65,7 +65,7 @@ def test_more_averaged_passes_than_passes():
 def test_averages_from_the_start_with_an_offset_of_nothing():
     """No step has been before the first of them; an offset of one means the same there."""
     params = {"max_iter": 2, "n_averaged_iter": 2, "random_state": 0}
-    none, one = (SparseSCVB0LDA(K, learning_offset=offset, **params).fit(X) for offset in (0.0, 1.0))
+    none, one = (SparseSCVB0LDA(K, step_size=(offset, 0.6), **params).fit(X) for offset in (0.0, 1.0))
     np.testing.assert_array_equal(none.components_, one.components_)
 
 

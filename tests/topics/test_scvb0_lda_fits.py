@@ -199,7 +199,7 @@ def test_default_prior_of_topics_has_a_mass_of_five():
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_components_of_one_topic_are_the_counts(learning_method, exclude_own, sampler):
     params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
-    est = lda(n_components=1, topic_word_prior=0.25, learning_offset=0.0, batch_size=N, **params).fit(X)
+    est = lda(n_components=1, topic_word_prior=0.25, step_size=(0.0, 0.6), batch_size=N, **params).fit(X)
     np.testing.assert_allclose(est.components_[0], 0.25 + np.asarray(X.sum(axis=0)).ravel(), rtol=1e-5)
     np.testing.assert_array_equal(est.transform(X), 1.0)
     np.testing.assert_array_equal(est.topic_weights_, [1.0])
@@ -275,7 +275,7 @@ ROWS = [slice(0, 30), slice(30, 31), slice(31, 45), slice(45, N)]
 def test_step_of_a_stream_of_known_length(sampler):
     """Towards the tokens of so many documents as long as those seen."""
     total, decay, offset = 1000, 0.6, 3.0
-    est = lda(sampler=sampler, total_samples=total, learning_decay=decay, learning_offset=offset, init_params=GIVEN)
+    est = lda(sampler=sampler, total_samples=total, step_size=(offset, decay), init_params=GIVEN)
     even = sparse.csr_array(np.random.default_rng(3).multinomial(20, np.full(V, 1 / V), size=N))
     est.partial_fit(even[:30])
     for step, rows in enumerate(ROWS[1:], start=2):
@@ -290,7 +290,7 @@ def test_step_of_a_stream_of_known_length(sampler):
 
 def test_stream_of_known_length_follows_the_length_of_documents():
     """Where documents grow longer the tokens of the whole do."""
-    est = lda(total_samples=1000, init_params=GIVEN, learning_decay=0.5)
+    est = lda(total_samples=1000, init_params=GIVEN, step_size=(1.0, 0.5))
     short, long = (np.random.default_rng(4).multinomial(n, np.full(V, 1 / V), size=50) for n in (10, 40))
     est.partial_fit(short)
     assert float(est._fitted.stats["mass"]) == pytest.approx(10_000)
@@ -302,9 +302,9 @@ def test_stream_of_known_length_follows_the_length_of_documents():
 
 def test_first_block_of_a_stream_of_known_length_steps_from_its_start():
     params = {"total_samples": 600, "init_params": GIVEN}
-    est = lda(learning_offset=1e9, learning_decay=1.0, **params).partial_fit(X)
+    est = lda(step_size=(1e9, 1.0), **params).partial_fit(X)
     np.testing.assert_allclose(stats_of(est).T, GIVEN / GIVEN.sum() * X.sum() * 10, rtol=1e-4)
-    est = lda(learning_offset=0.0, **params).partial_fit(X)  # a step of size one: nothing but the block
+    est = lda(step_size=(0.0, 0.6), **params).partial_fit(X)  # a step of size one: nothing but the block
     np.testing.assert_allclose(stats_of(est).sum(axis=1), 10 * np.asarray(X.sum(axis=0)).ravel(), rtol=1e-4)
 
 

@@ -144,7 +144,7 @@ class Twin:
         """S <- (1 - rho) S + rho C / n_b s."""
         self.step += 1
         new = self.visit(selection)
-        rho = min(1.0, (self.est.learning_offset + self.step) ** -self.est.learning_decay)
+        rho = min(1.0, (self.est.step_size[0] + self.step) ** -self.est.step_size[1])
         self.table = (1.0 - rho) * self.table + rho * self.tokens / new.sum() * new
 
     def memoized(self, selection):
@@ -305,9 +305,9 @@ def test_counts_of_a_document_are_its_tokens(init_params, exclude_own, sampler):
 @pytest.mark.usefixtures("all_kept")
 def test_step_of_size_zero_leaves_the_topics_and_of_size_one_replaces_them():
     start = lda(max_iter=0).fit(X).components_
-    still = lda(learning_method="online", learning_offset=1e30, learning_decay=1.0).fit(X)
+    still = lda(learning_method="online", step_size=(1e30, 1.0)).fit(X)
     np.testing.assert_allclose(still.components_, start, rtol=1e-12)
-    whole = lda(learning_method="online", learning_offset=0.0, batch_size=N, max_iter=1)
+    whole = lda(learning_method="online", step_size=(0.0, 0.6), batch_size=N, max_iter=1)
     first, other = whole.fit(X).components_, lda(max_iter=1, batch_size=N).fit(X).components_
     np.testing.assert_allclose(first, other, rtol=1e-12)  # memoized learning has forgotten the start, too
     np.testing.assert_allclose(first.sum(axis=0) - K * BETA, X.sum(axis=0), rtol=1e-12)

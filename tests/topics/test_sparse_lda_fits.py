@@ -197,7 +197,7 @@ def test_streamed_model_is_as_good_as_a_fit():
 @few_passes
 def test_learning_rate_of_a_stream_of_known_length():
     total, decay, offset = 1000, 0.6, 3.0
-    est = lda(total_samples=total, learning_decay=decay, learning_offset=offset, init_params=GIVEN, n_nonzero=None)
+    est = lda(total_samples=total, step_size=(offset, decay), init_params=GIVEN, n_nonzero=None)
     est.partial_fit(X[:100])
     for step, rows in enumerate(ROWS[1:], start=2):
         before, new = stats_of(est).copy(), est.expected_stats(X[rows])
@@ -210,10 +210,10 @@ def test_learning_rate_of_a_stream_of_known_length():
 
 @few_passes
 def test_first_block_of_a_stream_of_known_length_steps_from_its_start():
-    est = lda(total_samples=1000, init_params=GIVEN, n_nonzero=None, learning_offset=1e9).partial_fit(X[:100])
+    est = lda(total_samples=1000, init_params=GIVEN, n_nonzero=None, step_size=(1e9, 0.7)).partial_fit(X[:100])
     # a step of size zero, nearly: the given topics, scaled to the tokens of the whole
     np.testing.assert_allclose(stats_of(est).T, GIVEN / GIVEN.sum() * X[:100].sum() * 10, rtol=1e-4)
-    est = lda(total_samples=1000, init_params=GIVEN, n_nonzero=None, learning_offset=0.0).partial_fit(X[:100])
+    est = lda(total_samples=1000, init_params=GIVEN, n_nonzero=None, step_size=(0.0, 0.7)).partial_fit(X[:100])
     # a step of size one: nothing but the block
     np.testing.assert_allclose(stats_of(est).sum(axis=1), 10 * np.asarray(X[:100].sum(axis=0)).ravel(), rtol=1e-4)
 

@@ -69,19 +69,19 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
     annealing : Annealing
     n_documents : float or None
         Number of all documents, which defines an epoch. None, for streams of unknown length: the temperature is final.
-    input_decay, input_offset : float
-        Step sizes of the input words.
+    input_step_size : tuple of two floats
+        Offset and decay of the step sizes of the input words.
     """
 
     def __init__(
-        self, n_words, doc_topic_prior, topic_word_prior, sampler, window, annealing, n_documents, input_decay,
-        input_offset, dtype=np.float32,
+        self, n_words, doc_topic_prior, topic_word_prior, sampler, window, annealing, n_documents,
+        input_step_size, dtype=np.float32,
     ):  # fmt: skip
         super().__init__(n_words, doc_topic_prior, topic_word_prior, sampler, dtype=dtype)
         self.window = window
         self.annealing = annealing
         self.n_documents = n_documents
-        self.input_decay, self.input_offset = input_decay, input_offset
+        self.input_offset, self.input_decay = input_step_size
 
     @property
     def temperature(self):

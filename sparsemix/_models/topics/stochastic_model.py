@@ -198,7 +198,8 @@ class StochasticCollapsedModel:
         self.stats = stats
         self.n_steps += 1
         self.offset = float(stats["offset"])
-        self._learn_priors(stats)
+        if self.learn_alpha or self.learn_beta:
+            self._learn_priors(stats)
         self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
         self._choose_sampler()
         self.sampler.begin(self)

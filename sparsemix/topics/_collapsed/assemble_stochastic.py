@@ -167,7 +167,8 @@ def make_schedule(params, documents, rng, initial):
         trim(initial, SMALLEST_COUNT)
         initial["count"] += documents.X.shape[1] * initial["offset"]  # the table does not contain the background
         return Memoized(n, size, rng, partial(SufficientStatistics.packed, smallest=SMALLEST_COUNT), has_bound=False)
+    offset, decay = params.step_size
     return MiniEpochs(
-        n, size, rng, params.learning_decay, params.learning_offset, n_tokens, params.mini_epoch_size,
+        n, size, rng, decay, offset, n_tokens, params.mini_epoch_size,
         params.mini_epoch_passes, documents.memory.forget, params.max_iter - n_averaged_iter(params),
     )  # fmt: skip

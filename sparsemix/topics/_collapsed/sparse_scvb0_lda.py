@@ -129,10 +129,11 @@ class SparseSCVB0LDA(EvaluatedTopics):
         a stream without ``total_samples``. The topics are initialised again from all of them whenever their number has
         grown by half, and a last time when the limit is reached; not if ``init_params`` is an array. None means 2 ** 22
         (34 MB). 0 keeps the topics of the first block.
-    learning_decay : float, default=0.6
-        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
-    learning_offset : float, default=1.0
-        Offset of the online step size; larger makes early minibatches count less.
+    step_size : tuple of two floats, default=(1.0, 0.6)
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
+        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
+        first batches are not typical. The default offset is smaller than that of mixtures, because the first
+        batches replace counts of topics that are alike.
     local_decay : float, default=0.9
         Exponent of the step size (local_offset + t) ** -local_decay by which a document's counts are updated after its
         token t = 1, 2, ... of a visit, without exclusion.
@@ -273,8 +274,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         mini_epoch_passes=5,
         total_samples=None,
         stream_init_size=None,
-        learning_decay=0.6,
-        learning_offset=1.0,
+        step_size=(1.0, 0.6),
         local_decay=0.9,
         local_offset=10.0,
         evaluate_every=0,
@@ -309,8 +309,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.mini_epoch_passes = mini_epoch_passes
         self.total_samples = total_samples
         self.stream_init_size = stream_init_size
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
+        self.step_size = step_size
         self.local_decay = local_decay
         self.local_offset = local_offset
         self.evaluate_every = evaluate_every

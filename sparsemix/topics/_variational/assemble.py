@@ -49,14 +49,15 @@ def make_schedule(params, documents, rng, initial):
     n = len(documents)
     if params.learning_method == "batch":
         return Batch(n)
-    size = step_size(params, n)
+    size = documents_of_step(params, n)
     if params.learning_method == "memoized":
         _start.trim(initial, TopicModel.smallest_count)
         return Memoized(n, size, rng)
-    return Stochastic(n, size, rng, params.learning_decay, params.learning_offset, documents.mass)
+    offset, decay = params.step_size
+    return Stochastic(n, size, rng, decay, offset, documents.mass)
 
 
-def step_size(params, n_documents):
+def documents_of_step(params, n_documents):
     """Documents per step."""
     if params.learning_method == "batch":
         return n_documents

@@ -10,7 +10,13 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import OF_STEPS
-from sparsemix.topics._variational.assemble import make_memory, make_model, make_schedule, make_start, step_size
+from sparsemix.topics._variational.assemble import (
+    documents_of_step,
+    make_memory,
+    make_model,
+    make_schedule,
+    make_start,
+)
 
 
 # Most of this file is the docstring, which is the manual of the class.
@@ -79,10 +85,10 @@ class SparseLDA(AdditiveTopics):
         a stream without ``total_samples``. The topics are initialised again from all of them whenever their number has
         grown by half, and a last time when the limit is reached; not if ``init_params`` is an array. None means 2 ** 22
         (34 MB). 0 keeps the topics of the first block.
-    learning_decay : float, default=0.7
-        Exponent of the online step size (learning_offset + t) ** -learning_decay, t = 1, 2, ...
-    learning_offset : float, default=10.0
-        Offset of the online step size; larger makes early minibatches count less.
+    step_size : tuple of two floats, default=(10.0, 0.7)
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
+        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
+        first batches are not typical. The default is that of scikit-learn's LatentDirichletAllocation.
     warm_start : bool, default=False
         Initialise ``fit`` with the topics of the last fit.
     n_jobs : int, default=None
@@ -198,8 +204,7 @@ class SparseLDA(AdditiveTopics):
         batch_size=None,
         total_samples=None,
         stream_init_size=None,
-        learning_decay=0.7,
-        learning_offset=10.0,
+        step_size=(10.0, 0.7),
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -222,8 +227,7 @@ class SparseLDA(AdditiveTopics):
         self.batch_size = batch_size
         self.total_samples = total_samples
         self.stream_init_size = stream_init_size
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
+        self.step_size = step_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -250,4 +254,4 @@ class SparseLDA(AdditiveTopics):
         return make_schedule(self._params, documents, rng, initial)
 
     def _documents_of_step(self, documents):
-        return step_size(self._params, documents.n_rows)
+        return documents_of_step(self._params, documents.n_rows)
