@@ -33,6 +33,8 @@ TILES = 32
 MOST_WHOLE = 400
 # Logarithm of the largest factor between topics, per byte of a number: e^60 in float32, e^120 in float64.
 EXP_RANGE = 15.0
+# Tables, which are made when documents need them, and their lock.
+ROOM = frozenset({"_table", "_packed", "_lists", "_versions", "_making"})
 
 _versions = count(1)
 
@@ -117,8 +119,7 @@ class TopicModel:
 
     def __init__(
         self, n_words, n_components, n_nonzero, doc_topic_prior, topic_word_prior, dtype=np.float32, max_doc_iter=100,
-        doc_tol=0.5, n_restarts=0, learn_alpha=False, learn_beta=False,
-        posterior_means=False,
+        doc_tol=0.5, n_restarts=0, learn_alpha=False, learn_beta=False, posterior_means=False,
     ):  # fmt: skip
         self.n_words = n_words
         self.n_components = n_components
@@ -139,10 +140,11 @@ class TopicModel:
         self._making = Lock()  # guards rows of the table, which several threads of a fitted model may need
 
     def __getstate__(self):
-        return {**vars(self), "_table": None, "_packed": None, "_lists": None, "_versions": None, "_making": None}
+        return {name: value for name, value in vars(self).items() if name not in ROOM}
 
     def __setstate__(self, state):
-        vars(self).update(state, _making=Lock())
+        self._make_room()
+        vars(self).update(state)
         if self._version is not None:  # versions restart at one in another process, where rows may have this number
             self._version = next(_versions)
 
