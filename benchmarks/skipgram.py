@@ -23,18 +23,20 @@ from _tables import print_records
 
 PEERS = ("SparseSCVB0LDA", "word2vec")
 KINDS = ("scvb0, dense", "scvb0, chains", "gibbs", "mhw")
+# Start, final and cooling.
+NOT_ANNEALED, TO_ZERO = {"annealing": (0.0, 1.0, 0.59)}, {"annealing": (10.0, 1e-5, 0.59)}
 SCORES = {
     "scvb0, dense": {},
-    "scvb0, dense, no annealing": {"start_temperature": 0.0},
-    "scvb0, dense, to T = 1e-5": {"final_temperature": 1e-5},
+    "scvb0, dense, no annealing": NOT_ANNEALED,
+    "scvb0, dense, to T = 1e-5": TO_ZERO,
     "scvb0, dense, 1 topic a position": {"n_even_samples": 1},
     "scvb0, dense, 128 topics a position": {"n_even_samples": 128},
     "scvb0, chains": {"sampler": "mhw"},
-    "scvb0, chains, no annealing": {"sampler": "mhw", "start_temperature": 0.0},
-    "scvb0, chains, to T = 1e-5": {"sampler": "mhw", "final_temperature": 1e-5},
+    "scvb0, chains, no annealing": {"sampler": "mhw", **NOT_ANNEALED},
+    "scvb0, chains, to T = 1e-5": {"sampler": "mhw", **TO_ZERO},
     "gibbs": {"inference": "gibbs"},
     "mhw": {"inference": "mhw"},
-    "mhw, to T = 1e-5": {"inference": "mhw", "final_temperature": 1e-5},
+    "mhw, to T = 1e-5": {"inference": "mhw", **TO_ZERO},
 }
 # To be read on abstracts: of several senses, and a : b = c : ? by the difference of vectors.
 WORDS = ["tree", "kernel", "field", "charge", "star", "game", "bank", "virus"]

@@ -2,7 +2,7 @@
 
 python benchmarks/topics.py                                    docstrings of numpy, scipy and scikit-learn
 python benchmarks/topics.py --data docword.nips.txt.gz --K 200 --seconds 60
-python benchmarks/topics.py --estimators SparseSCVB0LDA,CollapsedLDA --sampler mhw --method cvb0,gibbs --peers none
+python benchmarks/topics.py --estimators SparseSCVB0LDA,CollapsedLDA --sampler mhw --inference cvb0,gibbs --peers none
 python benchmarks/topics.py --transform
 
 Every contestant has a process of its own, pinned to one core (as many as --n-jobs says), the same documents and the
@@ -30,7 +30,7 @@ PRIORS = {
 GAPS = (0.1, 0.05, 0.02, 0.01)
 
 # Ours: the parameter whose values are contestants of their own, each named after its value.
-ESTIMATORS = {"SparseLDA": "n_nonzero", "SparseSCVB0LDA": "sampler", "CollapsedLDA": "method"}
+ESTIMATORS = {"SparseLDA": "n_nonzero", "SparseSCVB0LDA": "sampler", "CollapsedLDA": "inference"}
 # Corpora that the defaults of ours were chosen on, those of SparseSCVB0LDA on all of them; see doc/decisions.
 TUNED_ON = ["nips", "kos", "20news", "ap", "reuters21578", "arxiv", "tweets_t"]
 # Others: package to import, adapter, its arguments.
@@ -290,7 +290,7 @@ def parse(arguments=None):
     add("--estimators", type=names(ESTIMATORS), default=list(ESTIMATORS), help=listed("ours", ESTIMATORS))
     add("--n-nonzero", type=numbers(sparsity), default=[8], help="L of SparseLDA, or dense (default: 8)")
     add("--sampler", type=numbers(str), default=["auto"], help="of SparseSCVB0LDA (default: auto)")
-    add("--method", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
+    add("--inference", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all of ours; under a name, of that one")
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
     add("--priors", type=names(PRIORS), default=list(PRIORS), help=listed("priors of the others", PRIORS))

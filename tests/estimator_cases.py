@@ -227,7 +227,7 @@ def scvb0(name, sampler, learning_method, exclude_own, **params):
 def collapsed(name, method, **params):
     model = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsTopics}[method]
     params = {"max_iter": 3, "tol": 0.0, "random_state": 0} | params
-    return Case(name, CollapsedLDA(K, method=method, **params), COUNTS, model)
+    return Case(name, CollapsedLDA(K, inference=method, **params), COUNTS, model)
 
 
 def clusters(name, cls, model, likelihood, **params):
@@ -319,11 +319,11 @@ CASES = [
     scvb0("scvb0 dense priors", "dense", "memoized", "document", topic_word_prior="learned"),
     scvb0("scvb0 mhw priors", "mhw", "online", "document", doc_topic_prior="learned"),
     scvb0("scvb0 gibbs averages", "gibbs", "online", "document", n_averaged_iter=2),
-    scvb0("scvb0 gibbs mini-epochs", "gibbs", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
+    scvb0("scvb0 gibbs mini-epochs", "gibbs", "online", "none", mini_epoch=(40, 2)),
     scvb0("scvb0 mhw memoized", "mhw", "memoized", "document", init_params="em"),
     scvb0("scvb0 mhw even", "mhw", "memoized", "none", n_even_samples=8),
     scvb0("scvb0 mhw both", "mhw", "online", "both", init_params="uniform"),
-    scvb0("scvb0 mini-epochs", "mhw", "online", "none", mini_epoch_size=40, mini_epoch_passes=2),
+    scvb0("scvb0 mini-epochs", "mhw", "online", "none", mini_epoch=(40, 2)),
     scvb0("scvb0 dense first", "mhw", "memoized", "document", n_start_samples=70, init_params="bregman"),
     collapsed("cvb0", "cvb0"),
     collapsed("cvb0 priors", "cvb0", **LEARNED, max_iter=13),
@@ -345,7 +345,7 @@ CASES = [
     gibbs("chain learned", "spherical", discount=0.3, concentration_prior=(2.0, 0.5), max_components=3),
     skip_gram("skip-gram"),
     skip_gram("skip-gram chains", sampler="mhw"),
-    skip_gram("skip-gram mini-epochs", sampler="mhw", mini_epoch_size=30, mini_epoch_passes=2),
+    skip_gram("skip-gram mini-epochs", sampler="mhw", mini_epoch=(30, 2)),
     skip_gram("skip-gram given", init_params=sequence_cases.GIVEN, input_topic_prior=np.full(sequence_cases.K, 0.2)),
     skip_gram("skip-gram gibbs", GibbsSkipGramModel, inference="gibbs"),
     skip_gram("skip-gram mhw", WalkingSkipGramModel, inference="mhw"),

@@ -65,7 +65,7 @@ def skip_gram(monkeypatch, inference, n_samples=1, temperature=1.0, max_iter=500
     kind = WalkingSkipGramModel if inference == "mhw" else GibbsSkipGramModel
     est = SkipGramTopicModel(
         2, window=WINDOW, inference=inference, n_samples=n_samples, input_topic_prior=ALPHA, topic_word_prior=BETA,
-        n_words=V, start_temperature=0.0, final_temperature=temperature, max_iter=max_iter, random_state=0,
+        n_words=V, annealing=(0.0, temperature, 1.0), max_iter=max_iter, random_state=0,
     )  # fmt: skip
     positions = reference_skipgram.contexts([list(enumerate(text)) for text in TEXTS], WINDOW)
     states, p = reference_skipgram.posterior(positions, V, 2, ALPHA, BETA)
@@ -81,7 +81,7 @@ COUNTS = np.array([[1.0, 2, 0], [1, 1, 1]])
 def lda(monkeypatch, max_iter=5000):
     """States of the six tokens, and their law."""
     est = CollapsedLDA(
-        2, method="gibbs", doc_topic_prior=ALPHA, topic_word_prior=BETA, tol=0.0, max_iter=max_iter, random_state=0
+        2, inference="gibbs", doc_topic_prior=ALPHA, topic_word_prior=BETA, tol=0.0, max_iter=max_iter, random_state=0
     )
     documents = [np.repeat(np.arange(3), row.astype(int)).tolist() for row in COUNTS]
     p, _ = reference_collapsed.posterior(documents, ALPHA, BETA, 3)

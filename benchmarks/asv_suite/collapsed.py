@@ -61,7 +61,7 @@ class Batch:
     def setup(self, n_components, method):
         self.X, self.X_test = documents()
         self.model = CollapsedLDA(
-            n_components, method=method, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=SWEEPS, tol=0.0,
+            n_components, inference=method, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=SWEEPS, tol=0.0,
             random_state=0,
         )  # fmt: skip
 

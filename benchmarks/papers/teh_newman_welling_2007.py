@@ -33,7 +33,7 @@ def estimator(method, n_components, seed):
     if method == "vb":
         return SparseLDA(n_components, n_nonzero=None, learning_method="batch", random_state=seed, tol=1e-5,
                          doc_update_tol=1e-2, **SWEEPS, **PRIORS)  # fmt: skip
-    return CollapsedLDA(n_components, method=method, random_state=seed, **SWEEPS, **PRIORS)
+    return CollapsedLDA(n_components, inference=method, random_state=seed, **SWEEPS, **PRIORS)
 
 
 def starts(X, n_components, n_starts):

@@ -6,7 +6,7 @@ import numbers
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Pair, check_rows
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Several, check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
     GivenParameters,
@@ -267,7 +267,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "total_samples": [COUNT, None],
-        "step_size": [STEP_SIZE, Pair(StrOptions({"half_life"}), POSITIVE)],
+        "step_size": [STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
         "warm_start": ["boolean"],
         "n_jobs": [numbers.Integral, None],
         "verbose": ["verbose"],

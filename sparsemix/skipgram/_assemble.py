@@ -27,6 +27,8 @@ TOKENS_A_TOPIC = 100
 MINIBATCH = 2_000, 50_000
 LEAST_STEPS = 64
 TABLE_AGE = 10
+# Default factor of the temperature in an epoch: 0.9^5, as in [IF19].
+COOLING = 0.59
 # Tokens whose proposals use the same tables in a sweep of "mhw".
 SWEEP_TOKENS = 1 << 16
 
@@ -58,8 +60,7 @@ def topic_word_prior(params):
 
 def annealing(params):
     """Temperature by epoch."""
-    start = 2.0 * params.window if params.start_temperature is None else params.start_temperature
-    return Annealing(start, params.final_temperature, params.cooling)
+    return Annealing(*((2.0 * params.window, 1.0, COOLING) if params.annealing is None else params.annealing))
 
 
 def weighted_sequences(X, n_words, sample_weight, window, may_be_empty=False):
@@ -133,7 +134,7 @@ def make_schedule(params, documents, rng, initial):
     offset, decay = params.step_size
     return MiniEpochs(
         len(documents), batch_size(params, documents), rng, decay, offset, float(initial["mass"]),
-        params.mini_epoch_size, params.mini_epoch_passes, documents.memory.forget,
+        *(params.mini_epoch or (None, 1)), documents.memory.forget,
     )  # fmt: skip
 
 

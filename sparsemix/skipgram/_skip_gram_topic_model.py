@@ -12,13 +12,16 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
-from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE
+from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._predict import SkipGramPredictMixin
-from sparsemix.topics._parameters import OF_STEPS
+from sparsemix.topics._parameters import MINI_EPOCH, OF_STEPS
 
+ANNEALING = Several(
+    Interval(numbers.Real, 0.0, None, closed="left"), POSITIVE, Interval(numbers.Real, 0.0, 1.0, closed="both")
+)
 DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter", "stream_init_size")
 
 
@@ -70,14 +73,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     n_even_samples : int, default=16
         For "dense": number of topics that a position adds to the counts. Each represents an equal part of its
         responsibilities.
-    start_temperature : float, default=None
-        For "scvb0" and "mhw": conditionals are raised to the power 1 / T, with
-        T = final_temperature + start_temperature cooling^epochs. None means 2 ``window``, the number of factors of a
-        context. 0 switches annealing off.
-    final_temperature : float, default=1.0
-        1 samples from the model. [2]_ uses 1e-5, which optimises at the end; [1]_ uses 1e-4.
-    cooling : float, default=0.59
-        Factor of the temperature in each epoch: 0.9^5 as in [2]_; [1]_ uses 0.99.
+    annealing : tuple of three floats, default=None
+        (start, final, cooling) for "scvb0" and "mhw": conditionals are raised to the power 1 / T, with
+        T = final + start cooling^epochs. None means (2 ``window``, 1, 0.9^5 = 0.59): the start is the number of factors
+        of a context, and the end samples from the model. A final temperature near 0 optimises at the end: 1e-5 in [2]_,
+        1e-4 with a cooling of 0.99 in [1]_. Slower cooling takes more epochs. A start of 0 switches annealing off.
     init_params : {"random"} or array-like of shape (n_components, n_words), default="random"
         Initialisation: "random", word frequencies with noise ("scvb0") or random topics of all positions; or an array
         of topics.
@@ -92,11 +92,9 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     batch_size : int, default=None
         Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
         per epoch.
-    mini_epoch_size : int, default=None
-        Number of documents that are visited ``mini_epoch_passes`` times in a row before their chains are dropped. None
-        keeps the chains between epochs.
-    mini_epoch_passes : int, default=5
-        Visits of a document in a mini-epoch; there is one mini-epoch per document and epoch.
+    mini_epoch : tuple of two ints, default=None
+        With (size, visits), so many documents are visited so many times in a row before their chains are dropped. None
+        keeps the chains between epochs; set it if that takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
     step_size : tuple of two floats, default=(1.0, 0.6)
@@ -193,15 +191,12 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         "n_words": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_even_samples": [Interval(numbers.Integral, 1, None, closed="left")],
-        "start_temperature": [Interval(numbers.Real, 0.0, None, closed="left"), None],
-        "final_temperature": [POSITIVE],
-        "cooling": [Interval(numbers.Real, 0.0, 1.0, closed="both")],
+        "annealing": [ANNEALING, None],
         "init_params": [StrOptions({"random"}), "array-like"],
         "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
-        "mini_epoch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
+        "mini_epoch": [MINI_EPOCH, None],
         "input_step_size": [STEP_SIZE],
     }
     # Type of counts and inference tables; test oracles set float64.
@@ -224,17 +219,14 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         n_words=None,
         n_samples=5,
         n_even_samples=16,
-        start_temperature=None,
-        final_temperature=1.0,
-        cooling=0.59,
+        annealing=None,
         init_params="random",
         max_table_age=None,
         max_iter=20,
         burn_in=None,
         thin=1,
         batch_size=None,
-        mini_epoch_size=None,
-        mini_epoch_passes=5,
+        mini_epoch=None,
         total_samples=None,
         step_size=(1.0, 0.6),
         input_step_size=(5.0, 0.9),
@@ -252,17 +244,14 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         self.n_words = n_words
         self.n_samples = n_samples
         self.n_even_samples = n_even_samples
-        self.start_temperature = start_temperature
-        self.final_temperature = final_temperature
-        self.cooling = cooling
+        self.annealing = annealing
         self.init_params = init_params
         self.max_table_age = max_table_age
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
         self.batch_size = batch_size
-        self.mini_epoch_size = mini_epoch_size
-        self.mini_epoch_passes = mini_epoch_passes
+        self.mini_epoch = mini_epoch
         self.total_samples = total_samples
         self.step_size = step_size
         self.input_step_size = input_step_size

@@ -11,10 +11,10 @@ class TopicsOfBlocks:
     """
 
     def _refuse_blocks(self):
-        if getattr(self._params, "mini_epoch_size", None) is not None:
+        if getattr(self._params, "mini_epoch", None) is not None:
             raise ValueError(
-                "mini_epoch_size visits the same documents several times in a row, but a fit over blocks visits them "
-                "once per epoch; set mini_epoch_size=None"
+                "mini_epoch visits the same documents several times in a row, but a fit over blocks visits them "
+                "once per epoch; set mini_epoch=None"
             )
 
     def _survey(self, documents):

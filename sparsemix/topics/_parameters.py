@@ -3,10 +3,12 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, Several
 
 # C ints count the updates and visits of a document; sums of two such numbers must fit too.
 MOST_VISITS = 1 << 30
+# Documents of a mini-epoch, and their visits.
+MINI_EPOCH = Several(*2 * [Interval(numbers.Integral, 1, None, closed="left")])
 # Parameters of all topic estimators.
 OF_TOPICS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],

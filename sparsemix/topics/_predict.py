@@ -27,7 +27,8 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     # Attributes of scikit-learn's LatentDirichletAllocation.
     bound_ = Absent(
         "scikit-learn's is the perplexity of the training documents; lower_bound_ of SparseLDA and of "
-        'CollapsedLDA(method="cvb") is their bound in nats, and perplexity(X) of held-out documents compares all models'
+        'CollapsedLDA(inference="cvb") is their bound in nats, and perplexity(X) of held-out documents compares all '
+        "models"
     )
     n_batch_iter_ = Absent("n_iter_ counts epochs, and n_steps_ calls of partial_fit")
     random_state_ = Absent("give random_state a numpy.random.RandomState, which a fit draws its seed from, and keep it")

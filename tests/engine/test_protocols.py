@@ -146,7 +146,7 @@ def made():
         fitted = SkipGramTopicModel(3, inference=inference, random_state=0, max_iter=2).fit(words)._fitted
         yield protocols.SequentialModel, fitted.model
     for method in ("cvb0", "cvb", "gibbs"):
-        fitted = CollapsedLDA(3, method=method, random_state=0, max_iter=2).fit(COUNTS)._fitted
+        fitted = CollapsedLDA(3, inference=method, random_state=0, max_iter=2).fit(COUNTS)._fitted
         yield protocols.SequentialModel, fitted.model
 
 

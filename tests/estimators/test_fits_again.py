@@ -46,7 +46,7 @@ def test_warm_start_goes_on(case):
 
 
 # A chain publishes the mean of its samples, and goes on from the last.
-@over([case for case in with_warm_start() if getattr(case.estimator, "method", "") != "gibbs"])
+@over([case for case in with_warm_start() if getattr(case.estimator, "inference", "") != "gibbs"])
 def test_warm_start_without_a_pass_leaves_what_was_fitted(case):
     rows = case.data.rows
     est = case.passes(3, warm_start=True).fit(rows)

@@ -167,7 +167,7 @@ def test_more_responsibilities_than_components_are_all_of_them(case):
         assert_same_bits(wanted, est, rows)
 
 
-@over([case for case in of_kind("counts") if getattr(case.estimator, "method", "") != "gibbs"])
+@over([case for case in of_kind("counts") if getattr(case.estimator, "inference", "") != "gibbs"])
 def test_huge_small_and_real_valued_counts(case):
     rows = case.data.rows
     for other in (rows * 1e-3, rows * 0.3, rows * 1e7, TfidfTransformer().fit_transform(rows)):

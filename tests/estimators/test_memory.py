@@ -61,7 +61,7 @@ def test_statistics_of_rows(covariance_type, numbers, rows):
 @pytest.mark.parametrize("method", ["cvb0", "cvb"])
 def test_responsibilities_of_collapsed_variational_inference(method, counts):
     expected = 4 * counts.nnz * K + (2 if method == "cvb0" else 4) * 4 * V * K
-    assert added(lambda: CollapsedLDA(K, method=method, max_iter=1).fit(counts)) == pytest.approx(expected, rel=0.2)
+    assert added(lambda: CollapsedLDA(K, inference=method, max_iter=1).fit(counts)) == pytest.approx(expected, rel=0.2)
 
 
 def test_no_fit_of_a_mixture_holds_all_responsibilities(rows):

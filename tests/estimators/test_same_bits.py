@@ -74,8 +74,8 @@ def test_fit_gives_the_same_bits_for_any_n_jobs(case, weighted):
     rows = case.data.many
     weight = weights(rows.shape[0]) if weighted and not case.rows_alone else None
     params = {"batch_size": 200} if case.has("batch_size") else {}
-    if case.has("mini_epoch_size") and case.estimator.mini_epoch_size:
-        params["mini_epoch_size"] = 300
+    if case.has("mini_epoch") and case.estimator.mini_epoch:
+        params["mini_epoch"] = (300, case.estimator.mini_epoch[1])
     one = case.make(n_jobs=1, **params).fit(rows, sample_weight=weight)
     wanted = said(one, rows)
     est = case.make(n_jobs=2 + weighted, **params).fit(rows, sample_weight=weight)

@@ -138,7 +138,7 @@ SCVB0 = [
     SparseSCVB0LDA(4, sampler="dense", learning_method="online", exclude_own="none", init_params="random", max_iter=5),
     SparseSCVB0LDA(3, sampler="mhw", learning_method="memoized", exclude_own="both", init_params="random", max_iter=5),
     SparseSCVB0LDA(3, sampler="mhw", learning_method="online", exclude_own="none", init_params="uniform", max_iter=5,
-                   batch_size=5, mini_epoch_size=10, mini_epoch_passes=2, n_jobs=2),
+                   batch_size=5, mini_epoch=(10, 2), n_jobs=2),
     SparseSCVB0LDA(3, sampler="dense", learning_method="online", init_params="uniform", total_samples=100, max_iter=3),
     SparseSCVB0LDA(
         4, sampler="mhw", learning_method="memoized", n_start_samples=9, batch_size=8, init_params="bregman", max_iter=3
@@ -149,9 +149,9 @@ SCVB0 = [
 ]  # fmt: skip
 COLLAPSED = [
     CollapsedLDA(4),
-    CollapsedLDA(4, method="cvb", topic_word_prior=0.1),
-    CollapsedLDA(3, method="cvb0", **LEARNED, max_iter=30),
-    CollapsedLDA(3, method="cvb", **LEARNED, max_iter=15),
+    CollapsedLDA(4, inference="cvb", topic_word_prior=0.1),
+    CollapsedLDA(3, inference="cvb0", **LEARNED, max_iter=30),
+    CollapsedLDA(3, inference="cvb", **LEARNED, max_iter=15),
     CollapsedLDA(1),
 ]
 STREAMS = [
@@ -187,8 +187,8 @@ SKIP_GRAMS = [
 ]
 # Most of the checks fit real numbers, of which Gibbs sampling sees tenths as its tokens here.
 WHOLE = [
-    CollapsedLDA(3, method="gibbs", max_iter=20),
-    CollapsedLDA(3, method="gibbs", max_iter=30, **LEARNED),
+    CollapsedLDA(3, inference="gibbs", max_iter=20),
+    CollapsedLDA(3, inference="gibbs", max_iter=30, **LEARNED),
 ]
 DIRECTIONS = [
     SparseVonMisesFisherMixture(3, max_iter=20),

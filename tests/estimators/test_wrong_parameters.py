@@ -20,6 +20,7 @@ pytestmark = few_passes
 
 # What no estimator takes, by the name of the parameter.
 WRONG = {
+    "annealing": [3.0, "slow", (3.0, 1.0), [3.0, 1.0, 0.5], (-0.1, 1.0, 0.5), (3.0, 0.0, 0.5), (3.0, 1.0, 1.1)],
     "burn_in": [-1, 1.5],
     "batch_size": [0, -1, 10.5],
     "candidates": [0, -1, 2.5, "nearest", None],
@@ -28,7 +29,6 @@ WRONG = {
     "concentration": [0, 1e-320, 1e300, -1.0, np.nan, "auto"],
     "concentration_type": ["tied", None],
     "concentration_prior": [1.0, [1.0, 1.0], "gamma"],
-    "cooling": [-0.1, 1.1, np.nan, None],
     "covariance_prior": [0, 1e-150, 1e150, -1.0, "auto"],
     "covariance_type": ["round", None],
     "rank": [0, -1, 1.5],
@@ -42,7 +42,6 @@ WRONG = {
     "evaluation_tol": [-0.1, np.nan, None],
     "exclude_own": ["word", None, True],
     "expected_clusters": ["all", None],
-    "final_temperature": [0.0, -1.0, np.nan, None],
     "half_life": [0.0, -1.0, "auto"],
     "inference": ["sampling", None],
     "init_params": ["magic", None, 3],
@@ -63,10 +62,8 @@ WRONG = {
     "merge_criterion": ["evidence", True],
     "merge_every": [0, -1, 1.5, None],
     "merge_threshold": ["high", [1.0], np.nan, np.inf],
-    "method": ["vb", None],
-    "mini_epoch_passes": [0, 1.5, None],
     "n_averaged_iter": [-1, 1.5],
-    "mini_epoch_size": [0, 1.5],
+    "mini_epoch": [40, (40,), [40, 5], (0, 5), (40, 0), (40.5, 5), (40, 1.5)],
     "n_chains": [0, -1, 1.5, None],
     "n_components": [0, -1, 2.5, "many", None],
     "n_epochs": [0, -1, 1.5, None],
@@ -91,7 +88,6 @@ WRONG = {
     "shuffle": ["yes", 2],
     "sparsity": [-0.1, 1.5, np.nan],
     "split_merge": ["yes", None],
-    "start_temperature": [-0.1, np.nan, "auto"],
     "step_size": [
         0.6,
         None,

@@ -100,6 +100,16 @@ def step_size(rng, K, n, d, params):  # noqa: ARG001
     return values[rng.integers(len(values))]
 
 
+def mini_epoch(rng, K, n, d, params):  # noqa: ARG001
+    """Documents and visits."""
+    return [(n, 2), (1, 1), (1 << 40, 2), (0, 1), (5,), None][rng.integers(6)]
+
+
+def annealing(rng, K, n, d, params):  # noqa: ARG001
+    """Start, end and factor of the temperature."""
+    return [(10.0, 1.0, 0.6), (0, 1, 1), (1e300, 1e-300, 0.0), (1.0, 0.0, 0.5), (1.0, 1.0), None][rng.integers(6)]
+
+
 def threshold(rng, K, n, d, params):  # noqa: ARG001
     return float(rng.choice([0.0, 0.5, 0.9, -1e300, 1e300, np.nan, np.inf]))
 
@@ -107,5 +117,6 @@ def threshold(rng, K, n, d, params):  # noqa: ARG001
 SHAPES = {
     "init_params": start, "doc_topic_prior": prior_of_topics, "input_topic_prior": prior_of_topics,
     "weights_init": weights, "means_init": means, "precisions_init": precisions, "mean_prior": mean,
-    "covariance_prior": covariance, "concentration_prior": gamma, "step_size": step_size, "merge_threshold": threshold,
+    "covariance_prior": covariance, "concentration_prior": gamma, "step_size": step_size,
+    "input_step_size": step_size, "mini_epoch": mini_epoch, "annealing": annealing, "merge_threshold": threshold,
 }  # fmt: skip

@@ -27,7 +27,7 @@ FITS = {
     "mixture": (lambda: SparseGaussianMixture(3, learning_method="batch", **MIXTURES), row_cases.CLOUDS),
     "mixture diag": (lambda: SparseGaussianMixture(3, covariance_type="diag", **MIXTURES), row_cases.CLOUDS),
     "lda": (lambda: SparseLDA(4, n_nonzero=None, max_iter=2, tol=0.0, random_state=0), topic_cases.X),
-    "cvb0": (lambda: CollapsedLDA(4, method="cvb0", max_iter=2, tol=0.0, random_state=0), topic_cases.X),
+    "cvb0": (lambda: CollapsedLDA(4, inference="cvb0", max_iter=2, tol=0.0, random_state=0), topic_cases.X),
 }
 
 

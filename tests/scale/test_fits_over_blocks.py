@@ -394,7 +394,7 @@ def test_what_needs_all_rows_at_once_is_refused(est, instead):
     ("est", "message"),
     [
         (scvb0(early_stopping=True), "early_stopping and evaluate_every need documents set aside"),
-        (scvb0(mini_epoch_size=40), "mini_epoch_size visits"),
+        (scvb0(mini_epoch=(40, 5)), "mini_epoch visits"),
         (mixture(init_params=np.ones((500, K))), "init_params is a matrix with a row for every row"),
         (words(init_params=np.ones((400, K))), "init_params is a matrix with a row for every row"),
         (lda(n_nonzero=0), "n_nonzero"),

@@ -17,7 +17,7 @@ from sparsemix.skipgram import _predict, _vectors
 VARIANTS = {
     "dense": {"sampler": "dense"},
     "chains": {"sampler": "mhw"},
-    "mini-epochs": {"sampler": "mhw", "mini_epoch_size": 30, "mini_epoch_passes": 2},
+    "mini-epochs": {"sampler": "mhw", "mini_epoch": (30, 2)},
     "gibbs": {"inference": "gibbs"},
     "mhw": {"inference": "mhw"},
 }
@@ -200,7 +200,7 @@ def test_weights_are_repeated_documents():
 def test_warm_start_goes_on():
     est = model(warm_start=True, max_iter=10).fit(X)
     before = est.score(X)
-    est.set_params(max_iter=1, start_temperature=0.0).fit(X)
+    est.set_params(max_iter=1, annealing=(0.0, 1.0, 1.0)).fit(X)
     assert est.score(X) > before - 0.05
     assert est.score(X) > model(max_iter=1).fit(X).score(X)
     with pytest.raises(ValueError, match="fitted with n_components=4, but n_components is now 5"):

@@ -41,7 +41,7 @@ OBJECTIVE = {"cvb0": "change", "cvb": "lower_bound", "gibbs": "log_joint"}
 
 
 def lda(method="cvb0", n_components=K, **params):
-    return CollapsedLDA(n_components, method=method, **({"max_iter": 3, "tol": 0.0, "random_state": 0} | params))
+    return CollapsedLDA(n_components, inference=method, **({"max_iter": 3, "tol": 0.0, "random_state": 0} | params))
 
 
 # -- parameters, tags, attributes
@@ -79,7 +79,7 @@ def test_gibbs_refuses_counts_that_are_not_whole(rows):
     fitted = lda("gibbs").fit(X)
     before = snapshot(fitted, X)
     for est in (lda("gibbs"), fitted):
-        with pytest.raises(ValueError, match=r'row 41 of X has the count 1\.5.*whole numbers.*round.*method="cvb0"'):
+        with pytest.raises(ValueError, match=r'row 41 of X has the count 1\.5.*whole numbers.*round.*inference="cvb0"'):
             est.fit(rows, sample_weight=weight)
     assert_unchanged(fitted, before, X)
     for method in ("cvb0", "cvb"):
@@ -163,7 +163,7 @@ def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(metho
     score, other = est.score(many), many[::-1]
     cold = lda(method, max_iter=2).fit(other).score(many)
     for name in (method, *METHODS):
-        est.set_params(max_iter=2, method=name).fit(other)
+        est.set_params(max_iter=2, inference=name).fit(other)
         assert est.score(many) > cold + 0.8 * (score - cold)
         assert_valid(est, other)
     for rows in (many[:200], sparse.vstack([many, many], format="csr"), 2 * many, many):
@@ -198,7 +198,7 @@ def test_convergence_is_reported_and_its_absence_warned_of(method, tol):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not est.set_params(tol=0.0).fit(X).converged_  # as many sweeps as asked for
-        assert not est.set_params(method="gibbs", tol=1.0).fit(X).converged_  # a chain has none
+        assert not est.set_params(inference="gibbs", tol=1.0).fit(X).converged_  # a chain has none
     assert est.n_iter_ == 2
 
 
@@ -267,7 +267,7 @@ def test_interrupted_state_of_rows_is_not_gone_on_with(method, monkeypatch):
 @per_method
 def test_topics_of_two_vocabularies_separate(method):
     params = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "random_state": 0}
-    pipeline = make_pipeline(counter(), CollapsedLDA(2, method=method, **params)).fit(texts())
+    pipeline = make_pipeline(counter(), CollapsedLDA(2, inference=method, **params)).fit(texts())
     theta = pipeline.transform(texts())
     labels = theta.argmax(axis=1)
     assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
@@ -280,6 +280,8 @@ def test_topics_of_two_vocabularies_separate(method):
 
 @per_method
 def test_grid_search_over_a_pipeline_of_text(method):
-    pipeline = make_pipeline(counter(), CollapsedLDA(method=method, max_iter=40, topic_word_prior=0.1, random_state=0))
+    pipeline = make_pipeline(
+        counter(), CollapsedLDA(inference=method, max_iter=40, topic_word_prior=0.1, random_state=0)
+    )
     search = GridSearchCV(pipeline, {"collapsedlda__n_components": [1, 2]}, cv=3).fit(texts())
     assert search.best_params_ == {"collapsedlda__n_components": 2}

@@ -34,7 +34,7 @@ def corpus(seed=0, n_samples=40, n_features=30, doc_length=25, **options):
 
 def fitted(method, X, n_components=K, sample_weight=None, **params):
     params = {"max_iter": 15, "tol": 0.0, "random_state": 0, "warm_start": True} | params
-    return ExactLDA(n_components, method=method, **params).fit(X, sample_weight=sample_weight)
+    return ExactLDA(n_components, inference=method, **params).fit(X, sample_weight=sample_weight)
 
 
 def state_of(est):
@@ -358,12 +358,12 @@ def test_learned_priors_are_near_those_that_made_the_documents(method):
     shares = rng.dirichlet(alpha, size=1500)
     X = np.array([rng.multinomial(80, share @ topics) for share in shares])
     start = topics + 1e-4
-    est = CollapsedLDA(K, method=method, **LEARNED, init_params=start, max_iter=60, tol=0.0, random_state=0).fit(X)
+    est = CollapsedLDA(K, inference=method, **LEARNED, init_params=start, max_iter=60, tol=0.0, random_state=0).fit(X)
     # expected counts are softer than counts, and make priors larger
     np.testing.assert_allclose(est.doc_topic_prior_, alpha, rtol=0.3 if method == "gibbs" else 1.3)
     assert (np.diff(est.doc_topic_prior_) > 0).all()
     assert est.topic_word_prior_ == pytest.approx(beta, rel=0.3 if method == "gibbs" else 1.0)
-    fixed = CollapsedLDA(K, method=method, init_params=start, max_iter=60, tol=0.0, doc_topic_prior=0.2,
+    fixed = CollapsedLDA(K, inference=method, init_params=start, max_iter=60, tol=0.0, doc_topic_prior=0.2,
                          topic_word_prior=0.1, random_state=0).fit(X)  # fmt: skip
     np.testing.assert_array_equal(fixed.doc_topic_prior_, 0.2)
     assert fixed.topic_word_prior_ == 0.1
@@ -413,7 +413,7 @@ def test_bars_are_recovered(method, learned):
     Y, bars, _ = make_bars(4, n_samples=400, doc_length=80, doc_topic_prior=0.3, random_state=0)
     new = make_bars(4, n_samples=200, doc_length=80, doc_topic_prior=0.3, random_state=1)[0]
     params = {"max_iter": 300} | (LEARNED if learned else {"doc_topic_prior": 0.3, "topic_word_prior": 0.1})
-    fits = [CollapsedLDA(8, method=method, random_state=seed, **params).fit(Y) for seed in range(3)]
+    fits = [CollapsedLDA(8, inference=method, random_state=seed, **params).fit(Y) for seed in range(3)]
     # a start may end where two topics share two bars: what is asked is that some find them all
     est = min(fits, key=lambda est: align_topics(est, bars)[1].max())
     order, distances = align_topics(est, bars)

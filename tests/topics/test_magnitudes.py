@@ -76,7 +76,7 @@ def test_counts_that_are_read_are_those_that_could_be_learned(estimator):
         estimator(3).fit(sparse.csr_array(with_count(1e39)))
 
 
-@pytest.mark.parametrize("settings", [(SparseLDA, {}), (CollapsedLDA, {}), (CollapsedLDA, {"method": "cvb"})])
+@pytest.mark.parametrize("settings", [(SparseLDA, {}), (CollapsedLDA, {}), (CollapsedLDA, {"inference": "cvb"})])
 def test_priors_are_learned_beside_one_huge_count(settings):
     estimator, method = settings
     est = estimator(3, **LEARNED, max_iter=30, random_state=0, **method).fit(with_count(1e9))
@@ -87,7 +87,7 @@ def test_priors_are_learned_beside_one_huge_count(settings):
 
 def test_lists_of_tokens_are_bounded():
     with pytest.raises(ValueError, match=r"count 1000000000.0 in row 7.*cvb0"):
-        CollapsedLDA(3, method="gibbs").fit(with_count(1e9))
+        CollapsedLDA(3, inference="gibbs").fit(with_count(1e9))
     for call in (split_by_token, lambda data: document_completion(np.ones((2, 12)), data, split="token")):
         with pytest.raises(ValueError, match=r"count 100000000.0 in row 7.*by type"):
             call(with_count(1e8))
@@ -136,5 +136,5 @@ def test_counts_and_weights_below_single_precision_are_refused(estimator):
 
 
 def test_cvb_has_a_bound_beside_huge_counts():
-    est = CollapsedLDA(3, method="cvb", max_iter=3, random_state=0).fit(with_count(1e17))
+    est = CollapsedLDA(3, inference="cvb", max_iter=3, random_state=0).fit(with_count(1e17))
     assert np.isfinite(est.lower_bound_)

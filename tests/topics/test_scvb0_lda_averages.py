@@ -52,7 +52,7 @@ def test_default_follows_the_passes():
     for max_iter, n in ((1, 0), (4, 0), (5, 2), (10, 4), (20, 9)):
         assert n_averaged_iter(SparseSCVB0LDA(K, max_iter=max_iter)) == n
     assert n_averaged_iter(SparseSCVB0LDA(K, n_averaged_iter=30)) == 30
-    for params in ({"early_stopping": True}, {"mini_epoch_size": 50}):
+    for params in ({"early_stopping": True}, {"mini_epoch": (50, 5)}):
         assert n_averaged_iter(SparseSCVB0LDA(K, **params)) == 0
 
 

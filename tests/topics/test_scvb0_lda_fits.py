@@ -43,15 +43,14 @@ VARIANTS = {
         "sampler": "gibbs", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
     },
     "gibbs mini-epochs": {
-        "sampler": "gibbs", "learning_method": "online", "mini_epoch_size": 40, "mini_epoch_passes": 2,
+        "sampler": "gibbs", "learning_method": "online", "mini_epoch": (40, 2),
     },
     "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
     "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
     "mhw even": {"sampler": "mhw", "learning_method": "memoized", "n_even_samples": 8},
     "mhw both": {"sampler": "mhw", "learning_method": "online", "exclude_own": "both"},
     "mini-epochs": {
-        "sampler": "mhw", "learning_method": "online", "exclude_own": "none", "mini_epoch_size": 40,
-        "mini_epoch_passes": 2,
+        "sampler": "mhw", "learning_method": "online", "exclude_own": "none", "mini_epoch": (40, 2),
     },
     "dense first": {
         "sampler": "mhw", "learning_method": "memoized", "exclude_own": "document", "n_start_samples": 70,

@@ -568,7 +568,7 @@ def test_visits_draw_anew(sampler):
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 @pytest.mark.parametrize(("size", "passes"), [(20, 3), (17, 2), (60, 4)])
 def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, sampler):
-    est = lda(NotedLDA, learning_method="online", sampler=sampler, mini_epoch_size=size, mini_epoch_passes=passes)
+    est = lda(NotedLDA, learning_method="online", sampler=sampler, mini_epoch=(size, passes))
     est.set_params(batch_size=6, max_iter=2).fit(X)
     epochs, now = [], []
     for event in est.memory_.recalled:
@@ -599,7 +599,7 @@ def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, samp
 
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_without_mini_epochs_documents_are_remembered_from_pass_to_pass(learning_method):
-    est = lda(NotedLDA, learning_method=learning_method, mini_epoch_size=None).fit(X)
+    est = lda(NotedLDA, learning_method=learning_method).fit(X)
     assert "forgotten" not in est.memory_.recalled
     n = len(est.memory_.recalled) // 4
     assert [found for _, found in est.memory_.recalled] == [False] * n + [True] * 3 * n

@@ -29,25 +29,25 @@ SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-140, 1e140
 VARIANCE = Interval(numbers.Real, SMALLEST_VARIANCE, LARGEST_VARIANCE, closed="both")
 
 
-class Pair(Options):
-    """Constraint of a parameter: a tuple of two values, each of which satisfies a constraint."""
+class Several(Options):
+    """Constraint of a parameter: a tuple of values, each of which satisfies its constraint."""
 
-    def __init__(self, first, second):
+    def __init__(self, *parts):
         super().__init__(tuple, set())
-        self.parts = first, second
+        self.parts = parts
 
     def is_satisfied_by(self, val):
         """See Interval."""
-        if not (isinstance(val, tuple) and len(val) == 2):
+        if not (isinstance(val, tuple) and len(val) == len(self.parts)):
             return False
         return all(part.is_satisfied_by(each) for part, each in zip(self.parts, val, strict=True))
 
     def __str__(self):
-        return f"a tuple of {self.parts[0]} and {self.parts[1]}"
+        return f"a tuple of {', '.join(map(str, self.parts[:-1]))} and {self.parts[-1]}"
 
 
 # Offset and decay of the step sizes (t + offset) ** -decay.
-STEP_SIZE = Pair(Interval(numbers.Real, 0.0, None, closed="left"), Interval(numbers.Real, 0.0, 1.0, closed="right"))
+STEP_SIZE = Several(Interval(numbers.Real, 0.0, None, closed="left"), Interval(numbers.Real, 0.0, 1.0, closed="right"))
 
 
 def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):

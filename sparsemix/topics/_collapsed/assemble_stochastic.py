@@ -131,7 +131,7 @@ def n_averaged_iter(params):
     """Number of final epochs whose topics are averaged; 0 for fits that may end earlier."""
     if params.n_averaged_iter is not None:
         return params.n_averaged_iter
-    if params.early_stopping or params.mini_epoch_size is not None or params.max_iter < LEAST_AVERAGED_ITER:
+    if params.early_stopping or params.mini_epoch is not None or params.max_iter < LEAST_AVERAGED_ITER:
         return 0
     return int(AVERAGED_SHARE * params.max_iter)
 
@@ -169,6 +169,6 @@ def make_schedule(params, documents, rng, initial):
         return Memoized(n, size, rng, partial(SufficientStatistics.packed, smallest=SMALLEST_COUNT), has_bound=False)
     offset, decay = params.step_size
     return MiniEpochs(
-        n, size, rng, decay, offset, n_tokens, params.mini_epoch_size,
-        params.mini_epoch_passes, documents.memory.forget, params.max_iter - n_averaged_iter(params),
+        n, size, rng, decay, offset, n_tokens, *(params.mini_epoch or (None, 1)), documents.memory.forget,
+        params.max_iter - n_averaged_iter(params),
     )  # fmt: skip

@@ -22,19 +22,19 @@ def check_whole(X):
         if len(broken):
             raise ValueError(
                 f"row {start + row_of(block, broken[0])} of X has the count {block.data[broken[0]]}, and Gibbs "
-                'sampling needs whole numbers of tokens; round the counts, or use method="cvb0"'
+                'sampling needs whole numbers of tokens; round the counts, or use inference="cvb0"'
             )
-        check_token_list(block, start, 'use method="cvb0", which needs none')
+        check_token_list(block, start, 'use inference="cvb0", which needs none')
 
 
 def make_collapsed_model(params, documents, seed, dtype):
-    """The model of the chosen method. Sets the precision in which documents are read."""
+    """The model of the chosen inference. Sets the precision in which documents are read."""
     dtype = np.dtype(dtype)
-    if params.method == "gibbs":  # counts must stay exact
+    if params.inference == "gibbs":  # counts must stay exact
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
-    model = MODELS[params.method](
+    model = MODELS[params.inference](
         documents.X.shape[1], params.n_components, doc_topic_prior(params), topic_word_prior(params), dtype,
         **learned_priors(params),
     )  # fmt: skip

@@ -23,9 +23,9 @@ from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
-# Default ``tol`` by method.
+# Default ``tol`` by kind of inference.
 TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
-# Attributes that only some methods have.
+# Attributes that only some kinds of inference have.
 OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state")
 
 
@@ -33,9 +33,9 @@ def no_bound(estimator):
     """Why the last fit has no bound."""
     if not hasattr(estimator, "_fitted"):
         return UNFITTED
-    method = estimator._params.method
-    if method != "cvb":
-        return f'method="{method}" computes no bound; use method="cvb", or compare models by score(X)'
+    inference = estimator._params.inference
+    if inference != "cvb":
+        return f'inference="{inference}" computes no bound; use inference="cvb", or compare models by score(X)'
     return "the fit made no sweep over the documents; set max_iter to at least 1"
 
 
@@ -58,7 +58,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     ----------
     n_components : int, default=10
         Number of topics K.
-    method : {"cvb0", "cvb", "gibbs"}, default="cvb0"
+    inference : {"cvb0", "cvb", "gibbs"}, default="cvb0"
         "cvb0" [1]_ stores expected counts. "cvb" [2]_ also stores their variances for a second-order correction, and
         takes four times as long. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
@@ -173,7 +173,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_TOPICS,
-        "method": [StrOptions({"cvb0", "cvb", "gibbs"})],
+        "inference": [StrOptions({"cvb0", "cvb", "gibbs"})],
         "init_params": [StrOptions({"random"}), "array-like"],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
@@ -181,7 +181,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     }
     lower_bound_, lower_bounds_ = Absent(no_bound), Absent(no_bound)
     converged_, history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
-    n_samples_ = Absent('only a fit with method="gibbs" averages samples; set that')
+    n_samples_ = Absent('only a fit with inference="gibbs" averages samples; set that')
     # Of responsibilities and tables; the oracles of the tests set float64.
     _table_dtype = np.float32
     _state_classes = FittedCollapsedTopics, *MODELS.values(), SufficientStatistics, RowState
@@ -190,7 +190,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         self,
         n_components=10,
         *,
-        method="cvb0",
+        inference="cvb0",
         doc_topic_prior=None,
         topic_word_prior=None,
         init_params="random",
@@ -205,7 +205,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         random_state=None,
     ):
         self.n_components = n_components
-        self.method = method
+        self.inference = inference
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init_params = init_params
@@ -248,7 +248,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         with self._all_or_nothing(lambda: self._publish(fits)):
             warm = params.warm_start and hasattr(self, "_fitted")
             X = check_counts(self, X, reset=not warm)
-            if params.method == "gibbs":
+            if params.inference == "gibbs":
                 check_whole(X)
             documents = weighted_documents(X, sample_weight, self._table_dtype)
             seed = check_random_state(params.random_state).randint(2**31 - 1)
@@ -256,10 +256,10 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             model = make_collapsed_model(params, documents, seed, self._table_dtype)
             state, stats = self._begin(model, documents, np.random.default_rng(seed), warm)
             name, schedule = type(self).__name__, Sweeps(model.has_bound)
-            tol = TOL[params.method] if params.tol is None else params.tol
+            tol = TOL[params.inference] if params.tol is None else params.tol
             monitor = Monitor(params.max_iter, tol, schedule, params.verbose, name, observer, None, started)
             burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
-            monitor.mean = Mean(burn_in, params.thin) if params.method == "gibbs" else None
+            monitor.mean = Mean(burn_in, params.thin) if params.inference == "gibbs" else None
             monitor.state = state
             fits.append(monitor)
             run(model, documents, state, monitor, stats, monitor.mean)
@@ -267,7 +267,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
                 monitor.step(stats, model)  # the initialisation is the result
             self._publish(fits)
             observer.finish()
-        if params.method != "gibbs" and tol > 0 and not self.converged_ and 0 < params.max_iter == self.n_iter_:
+        if params.inference != "gibbs" and tol > 0 and not self.converged_ and 0 < params.max_iter == self.n_iter_:
             warnings.warn(
                 f"the fit did not converge in max_iter={params.max_iter} sweeps; raise max_iter or tol",
                 ConvergenceWarning,

@@ -16,7 +16,7 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._evaluation import EvaluatedTopics
 from sparsemix.topics._fitted import FittedCounts
-from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
+from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
 
 
 # Half of this file is the docstring, which is the manual of the class.
@@ -117,11 +117,10 @@ class SparseSCVB0LDA(EvaluatedTopics):
         at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps
         the score. None means 9 of 20 epochs, but 0 for fewer than 5 epochs, with ``early_stopping``, and with
         mini-epochs.
-    mini_epoch_size : int, default=None
-        For "online": number of documents that are visited ``mini_epoch_passes`` times in a row, each time from their
-        last state, before their state is dropped. None keeps the state of all documents between epochs.
-    mini_epoch_passes : int, default=5
-        Visits of a document in a mini-epoch; there is one mini-epoch per document and epoch.
+    mini_epoch : tuple of two ints, default=None
+        For "online": with (size, visits), so many documents are visited so many times in a row, each time from their
+        last state, before their state is dropped. None keeps the state of all documents between epochs; set it if that
+        takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
     stream_init_size : int, default=None
@@ -230,8 +229,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         "n_start_samples": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "mini_epoch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "mini_epoch_passes": [Interval(numbers.Integral, 1, None, closed="left")],
+        "mini_epoch": [MINI_EPOCH, None],
         "local_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
         "local_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
         "evaluate_every": [numbers.Integral],
@@ -270,8 +268,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         max_doc_update_iter=100,
         batch_size=None,
         n_averaged_iter=None,
-        mini_epoch_size=None,
-        mini_epoch_passes=5,
+        mini_epoch=None,
         total_samples=None,
         stream_init_size=None,
         step_size=(1.0, 0.6),
@@ -305,8 +302,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.max_doc_update_iter = max_doc_update_iter
         self.batch_size = batch_size
         self.n_averaged_iter = n_averaged_iter
-        self.mini_epoch_size = mini_epoch_size
-        self.mini_epoch_passes = mini_epoch_passes
+        self.mini_epoch = mini_epoch
         self.total_samples = total_samples
         self.stream_init_size = stream_init_size
         self.step_size = step_size
