@@ -134,7 +134,7 @@ def cluster(folder, name, K, passes, steps, n_workers, kill=False):
     import dask
     from distributed import Client, LocalCluster
 
-    from sparsemix.blocks._cluster import executor
+    from sparsemix.blocks import _cluster as executor
 
     sent = []
     original = executor.Frozen.__init__

@@ -1,7 +1,7 @@
 """Demo: compare mixtures and topic models with scikit-learn, on the same rows and in the same time."""
 
 from sparsemix._commands import demo_mixture, demo_topics
-from sparsemix._commands.option_types import positive
+from sparsemix._commands.console import positive
 
 
 def add_parser(commands):

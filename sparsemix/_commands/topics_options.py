@@ -1,6 +1,6 @@
 """Options of the command ``sparsemix topics``."""
 
-from sparsemix._commands.option_types import count_or_fraction, fraction, positive
+from sparsemix._commands.console import count_or_fraction, fraction, positive
 from sparsemix._commands.outputs import MODELS
 from sparsemix._commands.reading.corpus import KINDS
 

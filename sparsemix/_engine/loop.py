@@ -8,19 +8,24 @@ from sparsemix._engine import blocks
 from sparsemix._engine.interrupts import interrupts_wait
 
 
-def collect(model, rows, selection, workers, following=None):
+def collect(model, rows, selection, workers, following=None, given=None):
     """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
 
     Responsibilities exist for one chunk at a time. Threads share the tiles, then the components; one of them meanwhile
     reads the next chunk, or the first chunk of the batch ``following``. The sums may be deferred: until the next global
-    step they are computed from the model's tables.
+    step they are computed from the model's tables. ``given`` responsibilities replace the local step.
     """
     stats = model.empty_stats(rows, selection)
-    _, size = model.blocking(rows)
+    _, size = model.blocking(rows) if given is None else rows.blocking(model.n_components, given.indices.shape[1])
     after = None if following is None else next(blocks.chunks(following, size), None)
+    done = 0
     for chunk, coming in pairwise([*blocks.chunks(selection, size), after]):
         with workers.beside(partial(rows.read_ahead, coming)):
-            resp, x = respond(model, rows, chunk, workers)
+            if given is None:
+                resp, x = respond(model, rows, chunk, workers)
+            else:
+                resp, x = given.rows(done, done + blocks.length(chunk)), rows.read(chunk)
+                done += blocks.length(chunk)
         model.accumulate(x, resp, rows.weight(chunk), stats, workers)
     stats.n_rows = blocks.length(selection)
     return stats
@@ -43,17 +48,6 @@ def respond(model, rows, selection, workers):
 
     workers.map(share, blocks.shares(n_rows, tile, workers.n_jobs))
     return resp, x
-
-
-def collect_given(model, rows, selection, resp, workers):
-    """Statistics of one batch under given responsibilities."""
-    stats = model.empty_stats()
-    size = rows.chunk_size(model.n_components, resp.indices.shape[1])
-    for start, stop in blocks.spans(blocks.length(selection), size):
-        chunk = blocks.part(selection, start, stop)
-        x = rows.read(chunk)
-        model.accumulate(x, resp.rows(start, stop), rows.weight(chunk), stats, workers)
-    return stats
 
 
 def run(model, rows, schedule, monitor, workers, stats, collect=collect, keep=None, births=None, repair=None):

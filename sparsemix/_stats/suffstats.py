@@ -6,10 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.documents import _linear, _words
-from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.packed_counts import PackedCounts, packed_added
 from sparsemix._stats.word_clocks import WordClocks
-from sparsemix._stats.word_rows import WordRows
+from sparsemix._stats.word_rows import DeferredRows, WordRows
 
 # Entries of a dense sum scaled at once, so that no temporary is as large as the sum.
 PIECE = 1 << 16

@@ -96,7 +96,7 @@ def fit(
         estimator._refuse_blocks()
         if client is None:
             return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
-        from sparsemix.blocks._cluster.executor import DaskExecutor  # Dask is imported only if there is a client
+        from sparsemix.blocks._cluster import DaskExecutor  # Dask is imported only if there is a client
 
         with DaskExecutor(job, client) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)

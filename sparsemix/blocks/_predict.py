@@ -40,7 +40,7 @@ def transform(estimator, data, *, client=None):
     data = as_blocks(data)
     if client is None:
         return Results(read_rows, estimator, data)
-    from sparsemix.blocks._cluster.executor import delayed_results  # Dask is imported only if there is a client
+    from sparsemix.blocks._cluster import delayed_results  # Dask is imported only if there is a client
 
     return delayed_results(read_rows, estimator, data)
 
@@ -80,7 +80,7 @@ def score(estimator, data, *, client=None):
     if client is None:
         parts = list(Results(score_rows, estimator, data))
     else:
-        from sparsemix.blocks._cluster.executor import delayed_results  # Dask is imported only if there is a client
+        from sparsemix.blocks._cluster import delayed_results  # Dask is imported only if there is a client
 
         parts = client.gather(client.compute(delayed_results(score_rows, estimator, data)))
     total, size = (sum(numbers) for numbers in zip(*parts, strict=True))

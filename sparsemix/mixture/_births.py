@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect_given, respond
+from sparsemix._engine.loop import collect, respond
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, Splitting, cut_gains
@@ -228,7 +228,7 @@ def of_labels(model, rows, labels, workers):
     """Statistics of rows with a label, under the labels."""
     chosen = labels >= 0
     some = Rows(rows.X[chosen], rows.weight(chosen))
-    return collect_given(model, some, slice(0, len(some)), SparseResponsibilities.from_labels(labels[chosen]), workers)
+    return collect(model, some, slice(0, len(some)), workers, given=SparseResponsibilities.from_labels(labels[chosen]))
 
 
 def far_rows(model, rows, selection, labels):

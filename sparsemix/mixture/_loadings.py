@@ -10,7 +10,7 @@ from copy import copy
 import numpy as np
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect_given, respond
+from sparsemix._engine.loop import collect, respond
 from sparsemix._stats.families import FactorAnalysers, FactorView
 
 # Power iterations, each an epoch over the rows of the initialisation.
@@ -48,7 +48,7 @@ def sums(model, family, x, resp, workers):
     """Statistics of the rows under a family with given factor directions."""
     model = copy(model)
     model.family = family
-    return collect_given(model, x, slice(0, len(x)), resp, workers)
+    return collect(model, x, slice(0, len(x)), workers, given=resp)
 
 
 def principal(model, start, sums_of, rng):

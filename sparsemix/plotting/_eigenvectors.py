@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from sparsemix._estimator.input.checks import check_number
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.plotting._checks import check_number
 
 
 @plain_arguments

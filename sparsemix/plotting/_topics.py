@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from sparsemix._estimator.input.checks import check_number
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, words_of
 from sparsemix._report.strata import bins_of_dates
 from sparsemix.metrics import top_words
-from sparsemix.plotting._checks import check_number, label
 
 
 @plain_arguments
@@ -216,3 +216,9 @@ def new_figure(figure, width, height):
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained") if figure is None else figure
+
+
+def label(word):
+    """A word as a literal label: dollars start no formula, and unprintable characters are escaped."""
+    text = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(word))
+    return text.replace("$", r"\$")

@@ -78,7 +78,7 @@ def make(name, n_nonzero, inference, rows):
             prior = family.prior(data_gaussian(family, rows, workers), mean_precision=0.1)
             model = VariationalMixture(family, WEIGHTS[inference], prior, *sizes)
         resp = SparseResponsibilities.from_labels(rows.labels)
-        return model, loop.collect_given(model, rows, slice(0, len(rows)), resp, workers)
+        return model, loop.collect(model, rows, slice(0, len(rows)), workers, given=resp)
 
 
 def run(model, rows, schedule, stats, epochs, n_jobs=1):

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect_given
+from sparsemix._engine.loop import collect
 from sparsemix._engine.threads import Workers
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -176,7 +176,7 @@ def test_cut_gains_are_differences_of_bounds(covariance_type):
     rows = Rows(X, None, model.shift)
     with Workers(1) as workers:
         halves, whole = (
-            collect_given(model, rows, slice(0, 90), SparseResponsibilities.from_labels(labels), workers)
+            collect(model, rows, slice(0, 90), workers, given=SparseResponsibilities.from_labels(labels))
             for labels in (np.repeat([0, 1, 2], 30), np.repeat([0, 0, 2], 30))
         )
         model.global_step(halves)
@@ -200,7 +200,7 @@ def test_to_join_halves_of_a_cluster_gains_their_parameters(covariance_type):
     model = est._fitted.model
     with Workers(1) as workers:
         resp = SparseResponsibilities.from_labels(labels)
-        stats = collect_given(model, Rows(X, None, model.shift), slice(0, 900), resp, workers)
+        stats = collect(model, Rows(X, None, model.shift), slice(0, 900), workers, given=resp)
         model.global_step(stats)
     pairs, gains = mergers(model, stats)
     assert pairs[0].tolist() == [0, 1]

@@ -17,9 +17,8 @@ from sparsemix._engine.threads import Workers
 from sparsemix.mixture._assemble import assemble, weighted_rows
 from sparsemix.mixture._starts import _start
 from sparsemix.mixture._starts._exchanges import best_exchange, exchange_components
-from sparsemix.mixture._starts._likely import STEPS, likely
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, SPAN, Splitting, column_scales, learn, spans
-from sparsemix.mixture._starts._start import TRIAL_FROM, Start, ahead
+from sparsemix.mixture._starts._start import EM_STEPS, TRIAL_FROM, Start, ahead, likely
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -352,7 +351,7 @@ def test_places_by_maximum_likelihood_are_those_of_sklearn():
     precisions = [np.linalg.inv(np.cov(X[labels == k].T, ddof=0) + 1e-4 * np.eye(3)) for k in range(4)]
     given = {"weights_init": np.bincount(labels) / len(X), "means_init": means, "precisions_init": precisions}
     with pytest.warns(ConvergenceWarning):
-        twin = GaussianMixture(4, max_iter=STEPS - 1, tol=0.0, reg_covar=1e-4, **given).fit(X)
+        twin = GaussianMixture(4, max_iter=EM_STEPS - 1, tol=0.0, reg_covar=1e-4, **given).fit(X)
     np.testing.assert_array_equal(found, twin.predict(X))
 
 

@@ -2,10 +2,7 @@
 
 import gc
 import os
-import platform
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -15,7 +12,6 @@ from fitted import assert_same_bits, few_passes
 from sklearn.base import clone
 from test_fits_over_blocks import CASES, COUNTS, ROWS, cut, lda, mixture, rows_for, scvb0
 
-import sparsemix
 from sparsemix import blocks
 
 dask = pytest.importorskip("dask")
@@ -112,53 +108,20 @@ def test_collections_of_dask(client):
 )  # fmt: skip
 def test_small_blocks_share_a_task_where_that_ends_first(n, workers, seconds, size):
     """Few tasks, workers with about as much each, and no task of many seconds."""
-    from sparsemix.blocks._cluster.executor import branch_size
+    from sparsemix.blocks._cluster import branch_size
 
     assert branch_size(n, workers, seconds) == size
 
 
 @pytest.mark.parametrize("name", ["scvb0 large steps", "mixture births lists", "lda memoized priors"])
 def test_blocks_of_a_task_change_no_bit(name, client, monkeypatch):
-    from sparsemix.blocks._cluster import executor
+    from sparsemix.blocks import _cluster as executor
 
     X, sizes = rows_for(CASES[name]), iter([1, 2, 4, 1, 8, 2] * 100)
     whole = blocks.fit(clone(CASES[name]), cut(X), steps=2)
     monkeypatch.setattr(executor, "branch_size", lambda *_: next(sizes))
     assert_same_bits(whole, blocks.fit(clone(CASES[name]), cut(X), steps=2, client=client), X)
     assert next(sizes)
-
-
-FAULTS = """
-import resource, sys
-import numpy as np
-from sparsemix.blocks._cluster import freed_memory
-
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(20):
-        np.ones(1 << 20)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-first = faults()
-freed_memory.keep_freed()
-kept = faults()
-freed_memory.give_back()
-print(first, kept, faults())
-"""
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux") or platform.libc_ver()[0] != "glibc", reason="of glibc")
-@pytest.mark.slow
-def test_what_workers_free_is_kept_for_the_time_of_a_fit():
-    """20 arrays of 8 MB: new pages for each where Dask has started the process, and for one of them during a fit."""
-    path = os.path.dirname(os.path.dirname(sparsemix.__file__))
-    out = subprocess.run(
-        [sys.executable, "-c", FAULTS], stdout=subprocess.PIPE, text=True, timeout=60, check=True,
-        env=os.environ | {"PYTHONPATH": path, "MALLOC_TRIM_THRESHOLD_": "65536"},
-    ).stdout  # fmt: skip
-    first, kept, after = map(int, out.split())
-    assert kept < 0.3 * first
-    assert after > 0.9 * first
 
 
 def test_weights_travel(client):
@@ -183,7 +146,7 @@ def test_errors_on_workers_name_block_and_row(client):
 
 
 def test_another_version_or_processor_is_named(client, monkeypatch):
-    from sparsemix.blocks._cluster import executor
+    from sparsemix.blocks import _cluster as executor
 
     there = executor.signature() | {"instruction set": "abacus"}
     monkeypatch.setattr(executor.DaskExecutor, "collect", lambda *_: pytest.fail("the first look is refused"))
@@ -203,7 +166,7 @@ def test_an_asynchronous_client_is_refused():
 
 
 def test_nothing_of_a_fit_stays(client):
-    from sparsemix.blocks._cluster import executor
+    from sparsemix.blocks import _cluster as executor
 
     before = set(client.futures)  # errors of other tests may hold some
     executor._replicas.clear()

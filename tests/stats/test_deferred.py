@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sparsemix._engine.schedules import blend
-from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix._stats.word_rows import WordRows
+from sparsemix._stats.word_rows import DeferredRows, WordRows
 
 V, K, WORDS = 9, 4, np.array([1, 2, 5, 8], dtype=np.int32)
 

@@ -189,3 +189,9 @@ def check_weights(sample_weight, n_rows, part=False):
             f"{SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}: multiply or divide them by a number"
         )
     return sample_weight
+
+
+def check_number(name, value):
+    """Raise unless a number of items is an integer of at least 1."""
+    if not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} is {value!r}; give a whole number above zero")

@@ -9,8 +9,7 @@ from sparsemix._kernels.documents import _words
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._models.topics.sums import Scratch
 from sparsemix._models.topics.token_topics import TokenTopics
-from sparsemix._stats.deferred import DeferredRows
-from sparsemix._stats.word_rows import WordRows
+from sparsemix._stats.word_rows import DeferredRows, WordRows
 
 # Responsibilities of a chunk, kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22

@@ -8,10 +8,9 @@ from scipy import sparse
 
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.token_topics import TokenTopics
-from sparsemix._stats.deferred import DeferredRows
 from sparsemix._stats.packed_counts import PackedCounts, room_for
 from sparsemix._stats.suffstats import rows_added
-from sparsemix._stats.word_rows import WordRows
+from sparsemix._stats.word_rows import DeferredRows, WordRows
 
 # Entries per chunk; sums are made when all of them have been visited.
 CHUNK_ENTRIES = 1 << 16

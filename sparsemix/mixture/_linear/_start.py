@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from sparsemix._engine import initialize
-from sparsemix._engine.loop import collect, collect_given
+from sparsemix._engine.loop import collect
 from sparsemix._engine.schedules import Stochastic
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
@@ -30,10 +30,10 @@ def start(params, model, rows, rng, workers):
     if not isinstance(params.init_params, str):
         n_given = n if rows.kept is None else len(rows.kept)
         resp = SparseResponsibilities.from_matrix(check_responsibilities(params.init_params, n_given, k, rows.kept))
-        return collect_given(model, rows, slice(0, n), resp, workers)
+        return collect(model, rows, slice(0, n), workers, given=resp)
     selection = subset(rows, seed_rows(params), rng)
     labels = seeded(params.init_params, model.family, rows, selection, k, rng)
-    stats = collect_given(model, rows, selection, SparseResponsibilities.from_labels(labels), workers)
+    stats = collect(model, rows, selection, workers, given=SparseResponsibilities.from_labels(labels))
     stats["count"] += 1.0  # as for Gaussians: one extra row keeps empty clusters alive
     stats["first"] += stats["first"].sum(axis=0) / float(stats["mass"])
     stats["mass"] += k

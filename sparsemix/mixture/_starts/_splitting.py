@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect_given, respond
+from sparsemix._engine.loop import collect, respond
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
@@ -182,7 +182,7 @@ class Splitting:
     def _hard(self, labels, n_components):
         """Statistics of given clusters."""
         resp = SparseResponsibilities.from_labels(labels)
-        return collect_given(self.sized(n_components), self.plain, self.everything, resp, self.workers)
+        return collect(self.sized(n_components), self.plain, self.everything, self.workers, given=resp)
 
 
 def spans(starts):
@@ -229,7 +229,7 @@ def learn(model, rows, labels, steps, workers):
     With many components rows try only their own, its neighbours and some random ones.
     """
     everything = slice(0, len(rows))
-    stats = collect_given(model, rows, everything, SparseResponsibilities.from_labels(labels), workers)
+    stats = collect(model, rows, everything, workers, given=SparseResponsibilities.from_labels(labels))
     if model.n_components >= LISTS_FROM:
         model, rows = copy(model), copy(rows)
         rows.memory = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))

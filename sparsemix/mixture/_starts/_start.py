@@ -9,12 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect_given, respond
-from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._engine.loop import collect, respond
+from sparsemix._models.mixture.model import MaximumLikelihoodMixture, MixtureModel
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._starts._exchanges import exchange_components
-from sparsemix.mixture._starts._likely import likely
 from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized
 
 K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
@@ -53,6 +52,8 @@ TRIAL_FROM, TRIAL = 128, 8
 # EM seeds are tried with fewer components and at least this many rows. More components have few rows each, and of fewer
 # rows too few are held out for a decision.
 LIKELY_BELOW, LIKELY_ROWS = 64, 1_000
+# Steps of EM, which is slow to spread components over a surface, and of VB for comparison.
+EM_STEPS, VB_STEPS = 30, 10
 # The variance of a column is its influence on k-means. If the effective number of columns by variance is below this
 # share, k-means on columns of equal standard deviation is tried too. Spherical components use raw columns, other types
 # columns of range one.
@@ -69,7 +70,7 @@ def data_gaussian(family, rows, workers):
 def one_component(one, rows, workers):
     """Statistics of all rows under a model of one component."""
     resp = SparseResponsibilities.from_labels(np.zeros(len(rows), dtype=np.int32))
-    return collect_given(one, rows, slice(0, len(rows)), resp, workers)
+    return collect(one, rows, slice(0, len(rows)), workers, given=resp)
 
 
 class Start:
@@ -126,7 +127,7 @@ class Start:
         if not isinstance(self.init_params, str):
             resp, everything = SparseResponsibilities.from_matrix(self.init_params), slice(0, len(rows))
             if self.weights is None and self.means is None and self.covariances is None:
-                return collect_given(self.model, rows, everything, resp, workers)  # without smoothing
+                return collect(self.model, rows, everything, workers, given=resp)  # without smoothing
             return self._from_clusters(rows, everything, resp, workers)
         selection = subset(rows, max(self.init_size, self.model.n_components), rng)
         if self.means is not None:
@@ -159,7 +160,7 @@ class Start:
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
         given = self.weights is not None or self.covariances is not None
         if some.mass == rows.mass and self.model.posterior is not None and not given:
-            return collect_given(self.model, some, everything, resp, workers)
+            return collect(self.model, some, everything, workers, given=resp)
         return self._spread(*self._smoothed(some, everything, resp, workers), rows.mass)
 
     def _methods(self, some):
@@ -239,7 +240,7 @@ class Start:
 
     def _smoothed(self, rows, selection, resp, workers):
         """Counts and smoothed Gaussians of the clusters."""
-        stats = collect_given(self.learner, rows, selection, resp, workers)
+        stats = collect(self.learner, rows, selection, workers, given=resp)
         return stats["count"] + 1.0, self.learner.point_estimate(stats)
 
     def _spread(self, counts, gaussians, mass):
@@ -340,3 +341,16 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
         return KMeans(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=seed).fit(
             x, sample_weight=weight
         ).labels_  # fmt: skip
+
+
+def likely(learner, rows, labels, workers):
+    """Labels after steps of VB, and after more steps of EM with the variance floor of VB.
+
+    VB penalises the uncertainty of components, most that of small ones. So rows join large components before all
+    components have converged. If components overlap or cover a surface, EM steps first lead to a better bound. With few
+    rows per component EM overfits. Held-out rows decide.
+    """
+    floor = 0.0 if learner.floor is None else learner.floor
+    sizes = learner.n_components, learner.n_nonzero, learner.dtype, learner.shift
+    models = (learner, VB_STEPS), (MaximumLikelihoodMixture(learner.family, floor, *sizes), EM_STEPS)
+    return [learn(model, rows, labels, steps, workers)[1] for model, steps in models]

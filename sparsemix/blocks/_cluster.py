@@ -28,7 +28,6 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
-from sparsemix.blocks._cluster.freed_memory import give_back, keep_freed
 from sparsemix.blocks._data import DelayedBlocks, block_of
 
 # Rounds between bases; a worker that joins late repeats at most this many steps.
@@ -248,8 +247,6 @@ _lock = threading.Lock()
 def replica_of(run):
     """The replica of a fit in this process; the oldest replicas are dropped."""
     with _lock:
-        if not _replicas:
-            keep_freed()
         replica = _replicas.pop(run, None) or Replica()
         _replicas[run] = replica
         while len(_replicas) > MOST_REPLICAS:
@@ -260,9 +257,7 @@ def replica_of(run):
 def forget(run):
     """Drop the replica of a finished fit."""
     with _lock:
-        known = _replicas.pop(run, None) is not None
-        if known and not _replicas:
-            give_back()
+        _replicas.pop(run, None)
 
 
 # -- functions of tasks

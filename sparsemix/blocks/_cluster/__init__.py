@@ -1,1 +1,0 @@
-"""A fit over blocks by the workers of a Dask cluster."""
