@@ -13,7 +13,7 @@ from secrets import token_hex
 import joblib
 
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.reading.files import scratch_file
+from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._estimator.writing import replacing
 

@@ -19,7 +19,7 @@ from sparsemix import blocks
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.texts import Fields
+from sparsemix._commands.reading.formats.texts import Fields
 from sparsemix._commands.topics_options import (
     DESCRIPTION,
     ESTIMATORS,
@@ -94,7 +94,7 @@ def learn(options, outputs):
             options.max_df, tuple(options.ngram_range), options.vocabulary, options.vectorizer,
             options.gaps if options.estimator in IN_ORDER else None,
         ),
-        where=options.counts, scratch=outputs.scratch,
+        copies=options.copies, where=options.counts, scratch=outputs.scratch,
     )  # fmt: skip
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
     describe(corpus, learned, held_out, options)
@@ -151,6 +151,8 @@ def describe(corpus, learned, held_out, options):
     """Print the sizes of the corpus, the omitted documents, and warnings."""
     for message in corpus.warnings:
         warn(message)
+    for what, value in corpus.facts.items():
+        print(f"{what}: {printable(value)}")
     for what, n in corpus.left_out.items():
         print(f"{n:,} {what} are left out")
     n_tokens = corpus.counts.sum(dtype=np.float64)
@@ -264,6 +266,7 @@ def facts_of(corpus, held_out, options, model, seconds, score):
         ("epochs", f"{model.n_iter_:,}{passes_remark(model)}"),
         ("seconds", f"{seconds:,.1f}"),
         (f"held-out log-likelihood per {scored_unit(model)}", score if isinstance(score, str) else f"{score:.4f}"),
+        *corpus.facts.items(),
         *((f"left out: {what}", f"{n:,}") for what, n in corpus.left_out.items()),
         *(("warning", message) for message in corpus.warnings),
     ]

@@ -48,6 +48,8 @@ def add_corpus_options(add):
     add("--date", help="field with the date, for topic shares over time")
     add("--counts", choices=("auto", "memory", "disk"), default="auto",
         help="where to keep word counts (default: on disk above 1 GB of text, which is then read twice)")  # fmt: skip
+    add("--copies", choices=("keep", "drop"), default="keep",
+        help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", help="field with the group, for topic shares by group; 'folder' groups files by their folder")
 
 
@@ -63,7 +65,9 @@ def add_word_options(add):
         help="least number, or fraction, of documents with the word (default: 5)")  # fmt: skip
     add("--max-df", type=count_or_fraction, default=0.5,
         help="largest number, or fraction, of documents with the word (default: 0.5)")  # fmt: skip
-    add("--stop-words", default="english", metavar="WORDS", help="english (default), none, or a file of words to skip")
+    add("--stop-words", default="auto", metavar="WORDS",
+        help="words to skip: auto (default) those of the languages of the texts; none; or languages and files, "
+        "separated by commas, such as german,words.txt")  # fmt: skip
     add("--gaps", choices=("close", "keep"), default="close",
         help="for SkipGramTopicModel: remove the places of skipped words or keep them (default: close)")  # fmt: skip
     add("--vectorizer", metavar="PICKLE", help="your own vectorizer, replaces these options; load only files you trust")

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from sparsemix._commands.reading import files as _files
-from sparsemix._commands.reading import tables as _tables
-from sparsemix._commands.reading.corpus import EXCERPT, Fields, Words, read_corpus
+from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix._commands.reading.formats import files as _files
+from sparsemix._commands.reading.formats import tables as _tables
+from sparsemix._commands.reading.spool import EXCERPT
 
 ALL = Words(stop_words=None)
 
@@ -120,6 +121,37 @@ def test_a_vectorizer_of_ones_own(tmp_path):
     joblib.dump([1], tmp_path / "list")
     with pytest.raises(ValueError, match="holds a list, which has no method fit_transform"):
         corpus_of(tmp_path, "apple", words=Words(vectorizer=tmp_path / "list"))
+
+
+@pytest.mark.parametrize("text", ["自然语言处理是计算机科学领域中的方向", "日本語の文章は単語の間に空白がありません"])
+def test_texts_that_mix_scripts_need_a_segmenter(tmp_path, text):
+    mixed = f"{text} and many more words of English, which are most of the words of this text"
+    assert "segment them first (with jieba" in corpus_of(tmp_path, "\n".join(3 * [mixed, text])).warnings[-1]
+    assert corpus_of(tmp_path, "many words of English and one name (東京)\nmore\n").warnings == ()
+
+
+def test_fragments_are_no_words(tmp_path):
+    text = (
+        "I don't know, it isn’t the cat's; see https://www.example.com/a?b=c or www.site.org/x, mail me@some.host.net, "
+        "ﬁle ＡＢＣＤ İstanbul co\u00adordinate AT&amp;T&nbsp;phone<br />line caf&eacute;"
+    )
+    words = set(corpus_of(tmp_path, text).feature_names)
+    assert words == {"know", "the", "cat", "see", "mail", "file", "abcd", "istanbul", "coordinate", "phone", "line",
+                     "café"}  # fmt: skip
+    kept = corpus_of(tmp_path, "don't http://x.org", words=Words("spaces", stop_words=None)).feature_names
+    assert kept.tolist() == ["don't", "http://x.org"]
+
+
+def test_copies_are_counted_and_dropped(tmp_path):
+    texts = ["apple pear", "Apple  PEAR", "plum", "cherry", "plum"]
+    corpus = corpus_of(tmp_path, "\n".join(texts))
+    assert corpus.names == ["apple pear", "Apple PEAR", "plum", "cherry", "plum"]
+    assert "2 of 5 documents are copies of others; --copies drop" in corpus.warnings[0]
+    corpus = corpus_of(tmp_path, "\n".join(texts), copies="drop")
+    assert corpus.names == ["apple pear", "plum", "cherry"]
+    assert [corpus.texts[i] for i in range(3)] == ["apple pear", "plum", "cherry"]
+    assert corpus.left_out["copies of other documents"] == 2
+    assert corpus.warnings == ()
 
 
 # -- formats
@@ -276,14 +308,14 @@ def test_packed_files_are_found_by_their_first_bytes(tmp_path, pack):
 def test_files_that_are_not_read_are_told(tmp_path):
     for name in ("a.txt", "b.txt.gz", "c.md", "deep/d.md", "deep/e.HTML", "README", ".hidden", ".git/f.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        data = b"one two three"
+        data = f"one two three of {name}".encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     corpus = read_corpus(tmp_path, words=ALL)
     assert corpus.names == ["a.txt", "b.txt.gz"]
     told = "files of the folder that do not match --glob are not read (2 .md, 1 .html, 1 README)"
     assert corpus.warnings == (told,)
     for i in range(6):
-        (tmp_path / f"x.{i}").write_text("other")
+        (tmp_path / f"x.{i}").write_text(f"other {i}")
     assert ", ...)" in read_corpus(tmp_path, words=ALL).warnings[0]
     assert read_corpus(tmp_path, glob="*", words=ALL).warnings == ()
 

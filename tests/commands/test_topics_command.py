@@ -509,7 +509,7 @@ def test_model_is_saved_by_skops(tmp_path, texts):
     output = run([*arguments, "--model-format", "skops", "--force"], tmp_path)
     assert sorted(file.name for file in output.iterdir()) == sorted(["model.skops", *NAMES[1:]])
     types = io.get_untrusted_types(file=output / "model.skops")
-    assert [name.rpartition(".")[2] for name in types] == ["ComposedVectorizer", "SparseSCVB0LDA"]
+    assert [name.rpartition(".")[2] for name in types] == ["CleanedVectorizer", "SparseSCVB0LDA"]
     pipeline = io.load(output / "model.skops", trusted=types)
     assert pipeline.transform(["Violin, flute and DRUM"]).shape == (1, 3)
     assert "get_untrusted_types(file=" in (output / "report.html").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparsemix._commands.reading.files import ENDINGS, lines, open_text, read_all, read_whole
-from sparsemix._commands.reading.tables import table_records
+from sparsemix._commands.reading.formats.files import ENDINGS, lines, open_text, read_all, read_whole
+from sparsemix._commands.reading.formats.tables import table_records
 
 FIRST_WORDS = 60  # characters of the name of a text without an id
 

@@ -2,7 +2,7 @@
 
 import csv
 
-from sparsemix._commands.reading.files import LONGEST_LINE, checked_lines, open_text
+from sparsemix._commands.reading.formats.files import LONGEST_LINE, checked_lines, open_text
 
 DELIMITERS = ",;\t|"
 # Lines of one field: a longer field comes from an unclosed quote.

@@ -1,0 +1,62 @@
+"""Warnings of problems with the texts that spoil topics."""
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sparsemix._commands.reading.words.patterns import needs_segmenter
+from sparsemix._commands.reading.words.vectorizers import BY_PATTERN
+
+# Texts that are checked for problems with their words.
+SAMPLE = 200
+# Warn above this share of documents without words, above this mean number of letters per word, and above this share of
+# texts that equal an earlier one.
+MANY_EMPTY, LONG_WORD, MANY_COPIES = 0.2, 20, 0.01
+# File endings that a warning lists.
+MOST_ENDINGS = 5
+
+
+def warnings_of(tally, texts, counts, vectorizer, encoding):
+    """Warnings, each a sentence without its period."""
+    yield from warnings_of_files(tally, encoding)
+    n_texts, n_empty = len(texts), int((np.diff(counts.indptr) == 0).sum())
+    if n_empty > MANY_EMPTY * n_texts:
+        yield (
+            f"{n_empty:,} of {n_texts:,} documents have no word of the vocabulary; see --token-pattern, --min-df, "
+            "--max-df and --stop-words"
+        )
+    if (n_copies := len(texts.copies())) > MANY_COPIES * n_texts:
+        yield f"{n_copies:,} of {n_texts:,} documents are copies of others; --copies drop leaves them out"
+    yield from warnings_of_words(texts, vectorizer)
+
+
+def warnings_of_files(tally, encoding):
+    """Warnings of undecodable bytes and of files that are not read."""
+    if tally.bad_characters:
+        other = "latin-1" if encoding == "utf-8" else "utf-8"
+        yield (
+            f"{tally.bad_characters:,} bytes in {tally.bad_documents:,} places are not {encoding} and split words; "
+            f"name the encoding, for example --encoding {other}"
+        )
+    if tally.other_files:
+        some = ", ".join(f"{n:,} {ending}" for ending, n in tally.other_files[:MOST_ENDINGS])
+        more = ", ..." if len(tally.other_files) > MOST_ENDINGS else ""
+        yield f"files of the folder that do not match --glob are not read ({some}{more})"
+
+
+def warnings_of_words(texts, vectorizer):
+    """Warnings of texts that the pattern does not split into words."""
+    if type(vectorizer) not in BY_PATTERN or vectorizer.token_pattern is None:
+        return
+    chosen = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
+    sample = [texts[i] for i in chosen]
+    if needs_segmenter(sample, vectorizer.token_pattern):
+        yield (
+            "texts are in a script without spaces between words, so whole sentences count as words; segment them "
+            "first (with jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai) and separate words by "
+            "spaces"
+        )
+        return
+    tokenize = CountVectorizer(token_pattern=vectorizer.token_pattern, tokenizer=vectorizer.tokenizer).build_tokenizer()
+    tokens = [token for text in sample for token in tokenize(text)]
+    if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
+        yield "words have more than 20 letters on average; check that the text has spaces between its words"

@@ -1,0 +1,1 @@
+"""Words of texts: cleaning, patterns, languages, stop words, vectorizers."""

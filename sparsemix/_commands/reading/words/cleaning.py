@@ -1,0 +1,52 @@
+"""Cleaning of texts before they are split into words."""
+
+import html
+import re
+import unicodedata
+
+# Characters that NFKC leaves, or changes wrongly: in lower case the capital I with a dot is two characters; apostrophes
+# have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are no letters.
+REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u00ad": "", "\ufeff": "", "\u0640": ""}
+ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+TAGS = "p|br|hr|div|span|a|b|i|u|em|strong|code|pre|ul|ol|li|dl|dt|dd|h[1-6]|table|t[rdh]|img|font|blockquote|sup|sub"
+TAG = re.compile(rf"</?(?:{TAGS})(?:\s[^<>]{{0,1000}})?/?>", re.IGNORECASE)
+MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+ADDRESS = re.compile(
+    r"(?:\b(?:https?|ftp|file)://|\bwww\.)\S+|\b(?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov)\b(?:/\S*)?",
+    re.IGNORECASE,
+)
+# English contractions: all words with "n't" are function words, the others end in a pronoun's verb or a possessive.
+CONTRACTION = re.compile(r"\b[a-z]{1,12}n't\b|(?<=\w)'(?:s|re|ve|ll|d|m)\b", re.IGNORECASE)
+
+
+def composed(text):
+    """The text with one character for each letter: composed marks, no ligatures, no full-width letters (NFKC)."""
+    if text.isascii():
+        return text
+    for given, wanted in REPLACED.items():
+        text = text.replace(given, wanted)
+    return unicodedata.normalize("NFKC", text)
+
+
+def cleaned(text):
+    """The composed text without web and mail addresses, English contractions, and tags and entities of HTML."""
+    if "&" in text:
+        text = ENTITY.sub(lambda match: html.unescape(match[0]), text)
+    if "<" in text:
+        text = TAG.sub(" ", text)
+    text = composed(text)
+    if "@" in text:
+        text = MAIL.sub(" ", text)
+    if "." in text:
+        text = ADDRESS.sub(" ", text)
+    return CONTRACTION.sub(" ", text) if "'" in text else text
+
+
+def composed_lower(text):
+    """Preprocessor of word sequences: the composed text in lower case."""
+    return composed(text).lower()
+
+
+def cleaned_lower(text):
+    """Preprocessor of word sequences: the cleaned text in lower case."""
+    return cleaned(text).lower()
