@@ -33,8 +33,8 @@ def sparse_mixture(start, **parameters):
     weights, means, covariances = start
     precisions = np.linalg.inv(covariances) if covariances.ndim == 3 else 1.0 / covariances
     return SparseGaussianMixture(
-        len(weights), weights_init=weights, means_init=means, precisions_init=precisions, reg_covar=REG_COVAR,
-        tol=0.0, random_state=0, **parameters,
+        len(weights), init_params={"weights": weights, "means": means, "precisions": precisions},
+        reg_covar=REG_COVAR, tol=0.0, random_state=0, **parameters,
     )  # fmt: skip
 
 

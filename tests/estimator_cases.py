@@ -193,8 +193,8 @@ class Case:
 def mixture(name, n_components=3, data=ROWS, **params):
     defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 50, "random_state": 0}
     precisions = np.eye(2) * np.array([[[0.02]], [[0.2]], [[2.0]]])  # of components that differ in nothing else
-    start = {"precisions_init": precisions} if params.get("covariance_type") == "zero_mean" else {}
-    start |= {"means_init": CLOUDS[:n_components], "learning_method": "batch", "candidates": "all"}
+    given = CLOUDS[:n_components] if params.get("covariance_type") != "zero_mean" else {"precisions": precisions}
+    start = {"init_params": given, "learning_method": "batch", "candidates": "all"}
     return Case(name, SparseGaussianMixture(n_components, **(defaults | params)), data, MixtureModel, start)
 
 

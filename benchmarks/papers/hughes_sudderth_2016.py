@@ -29,11 +29,13 @@ def patches(paper):
     corpus = f"patches of photographs, {len(X):,} rows"
     for n_components in sizes:
         start = SparseGaussianMixture(n_components, covariance_type="zero_mean", max_iter=1, tol=0.0, random_state=0)
-        given = {"weights_init": (fitted := quietly(start, X)).weights_, "precisions_init": fitted.precisions_}
+        given = {"weights": (fitted := quietly(start, X)).weights_, "precisions": fitted.precisions_}
         found = {}
         for n_nonzero in (1, 2, 4, 8, n_components):
-            mixture = SparseGaussianMixture(n_components, n_nonzero=n_nonzero, covariance_type="zero_mean", tol=0.0,
-                                            max_iter=passes, candidates="all", random_state=0, **given)  # fmt: skip
+            mixture = SparseGaussianMixture(
+                n_components, n_nonzero=n_nonzero, covariance_type="zero_mean", tol=0.0, max_iter=passes,
+                candidates="all", random_state=0, init_params=given,
+            )  # fmt: skip
             _, seconds = spent(lambda mixture=mixture: quietly(mixture, X))
             found[n_nonzero] = mixture.score(X_test), seconds / passes
             say("  patches K={} L={}: {:.3f}, {:.3f} s a pass".format(n_components, n_nonzero, *found[n_nonzero]))

@@ -80,6 +80,8 @@ def described(value):
         return "RandomState"
     if isinstance(value, numbers.Number) or value is None or isinstance(value, str):
         return repr(value)
+    if isinstance(value, dict):
+        return repr({name: described(each) for name, each in value.items()})
     array = value if sparse.issparse(value) else np.asarray(value)
     return repr(value) if array.dtype.hasobject else repr(fingerprint(array))
 

@@ -5,8 +5,6 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_array
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
@@ -16,7 +14,6 @@ from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.checks import check_columns, check_weights
 from sparsemix._estimator.input.columns import ColumnLimits
-from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
@@ -34,6 +31,7 @@ from sparsemix.mixture._priors import (
     warn_of_flags,
     warn_of_wild_values,
 )
+from sparsemix.mixture._starts._given import Given, check_weights_of, refuse_responsibilities
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
 # Default size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
@@ -165,7 +163,7 @@ def given_mixture(params, weights, means, covariances):
     if np.ndim(sized) < 2:
         raise ValueError(f"{name} has shape {np.shape(sized)}; give a row of it for each component")
     family, n_components = make_family(params, np.shape(sized)[-1]), params.n_components
-    weights = given_weights("weights", weights, n_components)
+    weights = check_weights_of("weights", weights, n_components)
     shift, relative = None, np.zeros((n_components, family.n_features))
     if has_means:
         means = check_means("means", means, relative.shape)
@@ -279,45 +277,13 @@ def default_init_size(family, n_components):
 def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
     """The initialisation of a fit.
 
-    ``kept`` selects the rows of a given matrix of responsibilities; ``n_init_iter`` is the default of that parameter.
+    ``kept`` is the mask of the rows among those that the caller gave; ``n_init_iter`` is the default of that parameter.
     """
-    family, n_components = model.family, model.n_components
-    weights = means = covariances = None
-    if params.weights_init is not None:
-        weights = given_weights("weights_init", params.weights_init, n_components)
-    if params.means_init is not None and family.has_means:
-        means = check_means("means_init", params.means_init, (n_components, family.n_features)) - model.shift
-    if params.precisions_init is not None:
-        precisions = check_covariances("precisions_init", params.precisions_init, family, n_components)
-        covariances = family.pack_covariances(family.shape.inverse(precisions))
-    size = default_init_size(family, n_components) if params.init_size is None else params.init_size
-    init_params = params.init_params
-    if not isinstance(init_params, str):
-        init_params = check_responsibilities(init_params, n_rows if kept is None else len(kept), n_components, kept)
+    size = default_init_size(model.family, model.n_components) if params.init_size is None else params.init_size
+    seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
-    return Start(model, learner, init_params, n_init_iter, size, weights, means, covariances, params.n_init)
-
-
-def given_weights(name, weights, n_components):
-    """Weights of components, checked."""
-    weights = check_shape(name, weights, (n_components,))
-    if (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
-        raise ValueError(f"{name} must not be negative and sum to one; they sum to {weights.sum()}")
-    return weights
-
-
-def check_responsibilities(resp, n_rows, n_components, kept):
-    """Checked (N, K) responsibilities, dense or sparse, as CSR without the rows of weight zero."""
-    resp = numbers_of(resp, "init_params")
-    resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name="init_params"))
-    if resp.shape[0] != n_rows:
-        raise ValueError(f"init_params has {resp.shape[0]} rows, expected one for each of the {n_rows} rows of X")
-    if resp.shape[1] != n_components:
-        raise ValueError(f"init_params has {resp.shape[1]} columns, expected one for each of {n_components} components")
-    bad = np.flatnonzero((np.asarray(resp.sum(axis=1)).ravel() <= 0) | (resp.min(axis=1).toarray().ravel() < 0))
-    if len(bad):
-        raise ValueError(f"row {bad[0]} of init_params is not a distribution; give non-negative, not all zero rows")
-    return resp if kept is None else resp[kept]
+    given = Given.of(params.init_params, model, n_rows, kept)
+    return Start(model, learner, seeding, n_init_iter, size, given, params.n_init)
 
 
 def make_schedule(params, rows, rng, directions=0):
@@ -399,11 +365,7 @@ class MixtureOfBlocks:
     """Methods of a mixture for fits over blocks: survey, rows of the initialisation, rows of a step."""
 
     def _refuse_blocks(self):
-        if not isinstance(self._params.init_params, str):
-            raise ValueError(
-                "init_params is a matrix with a row for every row of the data, which a fit over blocks does not hold; "
-                "give means_init and precisions_init, or the name of a start"
-            )
+        refuse_responsibilities(self._params.init_params)
 
     def _survey(self, rows):
         return {"first": rows.total()}

@@ -95,14 +95,16 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         Variance added to those of the components; in VB N_k times, as in scikit-learn. None means 1e-6 for EM, and for
         VB 1e-6 times the variance of each column. For a constant column, VB takes the larger of its squared value and
         the median variance of all non-constant columns, divided by N + 1.
-    init_params : str or matrix of shape (n_samples, n_components), default="auto"
+    init_params : str, array-like of shape (n_components, n_features) or dict, default="auto"
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
         of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
         rows; "random": random labels. "auto" tries several of them (user guide) and keeps the one with the highest
         likelihood of held-out rows. With 3 to 15 components it then exchanges components [8]_. For full covariances it
-        moves seeds by EM if that raises the likelihood of held-out rows. A matrix, dense or sparse, gives initial
-        responsibilities.
+        moves seeds by EM if that raises the likelihood of held-out rows. An array gives initial means. A dict gives
+        any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions that
+        components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
+        n_components), dense or sparse. Give values if you know them, and a name if "auto" takes too long.
     init_size : int, default=None
         Rows of the random subset from which seeds are chosen. None means the larger of 20,000 and 50 K, or 3 n_features
         K if each component has a covariance matrix; fewer if the subset would take more than 128 MB.
@@ -112,9 +114,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     n_init : int, default=1
         Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
         the fit continues from it, in ``partial_fit`` too.
-    weights_init, means_init, precisions_init : array-like, default=None
-        Initial parameters, in the shapes of scikit-learn's GaussianMixture. Precisions that components share lack the
-        axis n_components.
     max_iter : int, default=100
         Maximum number of epochs.
     tol : float, default=1e-3
@@ -252,17 +251,10 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         "covariance_prior": ["array-like", VARIANCE, None],
         "optimize_priors": ["boolean", None],
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
-        "init_params": [
-            StrOptions(set(SEEDINGS)),
-            "array-like",
-            "sparse matrix",
-        ],
+        "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
-        "weights_init": ["array-like", None],
-        "means_init": ["array-like", None],
-        "precisions_init": ["array-like", VARIANCE, None],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
@@ -301,9 +293,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         init_size=None,
         n_init_iter=None,
         n_init=1,
-        weights_init=None,
-        means_init=None,
-        precisions_init=None,
         max_iter=100,
         tol=1e-3,
         batch_size=None,
@@ -334,9 +323,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         self.init_size = init_size
         self.n_init_iter = n_init_iter
         self.n_init = n_init
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size

@@ -47,11 +47,15 @@ def shuffled(X, folder):
     return blocks.shuffle(blocks.from_function(1, lambda i: X), folder / "a", random_state=0)  # noqa: ARG005
 
 
+def from_responsibilities(value):
+    return SparseGaussianMixture(6, init_params={"responsibilities": value}, max_iter=1).fit(POINTS)
+
+
 TAKE_MATRICES = {
     "fit": lambda X, _: clone(LDA).fit(X),
     "partial_fit": lambda X, _: SparseLDA(2, random_state=0).partial_fit(X),
     "validation_data": lambda X, _: SparseSCVB0LDA(2, max_iter=1, evaluate_every=1).fit(A, validation_data=X),
-    "init_params": lambda X, _: SparseGaussianMixture(6, init_params=X, max_iter=1).fit(POINTS),
+    "init_params": lambda X, _: from_responsibilities(X),
     "topic_coherence": lambda X, _: metrics.topic_coherence(TOPICS, X, n_top_words=2),
     "document_completion": lambda X, _: metrics.document_completion(TOPICS, X),
     "perplexity": lambda X, _: metrics.perplexity(TOPICS, X),
@@ -167,9 +171,9 @@ WEIGHT = np.arange(1, 13)
 GIVEN = {
     "sample_weight": lambda value: clone(LDA).fit(A, sample_weight=value),
     "init_params": lambda value: SparseLDA(3, init_params=value, max_iter=1).fit(A),
-    "responsibilities": lambda value: SparseGaussianMixture(6, init_params=value, max_iter=1).fit(POINTS),
-    "means_init": lambda value: SparseGaussianMixture(2, means_init=value, max_iter=1).fit(POINTS),
-    "weights_init": lambda value: SparseGaussianMixture(2, weights_init=value, max_iter=1).fit(POINTS),
+    "responsibilities": lambda value: from_responsibilities(value),
+    "means": lambda value: SparseGaussianMixture(2, init_params=value, max_iter=1).fit(POINTS),
+    "weights": lambda value: SparseGaussianMixture(2, init_params={"weights": value}, max_iter=1).fit(POINTS),
     "doc_topic_prior": lambda value: SparseLDA(3, doc_topic_prior=value, max_iter=1).fit(A),
     "topics": lambda value: metrics.top_words(value, n_top_words=2),
     "prior of a metric": lambda value: metrics.perplexity(TOPICS, A, doc_topic_prior=value),
@@ -178,8 +182,8 @@ GIVEN = {
     ),
 }  # fmt: skip
 GOOD = {
-    "sample_weight": WEIGHT, "init_params": TOPICS, "responsibilities": A, "means_init": POINTS[:2],
-    "weights_init": np.array([0.5, 0.5]), "doc_topic_prior": np.ones(3), "topics": TOPICS,
+    "sample_weight": WEIGHT, "init_params": TOPICS, "responsibilities": A, "means": POINTS[:2],
+    "weights": np.array([0.5, 0.5]), "doc_topic_prior": np.ones(3), "topics": TOPICS,
     "prior of a metric": np.ones(3), "X of a metric": A,
 }  # fmt: skip
 

@@ -58,7 +58,6 @@ WRONG = {
     "max_table_age": [0, 1.5],
     "mean_precision_prior": [0, 1e-40, -1.0, 1e300, "auto"],
     "mean_prior": [1.0, "zero"],
-    "means_init": [1.0, "zero"],
     "merge_criterion": ["evidence", True],
     "merge_every": [0, -1, 1.5, None],
     "merge_threshold": ["high", [1.0], np.nan, np.inf],
@@ -80,7 +79,6 @@ WRONG = {
     "n_words": [0, -1, 1.5],
     "new_cluster_threshold": [-0.1, 1.1, "auto"],
     "optimize_priors": ["yes", 2],
-    "precisions_init": [-1.0, 1e-150, 1e150, "one"],
     "prune_threshold": [-1.0, "auto"],
     "random_state": ["seed", -1.5],
     "reg_covar": [-1e-6, 1e150, np.nan],
@@ -113,7 +111,6 @@ WRONG = {
     "weight_concentration_prior": [0, -1.0, np.nan, "auto"],
     "weight_concentration_prior_type": ["process", None],
     "word_prior": [0, 1e-38, -1.0, np.nan, np.inf, "auto"],
-    "weights_init": [1.0, "even"],
     "window": [0, -1, 2.5, None],
 }
 # What some do and others do not.

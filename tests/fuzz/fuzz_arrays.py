@@ -40,14 +40,22 @@ def spoilt(rng, value):
 
 
 def start(rng, K, n, d, params):
-    """Topics, of what learns topics; responsibilities, of mixtures."""
+    """Topics, of what learns topics; means, or a dict, of mixtures."""
     if "covariance_type" not in params and "candidates" not in params:
         return rng.dirichlet(np.full(d, 0.3), size=K) * 10.0 ** rng.integers(-3, 6)
-    resp = rng.dirichlet(np.full(K, 0.3), size=n)
+    kinds = {"weights": weights, "means": means, "precisions": precisions, "responsibilities": responsibilities}
+    if rng.random() < 0.3:
+        return means(rng, K, n, d, params)
+    names = rng.choice([*kinds, "scales"], p=[0.24, 0.24, 0.24, 0.24, 0.04], size=rng.integers(1, 3))
+    return {str(name): kinds.get(str(name), mean)(rng, K, n, d, params) for name in names}
+
+
+def responsibilities(rng, K, n, d, params):  # noqa: ARG001
+    """Dense or sparse."""
     if rng.random() < 0.4:
         labels = sparse.csr_array((np.ones(n), rng.integers(K, size=n), np.arange(n + 1)), shape=(n, K))
         return labels if rng.random() < 0.7 else sparse.csc_matrix(labels)
-    return resp
+    return rng.dirichlet(np.full(K, 0.3), size=n)
 
 
 def prior_of_topics(rng, K, n, d, params):  # noqa: ARG001
@@ -116,7 +124,7 @@ def threshold(rng, K, n, d, params):  # noqa: ARG001
 
 SHAPES = {
     "init_params": start, "doc_topic_prior": prior_of_topics, "input_topic_prior": prior_of_topics,
-    "weights_init": weights, "means_init": means, "precisions_init": precisions, "mean_prior": mean,
+    "mean_prior": mean,
     "covariance_prior": covariance, "concentration_prior": gamma, "step_size": step_size,
     "input_step_size": step_size, "mini_epoch": mini_epoch, "annealing": annealing, "merge_threshold": threshold,
 }  # fmt: skip

@@ -78,7 +78,7 @@ def test_words_equal_a_twin_in_numpy(n_nonzero, inference):
     x, _ = documents()
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
     params = {"n_nonzero": n_nonzero, "inference": inference, "word_prior": 0.3, "weight_concentration_prior": 0.7}
-    est = words(init_params=resp, max_iter=6, **params).fit(x)
+    est = words(init_params={"responsibilities": resp}, max_iter=6, **params).fit(x)
     weights = reference_weights(inference)
     for _ in range(6):
         counts, sums = resp.sum(axis=0), resp.T @ x
@@ -111,7 +111,8 @@ def test_directions_equal_a_twin_in_numpy(shared):
     x, _ = directions()
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
     kind = "shared" if shared else "own"
-    est = vmf(init_params=resp, max_iter=5, inference="em", concentration_type=kind, n_nonzero=None).fit(x)
+    params = {"inference": "em", "concentration_type": kind, "n_nonzero": None}
+    est = vmf(init_params={"responsibilities": resp}, max_iter=5, **params).fit(x)
     x = unit(x)
     prior = np.linalg.norm(x.mean(axis=0))
     for _ in range(5):
@@ -233,7 +234,8 @@ def test_bounds_never_fall(kind, learning_method, n_nonzero, inference, own):
     params = {"concentration_type": "own" if own else "shared"} if kind == "directions" else {}
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), 200)
     params |= {"n_nonzero": n_nonzero, "inference": inference, "learning_method": learning_method}
-    bounds = np.array(make(init_params=resp, batch_size=50, **params).fit(rows()[0]).lower_bounds_)
+    params |= {"init_params": {"responsibilities": resp}}
+    bounds = np.array(make(batch_size=50, **params).fit(rows()[0]).lower_bounds_)
     assert bounds[-1] >= bounds[0] - 1e-9 * np.abs(bounds).max()
     assert np.diff(bounds).min() >= -1e-9 * np.abs(bounds).max()
 
@@ -245,7 +247,7 @@ def test_sparse_rows_give_what_dense_ones_give(kind, inference):
     x, _ = rows()
     x[np.abs(x) < 0.5] = 0.0
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
-    params = {"inference": inference, "init_params": resp}
+    params = {"inference": inference, "init_params": {"responsibilities": resp}}
     dense, thin = make(**params).fit(x), make(**params).fit(sparse.csr_array(x))
     np.testing.assert_allclose(dense.score_samples(x), thin.score_samples(sparse.csr_array(x)), rtol=1e-9)
     assert dense.lower_bound_ == pytest.approx(thin.lower_bound_, rel=1e-11)
@@ -258,8 +260,8 @@ def test_weights_equal_repeated_rows(kind):
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
     weight = np.random.default_rng(2).integers(0, 4, len(x))
     again = np.repeat(np.arange(len(x)), weight)
-    weighed = make(init_params=resp).fit(x, sample_weight=weight)
-    repeated = make(init_params=resp[again]).fit(x[again])
+    weighed = make(init_params={"responsibilities": resp}).fit(x, sample_weight=weight)
+    repeated = make(init_params={"responsibilities": resp[again]}).fit(x[again])
     np.testing.assert_allclose(weighed.weights_, repeated.weights_, rtol=1e-9)
     assert weighed.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-10)
 
@@ -305,6 +307,35 @@ def test_seeds_weigh_rows_as_a_twin_in_numpy_one_or_many(kind):
     np.testing.assert_allclose(under(np.array([3, 17, 3])), expected[[3, 17, 3]], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(under(5), expected[5], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(family.own_weights(rows), np.diag(expected), rtol=1e-12)
+
+
+@both
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("as_dict", [False, True])
+def test_rows_start_in_the_component_of_the_most_likely_given_mean(kind, form, as_dict):
+    make, rows = (vmf, directions) if kind == "directions" else (words, documents)
+    x, _ = rows()
+    means = 3.0 * np.random.default_rng(1).dirichlet(np.full(x.shape[1], 0.5), K)
+    if kind == "directions":
+        weights = unit(x) @ unit(means).T
+    else:
+        tokens = means / 3.0 * x.sum() / K
+        weights = x @ np.log((tokens + 0.1) / (tokens + 0.1).sum(axis=1, keepdims=True)).T
+    est = make(inference="em", init_params={"means": means} if as_dict else means, max_iter=0).fit(form(x))
+    counts = np.bincount(weights.argmax(axis=1), minlength=K) + 1.0  # and one extra row for each component
+    np.testing.assert_allclose(est.weights_, counts / counts.sum(), rtol=1e-12)
+
+
+@both
+def test_given_means_are_checked(kind):
+    make, rows = (vmf, directions) if kind == "directions" else (words, documents)
+    x, _ = rows()
+    with pytest.raises(ValueError, match=r"init_params has shape \(3, "):
+        make(init_params=x[:3]).fit(x)
+    with pytest.raises(ValueError, match=r"row 1 of init_params is zero|a row that is no distribution"):
+        make(init_params=np.vstack([x[:1], 0 * x[:1], x[2:4]])).fit(x)
+    with pytest.raises(ValueError, match="the keys may be 'means', 'responsibilities'"):
+        make(init_params={"weights": np.full(K, 1 / K)}).fit(x)
 
 
 def test_short_documents_start_by_passes_of_the_inference():

@@ -46,7 +46,8 @@ def mixture(**params):
 @pytest.mark.slow
 def test_dead_components_are_born_again(covariance_type, inference, learning_method, monkeypatch):
     X, y = blobs()
-    params = {"covariance_type": covariance_type, "inference": inference, "init_params": dead_start(y)}
+    start = {"responsibilities": dead_start(y)}
+    params = {"covariance_type": covariance_type, "inference": inference, "init_params": start}
     params |= {"learning_method": learning_method, "batch_size": 400}
     est = mixture(**params).fit(X)
     monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
@@ -75,7 +76,7 @@ def test_bounds_never_fall_with_births(prior, learning_method, candidates, monke
     monkeypatch.setattr(Births, "settle", settle)
     X, y = blobs()
     params = {"weight_concentration_prior_type": prior, "learning_method": learning_method, "candidates": candidates}
-    est = mixture(init_params=dead_start(y), batch_size=400, **params).fit(X)
+    est = mixture(init_params={"responsibilities": dead_start(y)}, batch_size=400, **params).fit(X)
     assert False in settled
     assert np.diff(est.lower_bounds_).min() >= -1e-8 * np.abs(est.lower_bounds_).max()
 
@@ -96,7 +97,7 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
 
     X, y = blobs()
     params = {"inference": inference, "learning_method": learning_method, "candidates": candidates}
-    params |= {"init_params": dead_start(y), "batch_size": 400, "candidates_init": "all"}
+    params |= {"init_params": {"responsibilities": dead_start(y)}, "batch_size": 400, "candidates_init": "all"}
     with monkeypatch.context() as patch:
         patch.setattr(Births, "settle", settle)
         est = mixture(**params, max_iter=9).fit(X)
@@ -129,20 +130,20 @@ def test_births_that_are_taken_back_leave_the_lists_of_before(learning_method, m
     monkeypatch.setattr(Births, "settle", settled)
     X, y = blobs()
     params = {"learning_method": learning_method, "candidates": 4, "candidates_init": "all", "batch_size": 400}
-    mixture(init_params=dead_start(y), max_iter=3, **params).fit(X)
+    mixture(init_params={"responsibilities": dead_start(y)}, max_iter=3, **params).fit(X)
     assert True in changed
 
 
 def test_few_components_may_stay_dead():
     """Below 16 of them they are to be clusters, and who asks for too many keeps the wish for few."""
     X, y = make_blobs(600, centers=[[0, 0], [9, 9], [0, 9]], random_state=0)
-    est = SparseGaussianMixture(6, init_params=np.eye(6)[y], random_state=0).fit(X)
+    est = SparseGaussianMixture(6, init_params={"responsibilities": np.eye(6)[y]}, random_state=0).fit(X)
     assert (est.weights_ > 0.01).sum() == 3
 
 
 def test_births_are_the_same_bits_for_any_number_of_threads():
     X, y = blobs()
-    fits = [mixture(init_params=dead_start(y), n_jobs=n, max_iter=5).fit(X) for n in (1, 3)]
+    fits = [mixture(init_params={"responsibilities": dead_start(y)}, n_jobs=n, max_iter=5).fit(X) for n in (1, 3)]
     assert_same_bits(*(fitted_arrays(est, X)[:-1] for est in fits))
 
 
@@ -158,7 +159,7 @@ def test_interrupted_trial_leaves_a_whole_mixture(monkeypatch):
 
     original = _births.Births.settle
     monkeypatch.setattr(Births, "settle", interrupt)
-    est = mixture(init_params=dead_start(y), inference="em")
+    est = mixture(init_params={"responsibilities": dead_start(y)}, inference="em")
     with pytest.raises(KeyboardInterrupt):
         est.fit(X)
     assert_valid(est, X)
@@ -233,8 +234,9 @@ def test_stream_finds_clusters_that_appear_late(covariance_type, inference, cand
         est.partial_fit(block)
     X, y = next(stream(rng, centres, np.arange(10), 1, 3000))
     truth = SparseGaussianMixture(
-        10, covariance_type=covariance_type, inference=inference, init_params=np.eye(10)[y], max_iter=5
-    ).fit(X)
+        10, covariance_type=covariance_type, inference=inference, max_iter=5,
+        init_params={"responsibilities": np.eye(10)[y]},
+    ).fit(X)  # fmt: skip
     assert adjusted_rand_score(y, est.predict(X)) > 0.98
     assert est.score(X) > truth.score(X) - 0.1
     assert est.n_samples_seen_ == 10_000

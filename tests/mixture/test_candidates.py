@@ -104,7 +104,7 @@ def test_lower_bounds_never_fall(covariance_type, n_nonzero, candidates, inferen
     params |= {"learning_method": learning_method, "batch_size": 500, "reg_covar": 0.0, "max_iter": 15}
     X, labels = rows_and_labels(covariance_type, n=1800)
     if inference == "em":
-        params |= {"n_components": 12, "init_params": nearly(covariance_type, labels)}
+        params |= {"n_components": 12, "init_params": {"responsibilities": nearly(covariance_type, labels)}}
     est = mixture(covariance_type, n_nonzero=n_nonzero, candidates=candidates, **params).fit(X)
     assert est._fitted.model.search.size == candidates
     assert est.lower_bounds_[-1] > est.lower_bounds_[0]
@@ -147,9 +147,9 @@ def test_warm_start_goes_on_from_the_bound_it_left(covariance_type, learning_met
 def test_given_components_are_looked_at_by_all_rows_first(given):
     X = rows_of("full")
     fit = mixture(candidates="all").fit(X)
-    params = {"init_params": fit.predict_proba(X)}
+    params = {"init_params": {"responsibilities": fit.predict_proba(X)}}
     if given == "parameters":
-        params = {"weights_init": fit.weights_, "means_init": fit.means_, "precisions_init": fit.precisions_}
+        params = {"init_params": {"weights": fit.weights_, "means": fit.means_, "precisions": fit.precisions_}}
     lists, dense = (mixture(candidates=c, max_iter=1, **params).fit(X) for c in (3, "all"))
     # the same supports, weights by another order of the same sums
     np.testing.assert_allclose(lists.means_, dense.means_, rtol=1e-10, atol=1e-10)
@@ -169,7 +169,7 @@ def test_candidates_that_cover_everything_give_the_dense_fit(covariance_type, in
     params |= {"learning_method": learning_method, "batch_size": 250, "max_iter": 5, "reg_covar": 1e-3}
     X = rows_of(covariance_type)
     # the first look, at 64 random components of 24, may miss some; a given start is looked at whole
-    params["init_params"] = np.random.default_rng(2).dirichlet(np.full(K, 0.1), len(X))
+    params["init_params"] = {"responsibilities": np.random.default_rng(2).dirichlet(np.full(K, 0.1), len(X))}
     dense, lists = (mixture(covariance_type, candidates=c, **params).fit(X) for c in ("all", K - 1))
     assert lists._fitted.model.search is not None
     np.testing.assert_array_equal(
@@ -572,7 +572,8 @@ def test_model_of_a_fit_holds_no_lists(monkeypatch):
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
     X, labels = rows_and_labels("full", n=1800)
-    params = {"learning_method": learning_method, "batch_size": 500, "init_params": np.eye(K)[labels % K]}
+    start = {"responsibilities": np.eye(K)[labels % K]}
+    params = {"learning_method": learning_method, "batch_size": 500, "init_params": start}
     params |= {"n_nonzero": 1, "candidates": 1, "candidates_init": "random", "max_iter": 12}
     for name in ("NEIGHBOURS", "RANDOM", "FIRST", "AGAIN"):
         monkeypatch.setattr(_candidates, name, 1)
@@ -640,7 +641,7 @@ def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stre
     X = rows_of(covariance_type)
     resp = np.zeros((len(X), K))
     resp[:, [5, 17]] = np.random.default_rng(0).dirichlet([1.0, 1.0], len(X))
-    params = {"inference": "em", "reg_covar": 1e-3, "init_params": resp, "n_nonzero": 1}
+    params = {"inference": "em", "reg_covar": 1e-3, "init_params": {"responsibilities": resp}, "n_nonzero": 1}
     lists, dense = (mixture(covariance_type, candidates=c, **params) for c in (1, "all"))
     looks, search_round = [], CandidateSearch._round
     monkeypatch.setattr(

@@ -41,7 +41,7 @@ def learn(X, way="vb", **params):
 def given_start(covariance_type, way, factors, shift):
     """Parameters of a start: three means and precisions, or responsibilities where a type has no means."""
     if covariance_type == "zero_mean":
-        return {"init_params": np.eye(3)[np.arange(120 if way == "stream" else 240) % 3]}
+        return {"init_params": {"responsibilities": np.eye(3)[np.arange(120 if way == "stream" else 240) % 3]}}
     variances = np.broadcast_to(factors, 4) ** 2
     matrix = np.diag(1.0 / variances) + 0.1 / np.sqrt(np.outer(variances, variances))
     single = {"full": matrix, "diag": 1.0 / variances, "spherical": 1.0 / variances[0]}
@@ -49,7 +49,7 @@ def given_start(covariance_type, way, factors, shift):
     precisions = single.get({"tied": "full", "low_rank": "diag"}.get(name, name))
     if not covariance_type.startswith("tied"):
         precisions = np.array([precisions] * 3)
-    return {"means_init": (clusters()[:3] + shift) * factors, "precisions_init": precisions}
+    return {"init_params": {"means": (clusters()[:3] + shift) * factors, "precisions": precisions}}
 
 
 def assert_only_units_differ(covariance_type, way, start, factors, tolerance, dtype=np.float64, shift=0.0):
@@ -59,8 +59,8 @@ def assert_only_units_differ(covariance_type, way, start, factors, tolerance, dt
     params = {"covariance_type": covariance_type, "way": way, "init_params": start}
     one, other = params, params
     if start == "given":
-        one = params | {"init_params": "auto"} | given_start(covariance_type, way, 1.0, 0.0)
-        other = params | {"init_params": "auto"} | given_start(covariance_type, way, factors, shift)
+        one = params | given_start(covariance_type, way, 1.0, 0.0)
+        other = params | given_start(covariance_type, way, factors, shift)
     one, other = learn(here[0], **one), learn(there[0], **other)
     assert len(np.unique(one.predict(here[1]))) == 3
     np.testing.assert_array_equal(other.predict(there[1]), one.predict(here[1]))
@@ -115,7 +115,7 @@ def test_one_wild_value_costs_ordinary_rows_next_to_nothing(covariance_type, way
     X, fresh, params = clusters(480), clusters(seed=2), {"covariance_type": covariance_type, "way": way}
     resp = np.eye(4)[learn(X, init_params="splitting", **params).predict(X)]
     resp[6] = np.eye(4)[3]
-    params["init_params"] = resp[::2] if way == "stream" else resp
+    params["init_params"] = {"responsibilities": resp[::2] if way == "stream" else resp}
     want = learn(X, n_components=4, **params).score(fresh)
     X[6, 2] = value
     assert learn(X, n_components=4, **params).score(fresh) > want - 0.2

@@ -39,7 +39,8 @@ def test_one_feature(covariance_type, inference, learning_method):
 @pytest.mark.parametrize("inference", ["vb", "em"])
 def test_in_one_dimension_full_and_diagonal_are_the_same(inference):
     X = rows(d=1)
-    params = {"inference": inference, "init_params": np.eye(3)[np.arange(50) % 3], "degrees_of_freedom_prior": 3.0}
+    start = {"responsibilities": np.eye(3)[np.arange(50) % 3]}
+    params = {"inference": inference, "init_params": start, "degrees_of_freedom_prior": 3.0}
     full, diag = (mixture(covariance_type=kind, covariance_prior=c, **params).fit(X)
                   for kind, c in (("full", [[2.0]]), ("diag", [2.0])))  # fmt: skip
     np.testing.assert_allclose(full.means_, diag.means_, rtol=1e-10)  # the same formulas but for round-off
@@ -168,10 +169,10 @@ def test_empty_component_of_em_keeps_its_place_and_gets_no_weight(covariance_typ
     X = rows()
     single = reference.one_covariance(covariance_type, np.eye(3))
     precisions = single if reference.is_tied(covariance_type) else np.array([single, single, 1e12 * single])
-    means = np.vstack([X[:2], [[1e4, 1e4, 1e4]]])
+    means = {} if covariance_type == "zero_mean" else {"means": np.vstack([X[:2], [[1e4, 1e4, 1e4]]])}
     est = mixture(
-        covariance_type=covariance_type, inference="em", learning_method=learning_method, means_init=means,
-        precisions_init=precisions, n_nonzero=1, step_size=(0.0, 1.0),
+        covariance_type=covariance_type, inference="em", learning_method=learning_method, n_nonzero=1,
+        init_params={"precisions": precisions} | means, step_size=(0.0, 1.0),
     ).fit(X)  # fmt: skip
     assert_valid(est, X)
     if learning_method == "batch" or covariance_type != "zero_mean":
@@ -186,9 +187,9 @@ def test_empty_component_of_em_keeps_its_place_and_gets_no_weight(covariance_typ
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_empty_component_of_vb_is_its_prior(covariance_type):
     X = rows()
-    resp = np.eye(3)[np.arange(50) % 2]
-    est = mixture(covariance_type=covariance_type, learning_method="batch", init_params=resp, max_iter=60,
-                  n_nonzero=1, weight_concentration_prior=1e-3, degrees_of_freedom_prior=6.0).fit(X)  # fmt: skip
+    start = {"responsibilities": np.eye(3)[np.arange(50) % 2]}
+    est = mixture(covariance_type=covariance_type, learning_method="batch", init_params=start, max_iter=60, n_nonzero=1,
+                  weight_concentration_prior=1e-3, degrees_of_freedom_prior=6.0).fit(X)  # fmt: skip
     assert_valid(est, X)
     stats = est._fitted.stats
     for k in np.flatnonzero(stats["count"] == 0):
@@ -212,8 +213,9 @@ def test_rows_without_weight_leave(covariance_type, learning_method, inference):
     np.testing.assert_array_equal(est.means_, kept.means_)
     np.testing.assert_array_equal(est.covariances_, kept.covariances_)
     resp = np.random.default_rng(3).dirichlet(np.ones(3), len(X))
-    est = mixture(init_params=resp, **params).fit(X, sample_weight=weight)
-    kept = mixture(init_params=resp[weight > 0], **params).fit(X[weight > 0], sample_weight=weight[weight > 0])
+    est = mixture(init_params={"responsibilities": resp}, **params).fit(X, sample_weight=weight)
+    kept = mixture(init_params={"responsibilities": resp[weight > 0]}, **params)
+    kept.fit(X[weight > 0], sample_weight=weight[weight > 0])
     np.testing.assert_array_equal(est.means_, kept.means_)
 
 
@@ -221,8 +223,8 @@ def test_rows_without_weight_leave(covariance_type, learning_method, inference):
 def test_scale_of_the_weights_hardly_matters_to_em(scale):
     X, weight = rows(), np.random.default_rng(4).uniform(0.5, 2.0, 50)
     # given parameters: a start from rows adds one row of weight one to each cluster
-    params = {"inference": "em", "learning_method": "batch", "weights_init": np.full(3, 1 / 3), "means_init": X[:3]}
-    params["precisions_init"] = np.tile(np.eye(3), (3, 1, 1))
+    params = {"inference": "em", "learning_method": "batch"}
+    params["init_params"] = {"weights": np.full(3, 1 / 3), "means": X[:3], "precisions": np.tile(np.eye(3), (3, 1, 1))}
     plain, scaled = (mixture(**params).fit(X, sample_weight=w) for w in (weight, scale * weight))
     # counts below 1e-10 are taken for empty, which these are not
     np.testing.assert_allclose(scaled.means_, plain.means_, rtol=1e-8, atol=1e-8)
@@ -238,7 +240,7 @@ def test_small_spread_far_from_the_origin(covariance_type, inference):
     X = 1e-3 * rows()
     far = X + 1e6
     params = {"covariance_type": covariance_type, "inference": inference, "learning_method": "batch", "reg_covar": 0.0}
-    params["init_params"] = np.eye(3)[np.arange(50) % 3]
+    params["init_params"] = {"responsibilities": np.eye(3)[np.arange(50) % 3]}
     near, there = mixture(**params).fit(X), mixture(**params).fit(far)
     assert_valid(there, far)
     # at 1e6 rows are rounded to 1e-10, which is 1e-7 of the spread; 1e-4 leaves room for a few steps
@@ -259,7 +261,7 @@ def test_columns_of_very_different_scale(covariance_type, inference):
 def test_unit_of_measurement_does_not_matter_to_vb(covariance_type, scale, dtype):
     X = rows()
     params = {"covariance_type": covariance_type, "learning_method": "batch"}
-    params["init_params"] = np.eye(3)[np.arange(50) % 3]
+    params["init_params"] = {"responsibilities": np.eye(3)[np.arange(50) % 3]}
     plain = mixture(**params).fit(X)
     scaled = mixture(**params).fit((X * scale).astype(dtype))
     tolerance = 1e-8 if dtype == np.float64 else 1e-3  # a factor is exact but for round-off

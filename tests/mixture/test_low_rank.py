@@ -247,8 +247,8 @@ def test_units_of_columns_do_not_matter():
     X = rows(400)[0]
     units = 10.0 ** np.arange(-3, 3)
     labels = rows(400)[1]
-    resp = np.eye(K)[labels] * 0.9 + 0.1 / K
-    plain, other = (fit(x, init_params=resp, max_iter=10, learning_method="batch") for x in (X, X * units))
+    start = {"responsibilities": np.eye(K)[labels] * 0.9 + 0.1 / K}
+    plain, other = (fit(x, init_params=start, max_iter=10, learning_method="batch") for x in (X, X * units))
     np.testing.assert_allclose(other.score(X * units), plain.score(X) - np.log(units).sum(), rtol=1e-6)
     np.testing.assert_allclose(other.noise_variance_, plain.noise_variance_ * units**2, rtol=1e-4)
 

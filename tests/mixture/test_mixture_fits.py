@@ -83,8 +83,8 @@ def test_n_init_is_for_streams_and_methods_without_a_bound_too(rows):
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical", "zero_mean"])
 def test_warm_start_continues(covariance_type, inference, rows):
-    resp = np.random.default_rng(1).dirichlet(np.ones(4), size=len(rows))
-    params = {"covariance_type": covariance_type, "inference": inference, "init_params": resp, "tol": 0.0}
+    start = {"responsibilities": np.random.default_rng(1).dirichlet(np.ones(4), size=len(rows))}
+    params = {"covariance_type": covariance_type, "inference": inference, "init_params": start, "tol": 0.0}
     params |= {"n_components": 4, "n_nonzero": 2, "learning_method": "batch"}
     straight = SparseGaussianMixture(max_iter=6, **params).fit(rows)
     resumed = SparseGaussianMixture(max_iter=3, warm_start=True, **params).fit(rows).fit(rows)

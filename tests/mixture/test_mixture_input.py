@@ -33,6 +33,10 @@ def matrix_with(value, row):
     return out
 
 
+def given(**values):
+    return {"init_params": values}
+
+
 BAD_PARAMETERS = {
     "dof too small": ({"degrees_of_freedom_prior": 1.0}, "degrees_of_freedom_prior is 1.0; it must be greater than 1"),
     "long mean": ({"mean_prior": np.zeros(3)}, r"mean_prior has shape \(3,\), expected \(2,\)"),
@@ -42,20 +46,22 @@ BAD_PARAMETERS = {
     "asymmetric": ({"covariance_prior": [[1.0, 0.5], [0.0, 1.0]]}, "covariance_prior must be symmetric"),
     "zero variance": ({"covariance_type": "diag", "covariance_prior": [1.0, 0.0]}, "covariance_prior.*positive"),
     "spherical matrix": ({"covariance_type": "spherical", "covariance_prior": -2.0}, "covariance_prior"),
-    "few weights": ({"weights_init": [0.5, 0.5]}, r"weights_init has shape \(2,\), expected \(3,\)"),
-    "weights sum": ({"weights_init": [0.5, 0.5, 0.5]}, "weights_init.*sum to one.*1.5"),
-    "negative weights": ({"weights_init": [1.5, -0.5, 0.0]}, "weights_init must not be negative"),
-    "few means": ({"means_init": np.zeros((2, D))}, r"means_init has shape \(2, 2\), expected \(3, 2\)"),
-    "means that are too large": ({"means_init": np.full((K, D), 1e80)}, r"means_init holds 1e\+80"),
-    "infinite means": ({"means_init": np.full((K, D), np.inf)}, "means_init contains infinity"),
-    "few precisions": ({"precisions_init": np.eye(D)}, r"precisions_init has shape \(2, 2\), expected \(3, 2, 2\)"),
-    "indefinite precisions": ({"precisions_init": -np.ones((K, 1, 1)) * np.eye(D)}, "precisions_init.*positive def"),
-    "wide responsibilities": ({"init_params": np.ones((60, 4))}, "init_params has 4 columns.*3 components"),
-    "short responsibilities": ({"init_params": np.ones((59, K))}, "init_params has 59 rows.*60 rows of X"),
-    "long responsibilities": ({"init_params": np.ones((61, K))}, "init_params has 61 rows.*60 rows of X"),
-    "empty responsibility": ({"init_params": matrix_with(0.0, 23)}, "row 23 of init_params.*non-negative"),
-    "negative responsibility": ({"init_params": matrix_with([2.0, -1.0, 0.0], 23)}, "row 23 of init_params"),
-    "empty sparse row": ({"init_params": sparse.csr_array(matrix_with(0.0, 23))}, "row 23 of init_params"),
+    "few weights": (given(weights=[0.5, 0.5]), r"weights.. has shape \(2,\), expected \(3,\)"),
+    "weights sum": (given(weights=[0.5, 0.5, 0.5]), "weights.*sum to one.*1.5"),
+    "negative weights": (given(weights=[1.5, -0.5, 0.0]), "weights.. must not be negative"),
+    "unknown key": (given(scales=np.ones(3)), "init_params has the key 'scales'; the keys may be 'weights', 'means', "),
+    "no means": ({"covariance_type": "zero_mean", "init_params": X[:3]}, "'zero_mean' has no means; give init_params="),
+    "few means": ({"init_params": np.zeros((2, D))}, r"init_params has shape \(2, 2\), expected \(3, 2\)"),
+    "means that are too large": ({"init_params": np.full((K, D), 1e80)}, r"init_params holds 1e\+80"),
+    "infinite means": ({"init_params": np.full((K, D), np.inf)}, "init_params contains infinity"),
+    "few precisions": (given(precisions=np.eye(D)), r"precisions.. has shape \(2, 2\), expected \(3, 2, 2\)"),
+    "indefinite precisions": (given(precisions=-np.ones((K, 1, 1)) * np.eye(D)), "precisions.*positive def"),
+    "wide responsibilities": (given(responsibilities=np.ones((60, 4))), "has 4 columns.*3 components"),
+    "short responsibilities": (given(responsibilities=np.ones((59, K))), "has 59 rows.*60 rows of X"),
+    "long responsibilities": (given(responsibilities=np.ones((61, K))), "has 61 rows.*60 rows of X"),
+    "empty responsibility": (given(responsibilities=matrix_with(0.0, 23)), "row 23 of init_params.*non-negative"),
+    "negative responsibility": (given(responsibilities=matrix_with([2.0, -1.0, 0.0], 23)), "row 23 of init_params"),
+    "empty sparse row": (given(responsibilities=sparse.csr_array(matrix_with(0.0, 23))), "row 23 of init_params"),
 }
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import reference
 from scipy.stats import chisquare
+from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
@@ -40,7 +42,7 @@ def test_bounds_never_fall_with_a_variance_floor(covariance_type, n_nonzero, lea
     resp = np.random.default_rng(1).dirichlet(np.full(5, 0.3), size=len(X))
     est = SparseGaussianMixture(
         5, covariance_type=covariance_type, n_nonzero=n_nonzero, learning_method=learning_method, batch_size=100,
-        reg_covar=0.2, init_params=resp, max_iter=15, tol=0.0, random_state=0,
+        reg_covar=0.2, init_params={"responsibilities": resp}, max_iter=15, tol=0.0, random_state=0,
     ).fit(X)  # fmt: skip
     bounds = np.array(est.lower_bounds_)
     assert bounds[-1] > bounds[0]
@@ -139,7 +141,7 @@ def test_given_means_take_the_same_rows_in_other_units():
     X, y, n_clusters = clusters_in_small_columns()
     means = np.array([X[y == k].mean(axis=0) for k in range(n_clusters)])
     fits = [
-        SparseGaussianMixture(n_clusters, means_init=unit * means, random_state=0, max_iter=5).fit_predict(unit * X)
+        SparseGaussianMixture(n_clusters, init_params=unit * means, random_state=0, max_iter=5).fit_predict(unit * X)
         for unit in (1.0, 1e-6)
     ]
     np.testing.assert_array_equal(fits[1], fits[0])
@@ -376,3 +378,30 @@ def test_outliers_and_small_clusters_do_not_spoil_defaults(covariance_type):
     mixture = SparseGaussianMixture(5, covariance_type=covariance_type, random_state=0).fit(X)
     usual = np.setdiff1d(np.arange(480), outliers)
     assert adjusted_rand_score(y[usual], mixture.predict(X[usual])) > 0.9
+
+
+# -- given values
+
+
+def test_a_grid_of_given_values_is_searched():
+    """scikit-learn's searches copy parameters and lay them out in arrays, which arrays and dicts must survive."""
+    X = np.random.default_rng(0).standard_normal((90, 2)) + 6.0 * np.eye(3, 2)[np.arange(90) % 3]
+    poor, good = 50.0 * np.eye(3, 2), {"means": 6.0 * np.eye(3, 2), "weights": np.full(3, 1 / 3)}
+    est = SparseGaussianMixture(3, covariance_type="spherical", learning_method="batch", max_iter=2, tol=0.0)
+    found = GridSearchCV(est, {"init_params": ["random", poor, good]}, cv=3, error_score="raise").fit(X)
+    assert found.best_params_["init_params"].keys() == good.keys()
+    np.testing.assert_array_equal(found.best_estimator_.init_params["means"], good["means"])
+    assert found.best_estimator_.init_params_ == "given"
+    same = clone(est).set_params(init_params=good).fit(X)
+    np.testing.assert_array_equal(found.best_estimator_.means_, same.means_)
+
+
+def test_one_covariance_of_each_kind_and_some_means_are_given():
+    """Any of the values may be given; the initialisation finds the rest."""
+    X = np.random.default_rng(0).standard_normal((90, 2)) + 6.0 * np.eye(3, 2)[np.arange(90) % 3]
+    weights, precisions = np.array([0.5, 0.3, 0.2]), np.array([1.0, 2.0, 4.0])
+    est = SparseGaussianMixture(3, covariance_type="spherical", inference="em", max_iter=0, random_state=0)
+    est.set_params(init_params={"weights": weights, "precisions": precisions}).fit(X)
+    np.testing.assert_allclose(est.weights_, weights)
+    np.testing.assert_allclose(est.precisions_, precisions, rtol=1e-4)
+    assert est.init_params_.startswith("kmeans")

@@ -49,20 +49,18 @@ def same_start(covariance_type, X, seed=0):
     rng = np.random.default_rng(seed)
     single = reference.one_covariance(covariance_type, np.eye(D))
     precisions = single if reference.is_tied(covariance_type) else np.array([single * f for f in (0.4, 0.6, 0.8, 1.0)])
-    return {
-        "weights_init": np.array([0.1, 0.2, 0.3, 0.4]),
-        "means_init": X[rng.choice(len(X), K, replace=False)],
-        "precisions_init": precisions,
-    }
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    return {"weights": weights, "means": X[rng.choice(len(X), K, replace=False)], "precisions": precisions}
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_dense_em_equals_sklearn_step_by_step(covariance_type):
     # The same arithmetic in another order: 1e-10 leaves five digits for round-off to grow over seven steps.
     X, _ = blobs()
-    params = same_start(covariance_type, X) | {"max_iter": 7, "tol": 0.0, "reg_covar": 0.0}
-    theirs = GaussianMixture(K, covariance_type=covariance_type, **params).fit(X)
-    ours = mixture(covariance_type, n_nonzero=None, inference="em", **params).fit(X)
+    start, params = same_start(covariance_type, X), {"max_iter": 7, "tol": 0.0, "reg_covar": 0.0}
+    given = {f"{name}_init": value for name, value in start.items()}
+    theirs = GaussianMixture(K, covariance_type=covariance_type, **params, **given).fit(X)
+    ours = mixture(covariance_type, n_nonzero=None, inference="em", init_params=start, **params).fit(X)
     for name in ("weights_", "means_", "covariances_", "precisions_"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-10, atol=1e-10, err_msg=name)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
@@ -79,7 +77,7 @@ def test_dense_vb_has_the_fixed_point_of_sklearn():
         "weight_concentration_prior_type": "dirichlet_distribution", "max_iter": 150, "tol": 0.0,
     }  # fmt: skip
     theirs = BayesianGaussianMixture(n_components=K, reg_covar=0.0, random_state=0, **prior).fit(X)
-    ours = mixture(n_nonzero=None, init_params=np.eye(K)[labels], reg_covar=0.0, **prior).fit(X)
+    ours = mixture(n_nonzero=None, init_params={"responsibilities": np.eye(K)[labels]}, reg_covar=0.0, **prior).fit(X)
     order = np.abs(ours.means_[:, None] - theirs.means_).sum(axis=2).argmin(axis=1)
     assert sorted(order) == list(range(K))
     for name in ("means_", "covariances_", "weights_", "degrees_of_freedom_", "mean_precision_"):
@@ -116,7 +114,8 @@ def test_lower_bounds_never_fall(covariance_type, n_nonzero, inference, learning
     sticks = inference == "dirichlet_process"
     params = {"inference": "vb", "weight_concentration_prior_type": inference} if sticks else {"inference": inference}
     params |= {"n_nonzero": n_nonzero, "learning_method": learning_method, "batch_size": 60, "reg_covar": 0.0}
-    est = mixture(covariance_type, max_iter=12, init_params=responsibilities(len(X)), **params).fit(X)
+    params |= {"init_params": {"responsibilities": responsibilities(len(X))}}
+    est = mixture(covariance_type, max_iter=12, **params).fit(X)
     bounds = np.array(est.lower_bounds_)
     skipped = 1 if learning_method == "memoized" else 0  # its first pass still counts initial statistics
     assert len(bounds) == est.n_iter_ - skipped
@@ -129,7 +128,7 @@ def test_lower_bounds_never_fall(covariance_type, n_nonzero, inference, learning
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_sparse_em_objective_is_below_the_log_likelihood_and_meets_it_when_dense(covariance_type):
     X, labels = blobs()
-    params = {"inference": "em", "reg_covar": 0.0, "tol": 1e-11, "init_params": np.eye(K)[labels]}
+    params = {"inference": "em", "reg_covar": 0.0, "tol": 1e-11, "init_params": {"responsibilities": np.eye(K)[labels]}}
     gaps = {}
     for n_nonzero, max_iter in ((1, 20), (2, 20), (K, 1000)):
         est = mixture(covariance_type, n_nonzero=n_nonzero, max_iter=max_iter, **params).fit(X)
@@ -147,8 +146,8 @@ def test_sparse_em_objective_is_below_the_log_likelihood_and_meets_it_when_dense
 def test_relabelled_start_relabels_the_fit(covariance_type, inference):
     X, _ = blobs()
     resp, order = responsibilities(len(X)), np.array([2, 0, 3, 1])
-    plain = mixture(covariance_type, inference=inference, init_params=resp).fit(X)
-    moved = mixture(covariance_type, inference=inference, init_params=resp[:, order]).fit(X)
+    plain = mixture(covariance_type, inference=inference, init_params={"responsibilities": resp}).fit(X)
+    moved = mixture(covariance_type, inference=inference, init_params={"responsibilities": resp[:, order]}).fit(X)
     # sums over components change their order: 1e-10 is round-off over ten steps
     np.testing.assert_allclose(moved.means_, plain.means_[order], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(moved.predict_proba(X), plain.predict_proba(X)[:, order], atol=1e-9)
@@ -159,7 +158,7 @@ def test_relabelled_start_relabels_the_fit(covariance_type, inference):
 def test_translation_moves_the_means_alone(covariance_type, inference):
     X, _ = blobs()
     by = np.array([100.0, -20.0, 7.0])
-    params = {"inference": inference, "init_params": responsibilities(len(X))}
+    params = {"inference": inference, "init_params": {"responsibilities": responsibilities(len(X))}}
     plain, moved = mixture(covariance_type, **params).fit(X), mixture(covariance_type, **params).fit(X + by)
     # adding 100 costs the rows two digits of sixteen, ten steps may cost a few more
     np.testing.assert_allclose(moved.means_ - by, plain.means_, atol=1e-8)
@@ -172,7 +171,7 @@ def test_translation_moves_the_means_alone(covariance_type, inference):
 def test_rotation_turns_the_fit(covariance_type, inference):
     X, _ = blobs()
     turn, _ = np.linalg.qr(np.random.default_rng(2).standard_normal((D, D)))
-    params = {"inference": inference, "init_params": responsibilities(len(X)), "reg_covar": 0.0}
+    params = {"inference": inference, "init_params": {"responsibilities": responsibilities(len(X))}, "reg_covar": 0.0}
     plain, turned = mixture(covariance_type, **params).fit(X), mixture(covariance_type, **params).fit(X @ turn)
     np.testing.assert_allclose(turned.means_, plain.means_ @ turn, atol=1e-8)  # round-off over ten steps
     np.testing.assert_allclose(turned.score_samples(X @ turn), plain.score_samples(X), rtol=1e-8, atol=1e-8)
@@ -184,9 +183,11 @@ def test_weights_equal_repeated_and_removed_rows(covariance_type, inference):
     X, _ = blobs()
     resp = responsibilities(len(X))
     weight = np.random.default_rng(3).integers(0, 4, len(X))
-    weighted = mixture(covariance_type, inference=inference, init_params=resp).fit(X, sample_weight=weight)
+    weighted = mixture(covariance_type, inference=inference, init_params={"responsibilities": resp})
+    weighted.fit(X, sample_weight=weight)
     again = np.repeat(np.arange(len(X)), weight)
-    repeated = mixture(covariance_type, inference=inference, init_params=resp[again]).fit(X[again])
+    start = {"responsibilities": resp[again]}
+    repeated = mixture(covariance_type, inference=inference, init_params=start).fit(X[again])
     for name in ("weights_", "means_", "covariances_", "lower_bound_"):  # sums in another order, ten steps
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9, atol=1e-9)
 
@@ -201,7 +202,7 @@ def test_float32_rows_give_nearly_the_same(covariance_type, inference, learning_
     X, labels = blobs()
     X = X.astype(np.float32)  # the same rows for both
     params = {"inference": inference, "learning_method": learning_method, "batch_size": 60, "max_iter": 4}
-    params["init_params"] = np.eye(K)[labels]
+    params["init_params"] = {"responsibilities": np.eye(K)[labels]}
     single, double = (mixture(covariance_type, **params).fit(X.astype(t)) for t in (np.float32, np.float64))
     assert single.predict_proba(X).dtype == np.float32
     # float32 weights carry 1e-6; four steps near a well separated start do not amplify them
@@ -250,7 +251,7 @@ def test_stream_of_known_length_blends_with_the_step_size(after_fit):
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_all_statistics_at_rate_one_are_a_batch_step(covariance_type, inference):
     X, _ = blobs()
-    params = {"inference": inference, "init_params": responsibilities(len(X))}
+    params = {"inference": inference, "init_params": {"responsibilities": responsibilities(len(X))}}
     two, three = (mixture(covariance_type, max_iter=n, **params).fit(X) for n in (2, 3))
     parts = two.expected_stats(X[:70]) + two.expected_stats(X[70:])
     two.update_from_stats(parts, learning_rate=1.0)
@@ -260,7 +261,7 @@ def test_all_statistics_at_rate_one_are_a_batch_step(covariance_type, inference)
 
 def test_online_passes_move_towards_the_batch_fit():
     X, labels = blobs()
-    start = np.eye(K)[labels]
+    start = {"responsibilities": np.eye(K)[labels]}
     batch = mixture(max_iter=50, init_params=start).fit(X)
     online = mixture(learning_method="online", batch_size=40, max_iter=30, init_params=start).fit(X)
     assert not hasattr(online, "lower_bound_")
@@ -349,7 +350,8 @@ def test_order_of_initial_components_does_not_matter_to_sticks(learning_method):
     initial = np.eye(K)[np.minimum(np.sqrt(np.arange(len(X)) / 12).astype(int), K - 1)]  # no two of one size
     params = {"weight_concentration_prior_type": "dirichlet_process", "learning_method": learning_method,
               "batch_size": 60, "max_iter": 20}  # fmt: skip
-    est, reverse = (mixture(init_params=resp, **params).fit(X) for resp in (initial, initial[:, ::-1]))
+    starts = ({"responsibilities": resp} for resp in (initial, initial[:, ::-1]))
+    est, reverse = (mixture(init_params=start, **params).fit(X) for start in starts)
     for ours, theirs in zip(est.weight_concentration_, reverse.weight_concentration_, strict=True):
         np.testing.assert_allclose(ours, theirs[::-1], rtol=1e-8)
     np.testing.assert_allclose(est.weights_, reverse.weights_[::-1], rtol=1e-8)
@@ -369,8 +371,9 @@ def test_order_of_initial_components_does_not_matter_to_sticks(learning_method):
 def test_every_start_finds_separated_clusters(covariance_type, init_params):
     X, labels = blobs(spread=20.0)
     truth = np.array([X[labels == k].mean(axis=0) for k in range(K)])
-    given = {"dense": np.eye(K)[labels], "csr": sparse.csr_array(np.eye(K)[labels])}
-    params = {"means_init": truth} if init_params == "means" else {"init_params": given.get(init_params, init_params)}
+    resp = np.eye(K)[labels]
+    given = {"means": truth, "dense": {"responsibilities": resp}, "csr": {"responsibilities": sparse.csr_array(resp)}}
+    params = {"init_params": given.get(init_params, init_params)}
     n_init = 1 if init_params in ("means", "dense", "csr") else 8  # a drawn start may put two centres in one cluster
     est = mixture(covariance_type, n_nonzero=None, max_iter=60, n_init=n_init, **params).fit(X)
     assert adjusted_rand_score(labels, est.predict(X)) > 0.99
@@ -382,5 +385,5 @@ def test_dense_and_sparse_responsibilities_are_the_same_start():
     X, labels = blobs()
     resp = responsibilities(len(X)) * (np.random.default_rng(7).uniform(size=(len(X), K)) < 0.6)
     resp[np.arange(len(X)), labels] += 0.1
-    dense, csr = (mixture(init_params=matrix).fit(X) for matrix in (resp, sparse.csr_array(resp)))
+    dense, csr = (mixture(init_params={"responsibilities": matrix}).fit(X) for matrix in (resp, sparse.csr_array(resp)))
     assert_same_bits(fitted_arrays(dense, X), fitted_arrays(csr, X))

@@ -30,8 +30,8 @@ def test_small_variance_assigns_rows_to_the_nearest_mean(covariance_type, dtype)
     rng = np.random.default_rng(0)
     rows, means = rng.normal(size=(500, 5)).astype(dtype), rng.normal(size=(40, 5))
     weights = rng.dirichlet(np.ones(40))
-    est = mixture(covariance_type, 40, inference="em", max_iter=0, weights_init=weights, means_init=means,
-                  precisions_init=precisions(covariance_type, 1e6)).fit(rows)  # fmt: skip
+    start = {"weights": weights, "means": means, "precisions": precisions(covariance_type, 1e6)}
+    est = mixture(covariance_type, 40, inference="em", max_iter=0, init_params=start).fit(rows)
     squares = ((rows[:, None].astype(np.float64) - means) ** 2).sum(axis=2)
     two = np.sort(squares, axis=1)[:, :2]
     clear = two[:, 1] - two[:, 0] > 1e-3  # what weights may add is log(40) / 1e6, and a little round-off
@@ -43,14 +43,14 @@ def test_small_variance_assigns_rows_to_the_nearest_mean(covariance_type, dtype)
 @pytest.mark.parametrize("covariance_type", TIED)
 def test_labels_and_means_of_separate_clusters_are_those_of_k_means(covariance_type, inference):
     theirs = KMeans(K, init=FIRST, n_init=1).fit(X)
-    est = mixture(covariance_type, inference=inference, n_nonzero=1, means_init=FIRST, max_iter=30).fit(X)
+    est = mixture(covariance_type, inference=inference, n_nonzero=1, init_params=FIRST, max_iter=30).fit(X)
     np.testing.assert_array_equal(est.predict(X), theirs.labels_)
     # the prior of the means counts as a ten-thousandth of a row
     np.testing.assert_allclose(est.means_, theirs.cluster_centers_, atol=1e-10 if inference == "em" else 1e-4)
 
 
 def test_hard_em_of_one_variance_has_the_inertia_of_k_means_as_its_variance():
-    est = mixture("tied_spherical", inference="em", n_nonzero=1, means_init=FIRST, max_iter=30, reg_covar=0.0).fit(X)
+    est = mixture("tied_spherical", inference="em", n_nonzero=1, init_params=FIRST, max_iter=30, reg_covar=0.0).fit(X)
     inertia = ((X - est.means_[est.predict(X)]) ** 2).sum()
     assert est.covariances_ == pytest.approx(inertia / X.size, rel=1e-10)
 
@@ -66,8 +66,8 @@ def test_one_component_has_the_variances_of_the_rows(covariance_type):
 
 @pytest.mark.parametrize("covariance_type", TIED)
 def test_units_of_all_rows_scale_the_variances(covariance_type):
-    resp = np.eye(K)[labels]
-    plain, scaled = (mixture(covariance_type, init_params=resp, max_iter=5).fit(c * X) for c in (1.0, 1e3))
+    start = {"responsibilities": np.eye(K)[labels]}
+    plain, scaled = (mixture(covariance_type, init_params=start, max_iter=5).fit(c * X) for c in (1.0, 1e3))
     np.testing.assert_allclose(scaled.covariances_, 1e6 * np.asarray(plain.covariances_), rtol=1e-9)
     np.testing.assert_allclose(scaled.means_, 1e3 * plain.means_, rtol=1e-9)
 

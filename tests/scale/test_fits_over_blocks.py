@@ -70,10 +70,10 @@ CASES = {
     "mixture zero mean": mixture(covariance_type="zero_mean", learning_method="online"),
     "mixture low rank": mixture(covariance_type="low_rank", rank=1, batch_size=120),
     "mixture tied spherical": mixture(covariance_type="tied_spherical", learning_method="batch"),
-    "mixture means": mixture(means_init=ROWS[:K], learning_method="batch"),
-    "mixture births": mixture(n_components=20, means_init=FAR),
-    "mixture births lists": mixture(n_components=20, means_init=FAR, candidates=3, batch_size=100),
-    "mixture births online": mixture(n_components=20, means_init=FAR, learning_method="online", batch_size=100),
+    "mixture means": mixture(init_params=ROWS[:K], learning_method="batch"),
+    "mixture births": mixture(n_components=20, init_params=FAR),
+    "mixture births lists": mixture(n_components=20, init_params=FAR, candidates=3, batch_size=100),
+    "mixture births online": mixture(n_components=20, init_params=FAR, learning_method="online", batch_size=100),
     "lda batch": lda(learning_method="batch"),
     "lda memoized priors": lda(**LEARNED, batch_size=100),
     "lda online": lda(learning_method="online", batch_size=30),
@@ -198,7 +198,7 @@ def test_weights_are_those_of_rows():
     weight[110:230] = 0.0  # a whole block
     data = cut(ROWS)
     bounds = np.cumsum([len(block) for block in data])[:-1]
-    est = mixture(means_init=ROWS[:K], learning_method="batch")
+    est = mixture(init_params=ROWS[:K], learning_method="batch")
     over = blocks.fit(clone(est), data, sample_weight=np.split(weight, bounds))
     assert_same_bits(over, blocks.fit(clone(est), data, sample_weight=weight), ROWS)
     whole = clone(est).fit(ROWS, sample_weight=weight)
@@ -395,8 +395,8 @@ def test_what_needs_all_rows_at_once_is_refused(est, instead):
     [
         (scvb0(early_stopping=True), "early_stopping and evaluate_every need documents set aside"),
         (scvb0(mini_epoch=(40, 5)), "mini_epoch visits"),
-        (mixture(init_params=np.ones((500, K))), "init_params is a matrix with a row for every row"),
-        (words(init_params=np.ones((400, K))), "init_params is a matrix with a row for every row"),
+        (mixture(init_params={"responsibilities": np.ones((500, K))}), "responsibilities... has a row for every row"),
+        (words(init_params={"responsibilities": np.ones((400, K))}), "responsibilities... has a row for every row"),
         (lda(n_nonzero=0), "n_nonzero"),
     ],
 )

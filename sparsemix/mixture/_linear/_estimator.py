@@ -18,6 +18,7 @@ from sparsemix.mixture._linear._fitted import FittedLinear
 from sparsemix.mixture._linear._rows import weighted
 from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
 from sparsemix.mixture._predict import RowPredictMixin
+from sparsemix.mixture._starts._given import refuse_responsibilities
 
 CONSTRAINTS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -26,7 +27,7 @@ CONSTRAINTS = {
     "learning_method": [StrOptions({"batch", "memoized", "online"})],
     "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
     "weight_concentration_prior": [POSITIVE, None],
-    "init_params": [StrOptions(set(SEEDINGS)), "array-like", "sparse matrix"],
+    "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
     "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
@@ -47,6 +48,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
     """Mixtures over a ``LinearFamily``. A subclass defines
 
     - ``_make_family(rows)``: the likelihood, with its data-dependent prior;
+    - ``_sums_of(means, rows)``: sums (K, D) of one row in each component with given means, checked;
     - ``_make_rows(X, sample_weight)``: checked rows in the form that the model reads;
     - ``_check(X, reset)``: checked X; ``_refuse(X, kept)``: checks that skip rows of weight zero.
     """
@@ -183,7 +185,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         concentration = 1.0 / k if params.weight_concentration_prior is None else params.weight_concentration_prior
         weights = DirichletWeights(concentration) if variational else MaximumLikelihoodWeights()
         model = LinearMixture(self._make_family(rows), weights, k, kept_entries(params), rows.dtype, variational)
-        return model, start(params, model, rows, rng, workers)
+        return model, start(params, model, rows, rng, workers, self._sums_of)
 
     def _resumed(self, rows):
         params = self._params
@@ -218,11 +220,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
     # -- a fit over blocks
 
     def _refuse_blocks(self):
-        if not isinstance(self._params.init_params, str):
-            raise ValueError(
-                "init_params is a matrix with a row for every row of the data, which a fit over blocks does not hold; "
-                "give the name of a start"
-            )
+        refuse_responsibilities(self._params.init_params)
 
     def _survey(self, rows):
         return {"total": rows.total()}

@@ -5,11 +5,12 @@ from copy import copy
 import numpy as np
 
 from sparsemix._engine import initialize
-from sparsemix._engine.loop import collect
+from sparsemix._engine.loop import collect, respond
 from sparsemix._engine.schedules import Stochastic
+from sparsemix._estimator.input.gaussian_prior import check_means
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
-from sparsemix.mixture._assemble import check_responsibilities
+from sparsemix.mixture._starts._given import check_responsibilities, given_values
 from sparsemix.mixture._starts._start import subset
 
 SEEDINGS = "k-means++", "random_from_data", "random"
@@ -24,24 +25,41 @@ FIRST_STEPS, DECAY, OFFSET = 10, 0.6, 10.0
 FIRST_PASSES = {"em": 2, "vb": 5}
 
 
-def start(params, model, rows, rng, workers):
-    """Statistics of mass N."""
+def start(params, model, rows, rng, workers, sums_of):
+    """Statistics of mass N; ``sums_of(means, rows)`` are sums (K, D) of rows with given means, for one row each."""
     n, k = len(rows), params.n_components
-    if not isinstance(params.init_params, str):
-        n_given = n if rows.kept is None else len(rows.kept)
-        resp = SparseResponsibilities.from_matrix(check_responsibilities(params.init_params, n_given, k, rows.kept))
-        return collect(model, rows, slice(0, n), workers, given=resp)
+    given = given_values(params.init_params, "means", "responsibilities")
+    if "responsibilities" in given:
+        resp = check_responsibilities(given["responsibilities"], n, k, rows.kept)
+        return collect(model, rows, slice(0, n), workers, given=SparseResponsibilities.from_matrix(resp))
     selection = subset(rows, seed_rows(params), rng)
-    labels = seeded(params.init_params, model.family, rows, selection, k, rng)
-    stats = collect(model, rows, selection, workers, given=SparseResponsibilities.from_labels(labels))
+    if "means" in given:
+        means = check_means("init_params", given["means"], (k, model.family.n_features))
+        stats = nearest(model, rows, selection, sums_of(means, rows), workers)
+    else:
+        labels = seeded(params.init_params, model.family, rows, selection, k, rng)
+        stats = collect(model, rows, selection, workers, given=SparseResponsibilities.from_labels(labels))
     stats["count"] += 1.0  # as for Gaussians: one extra row keeps empty clusters alive
     stats["first"] += stats["first"].sum(axis=0) / float(stats["mass"])
     stats["mass"] += k
     stats.scale(rows.mass / float(stats["mass"]))
-    if first_passes(params):
+    if first_passes(params) and "means" not in given:
         numbers = rng.permutation(n)[: first_rows(params)]
         stats = smoothed(model, rows, numbers, stats, first_passes(params), rng, workers)
     return stats
+
+
+def nearest(model, rows, selection, sums, workers):
+    """Statistics of the chosen rows, each in the most likely of components with these sums for one row."""
+    learner = copy(model)
+    learner.variational, learner.weights, learner.n_nonzero = False, MaximumLikelihoodWeights(), 1
+    stats = model.empty_stats()
+    size = rows.mass / model.n_components
+    stats["count"] += size
+    stats["first"] += size * sums
+    stats["mass"] += rows.mass
+    learner.global_step(stats, workers.split)
+    return collect(model, rows, selection, workers, given=respond(learner, rows, selection, workers)[0])
 
 
 def seed_rows(params):

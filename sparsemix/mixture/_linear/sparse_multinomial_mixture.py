@@ -44,9 +44,11 @@ class SparseMultinomialMixture(LinearEstimator):
         Dirichlet parameter of each word in each component.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K.
-    init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
+    init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with documents that are far apart in likelihood, "random_from_data" with
-        random documents; "random" draws random labels. A matrix, dense or sparse, gives initial responsibilities.
+        random documents; "random" draws random labels. An array gives initial word proportions. A dict gives them as
+        "means", or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you
+        know them.
     init_size : int, default=None
         Rows of the random subset from which seeds are chosen. None means the larger of 2,000 and 4 K.
     n_init_iter : int, default=None
@@ -204,6 +206,11 @@ class SparseMultinomialMixture(LinearEstimator):
     def _make_family(self, rows):
         totals = rows.total()
         return Multinomial(rows.X.shape[1], self._params.word_prior, (totals + 1.0) / (totals + 1.0).sum())
+
+    def _sums_of(self, means, rows):
+        if (means < 0).any() or not (means.sum(axis=1) > 0).all():
+            raise ValueError("init_params has a row that is no distribution; give non-negative, not all zero rows")
+        return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
 
     def _make_rows(self, X, sample_weight):
         return SparseDocuments(X, sample_weight, self._table_dtype)

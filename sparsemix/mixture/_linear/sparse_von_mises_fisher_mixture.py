@@ -14,6 +14,8 @@ from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_direc
 
 # Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
+# Mean resultant length of components with given means; the most likely one of a row does not depend on it.
+SPREAD = 0.5
 # If one minus the length of the mean direction is less than this times n_features, all rows together have a
 # concentration of about 1e6. That is the largest concentration of a component, so no component could be narrower.
 NARROW = 5e-7
@@ -55,9 +57,10 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         it computes all weights. Predictions and scores are always exact.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K.
-    init_params : str or matrix of shape (n_samples, n_components), default="k-means++"
+    init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with rows that are far apart in cosine, "random_from_data" with random rows;
-        "random" draws random labels. A matrix, dense or sparse, gives initial responsibilities.
+        "random" draws random labels. An array gives initial mean directions. A dict gives them as "means", or
+        "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you know them.
     init_size : int, default=None
         Rows of the random subset from which seeds are chosen. None means the larger of 2,000 and 4 K.
     max_iter : int, default=100
@@ -241,6 +244,12 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         if self._params.concentration_type == "shared":
             return VonMisesFisher(n_features)
         return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length)
+
+    def _sums_of(self, means, rows):  # noqa: ARG002
+        norms = np.linalg.norm(means, axis=1, keepdims=True)
+        if not norms.all():
+            raise ValueError(f"row {norms.argmin()} of init_params is zero and has no direction; give mean directions")
+        return SPREAD * means / norms
 
     def _make_rows(self, X, sample_weight):
         return UnitDocuments(X, sample_weight, X.dtype) if sparse.issparse(X) else UnitRows(X, sample_weight)

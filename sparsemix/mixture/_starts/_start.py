@@ -14,6 +14,7 @@ from sparsemix._models.mixture.model import MaximumLikelihoodMixture, MixtureMod
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._starts._exchanges import exchange_components
+from sparsemix.mixture._starts._given import Given
 from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized
 
 K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
@@ -88,15 +89,16 @@ class Start:
         The model for steps of the initialisation: in VB the model itself except for the prior of the weights; in EM a
         mixture with default priors, since maximum likelihood of few rows overfits. Its ``wide_prior`` has the data's
         scale.
-    init_params : str or (N, K) matrix
-    n_init : int
-        Number of initialisations by each method.
+    seeding : str
+        Name of the method if no responsibilities and no means are given.
     n_init_iter : int
         Hard-assignment iterations under the clusters' Gaussians before the statistics are computed.
     init_size : int
         Rows of the subset.
-    weights, means, covariances : ndarray or None
-        Given parameters (covariances in the family's shape, means relative to the shift).
+    given : Given or None
+        Given parameters and responsibilities.
+    n_init : int
+        Number of initialisations by each method.
 
     Attributes
     ----------
@@ -104,33 +106,30 @@ class Start:
         Name of the initialisation in use.
     """
 
-    def __init__(
-        self, model, learner, init_params, n_init_iter, init_size, weights=None, means=None, covariances=None, n_init=1
-    ):
+    def __init__(self, model, learner, seeding, n_init_iter, init_size, given=None, n_init=1):
         self.model = model
         self.learner = learner
         self.family = model.family
-        self.init_params = init_params
+        self.seeding = seeding
         self.n_init_iter = n_init_iter
         self.n_init = n_init
         self.init_size = init_size
-        self.weights = weights
-        self.means = means
-        self.covariances = covariances
+        self.given = Given() if given is None else given
         self.method = "given"
         self.hard = MixtureModel(model.family, None, model.n_components, 1, model.dtype, model.shift)
 
     def stats(self, rows, rng, workers):
         """Statistics of mass N."""
-        if self.covariances is not None and (self.means is not None or not self.family.has_means):
+        given = self.given
+        if given.covariances is not None and (given.means is not None or not self.family.has_means):
             return self._spread(np.ones(self.model.n_components), None, rows.mass)
-        if not isinstance(self.init_params, str):
-            resp, everything = SparseResponsibilities.from_matrix(self.init_params), slice(0, len(rows))
-            if self.weights is None and self.means is None and self.covariances is None:
+        if given.responsibilities is not None:
+            resp, everything = SparseResponsibilities.from_matrix(given.responsibilities), slice(0, len(rows))
+            if not given.any_parameters():
                 return collect(self.model, rows, everything, workers, given=resp)  # without smoothing
             return self._from_clusters(rows, everything, resp, workers)
         selection = subset(rows, max(self.init_size, self.model.n_components), rng)
-        if self.means is not None:
+        if given.means is not None:
             return self._from_clusters(rows, selection, self._nearest(rows, selection, workers), workers)
         return self._seeded(rows, selection, rng, workers)
 
@@ -158,16 +157,15 @@ class Start:
         resp = SparseResponsibilities.from_labels(chosen)
         for _ in range(self.n_init_iter):
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
-        given = self.weights is not None or self.covariances is not None
-        if some.mass == rows.mass and self.model.posterior is not None and not given:
+        if some.mass == rows.mass and self.model.posterior is not None and not self.given.any_parameters():
             return collect(self.model, some, everything, workers, given=resp)
         return self._spread(*self._smoothed(some, everything, resp, workers), rows.mass)
 
     def _methods(self, some):
         """Names of the methods to try."""
         n_components = self.model.n_components
-        if self.init_params != "auto":
-            return [self.init_params]
+        if self.seeding != "auto":
+            return [self.seeding]
         if n_components == 1:
             return ["random_from_data"]
         if not self.family.has_means:
@@ -187,11 +185,11 @@ class Start:
 
     def _exchanges(self):
         """Whether to exchange components: if they are few, k-means may have divided clusters badly."""
-        return self.init_params == "auto" and self.family.has_means and 2 < self.model.n_components < SPLITTING_FROM
+        return self.seeding == "auto" and self.family.has_means and 2 < self.model.n_components < SPLITTING_FROM
 
     def _likely(self, some):
         """Whether to try EM steps on the seeds."""
-        if self.init_params != "auto" or self.model.posterior is None:
+        if self.seeding != "auto" or self.model.posterior is None:
             return False
         shaped = self.family.shape.correlated and not self.family.tied  # other types gain nothing
         return shaped and 1 < self.model.n_components < LIKELY_BELOW and len(some) >= LIKELY_ROWS
@@ -245,7 +243,7 @@ class Start:
 
     def _spread(self, counts, gaussians, mass):
         """Statistics of mass ``mass``; given parameters replace those of the clusters."""
-        means, covariances, weights = self.means, self.covariances, self.weights
+        means, covariances, weights = self.given.means, self.given.covariances, self.given.weights
         if means is None:
             zeros = np.zeros((self.model.n_components, self.family.n_features))
             means = gaussians.means if gaussians is not None else zeros
@@ -259,8 +257,8 @@ class Start:
         """The nearest given mean of each row, in the metric of the default prior's covariance."""
         covariances = self.family.point_estimate(self.learner.wide_prior).covariances
         if not self.family.tied:
-            covariances = np.repeat(covariances, len(self.means), axis=0)
-        gaussians = Gaussians(self.family.structure, self.means, covariances)
+            covariances = np.repeat(covariances, self.model.n_components, axis=0)
+        gaussians = Gaussians(self.family.structure, self.given.means, covariances)
         return self._assign(gaussians, rows, selection, workers)
 
     def _assign(self, gaussians, rows, selection, workers):
