@@ -15,7 +15,8 @@ def collect(model, rows, selection, workers, following=None, given=None):
     reads the next chunk, or the first chunk of the batch ``following``. The sums may be deferred: until the next global
     step they are computed from the model's tables. ``given`` responsibilities replace the local step.
     """
-    stats = model.empty_stats(rows, selection)
+    # those of an initialisation are dense: smoothing fills all of them
+    stats = model.empty_stats(rows, selection) if given is None else model.empty_stats()
     _, size = model.blocking(rows) if given is None else rows.blocking(model.n_components, given.indices.shape[1])
     after = None if following is None else next(blocks.chunks(following, size), None)
     done = 0
