@@ -15,6 +15,7 @@ from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._estimator.input.checks import check_explained, check_rows, check_weights
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
+from sparsemix.mixture import _conditional
 
 
 class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
@@ -200,6 +201,7 @@ class MixturePredictMixin(RowPredictMixin):
     """Predictions and attributes that only mixtures of Gaussians have."""
 
     weights_ = parameter(RowPredictMixin.weights_.fget)
+    marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
 
     def _log_density(self, rows, workers):
         """Log densities; rows that underflow in float32 are computed again in float64."""

@@ -61,15 +61,16 @@ def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
     return numbers
 
 
-def check_rows(estimator, X, reset, dtype=None):
-    """Checked dense rows as float32 or float64, copied only for a conversion. Errors name the first row with NaN,
-    infinity, or a value whose square overflows in ``dtype`` (None: the dtype of the rows).
+def check_rows(estimator, X, reset, dtype=None, missing=False):
+    """Checked dense rows as float32 or float64, copied only for a conversion. Errors name the first row with NaN
+    (unless values may be ``missing``), infinity, or a value whose square overflows in ``dtype`` (None: that of the
+    rows).
     """
     X = validated(estimator, X, reset, (np.float64, np.float32))
     dtype = X.dtype if dtype is None else np.result_type(dtype)
     limit = largest_value(dtype)
     for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
-        block = X[start:stop]
+        block = np.where(np.isnan(X[start:stop]), X.dtype.type(0), X[start:stop]) if missing else X[start:stop]
         if float(block.min()) >= -limit and float(block.max()) <= limit:  # a NaN makes both false
             continue
         row, column = np.argwhere(~(np.abs(block) <= block.dtype.type(min(limit, float(np.finfo(block.dtype).max)))))[0]

@@ -1,0 +1,345 @@
+"""Marginal and conditional mixtures of some columns, and rows completed by them.
+
+The columns of a Gaussian are o (given) and m (all others). The marginal of o has mean mu_o and covariance S_oo. Given
+x_o, the columns m have mean mu_m + A (x_o - mu_o) with A = S_mo S_oo^-1, and covariance S_mm - A S_om. The weight of a
+component is multiplied by its marginal density of x_o. The functions are methods of ``SparseGaussianMixture``. They use
+the parameters of the density (``density_parameters``), so that all results agree with ``score_samples``.
+"""
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._engine.blocks import spans
+from sparsemix._estimator.input.checks import check_rows
+from sparsemix._estimator.input.forms import floats_of
+
+# Rows of one pattern of missing values that are completed together.
+ROWS = 1 << 14
+
+
+def marginal(self, columns):
+    """The mixture of some columns, whatever the values of the others.
+
+    Parameters
+    ----------
+    columns : array-like of int or str
+        Numbers of the columns to keep, or their names after a fit on a data frame, in the order of the result.
+
+    Returns
+    -------
+    mixture : SparseGaussianMixture
+        A fitted mixture of ``len(columns)`` features with the components and weights of this one.
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist or is given twice.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseGaussianMixture
+    >>> mixture = SparseGaussianMixture.from_parameters([0.5, 0.5], [[0.0, 1.0], [4.0, 9.0]], [1.0, 1.0],
+    ...                                                 covariance_type="spherical")
+    >>> mixture.marginal([1]).means_.ravel()
+    array([1., 9.])
+    """
+    check_is_fitted(self)
+    split = Split(self, column_numbers(self, columns))
+    return _like(self, *split.of_given())
+
+
+def condition(self, columns, values):
+    """The mixture of all other columns, given the values of some.
+
+    Use it for a regression with several outcomes: the conditional mixture has means, densities and draws. For many rows
+    of data call ``impute``.
+
+    Parameters
+    ----------
+    columns : array-like of int or str
+        Numbers of the given columns, or their names after a fit on a data frame.
+    values : array-like of shape (len(columns),)
+        Their values, in the units of the data.
+
+    Returns
+    -------
+    mixture : SparseGaussianMixture
+        A fitted mixture of the other columns, in their order. Component k is component k of this mixture given the
+        values; its weight is the probability of component k given the values.
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist or is given twice, if no column is left, or if a value is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseGaussianMixture
+    >>> height = np.random.default_rng(0).normal(170.0, 10.0, size=5_000)
+    >>> weight = 0.9 * height - 85.0 + np.random.default_rng(1).normal(0.0, 8.0, size=5_000)
+    >>> mixture = SparseGaussianMixture(random_state=0).fit(np.c_[height, weight])
+    >>> given = mixture.condition([0], [180.0])
+    >>> bool(abs(given.means_[0, 0] - 77.0) < 1.0)
+    True
+    """
+    check_is_fitted(self)
+    given = column_numbers(self, columns)
+    values = floats_of(values, "values")
+    if values.shape != (len(given),):
+        raise ValueError(f"values has shape {values.shape}; give one number for each of the {len(given)} columns")
+    if not np.isfinite(values).all():
+        raise ValueError("values contains NaN or infinity; leave out the columns whose values are not known")
+    split = Split(self, given)
+    if not len(split.rest):
+        raise ValueError("columns names every column of the mixture; leave out those that the result is to describe")
+    means = np.array([split.expected(k, values[None])[0] for k in range(len(split.weights))])
+    weights = _like(self, *split.of_given()).predict_proba(values[None])[0]
+    return _like(self, weights / weights.sum(), means, *split.of_rest())
+
+
+def impute(self, X, *, draw=False):
+    """Rows completed where values are missing.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows; NaN marks a missing value. A row may be NaN in every column.
+    draw : bool, default=False
+        False replaces missing values by their conditional means given the row's other values, which has the least
+        squared error. True draws them from their conditional distribution, so that variances and correlations of the
+        completed rows are not too small; draws follow ``random_state``.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        A copy with the missing values replaced, in the dtype of ``X``.
+
+    Raises
+    ------
+    ValueError
+        If a row has an infinite value, or X another number of columns than the mixture.
+
+    Notes
+    -----
+    Conditional means use the ``n_nonzero`` components with the largest responsibilities of a row. Rows with the same
+    missing columns are completed together; the cost grows with the number of different patterns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseGaussianMixture
+    >>> mixture = SparseGaussianMixture.from_parameters([1.0], [[0.0, 0.0]], [[[1.0, 0.9], [0.9, 1.0]]])
+    >>> mixture.impute([[2.0, np.nan], [np.nan, np.nan]])
+    array([[2. , 1.8],
+           [0. , 0. ]])
+    """
+    check_is_fitted(self)
+    X = np.array(check_rows(self, X, reset=False, missing=True))
+    rng = check_random_state(self._params.random_state)
+    absent = np.isnan(X)
+    some = np.flatnonzero(absent.any(axis=1))
+    patterns, pattern_of = np.unique(absent[some], axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        rows, split = some[np.ravel(pattern_of) == number], Split(self, np.flatnonzero(~pattern))
+        given = _like(self, *split.of_given()) if len(split.given) else None
+        for start, stop in spans(len(rows), ROWS):
+            part = rows[start:stop]
+            X[np.ix_(part, split.rest)] = _completed(split, given, X[np.ix_(part, split.given)], rng if draw else None)
+    return X
+
+
+def _completed(split, given, values, rng):
+    """The other columns of rows with these values of the given columns: conditional means, or draws."""
+    out = np.zeros((len(values), len(split.rest)))
+    resp = _responsibilities(split, given, values, rng)
+    for k in np.flatnonzero(np.diff(resp.indptr)):
+        entries = slice(resp.indptr[k], resp.indptr[k + 1])
+        rows = resp.indices[entries]
+        found = split.expected(k, values[rows])
+        if rng is not None:
+            found = found + rng.standard_normal(found.shape) @ split.root(k).T
+        out[rows] += resp.data[entries, None] * found
+    return out
+
+
+def _responsibilities(split, given, values, rng):
+    """Responsibilities of the rows as a CSC matrix; with draws one component each, of probability one."""
+    weights = split.weights
+    if given is None:
+        resp = np.broadcast_to(weights, (len(values), len(weights)))
+    elif rng is None:
+        return given.predict_sparse_proba(values).tocsc()
+    else:
+        resp = given.predict_proba(values)
+    if rng is not None:
+        totals = np.cumsum(resp, axis=1, dtype=np.float64)
+        drawn = (totals < totals[:, -1:] * rng.random_sample((len(values), 1))).sum(axis=1)
+        resp = np.arange(len(weights)) == drawn[:, None]
+    return sparse.csc_array(resp.astype(np.float64))
+
+
+class Split:
+    """Density parameters of a mixture, with the columns cut into given ones and all others.
+
+    Attributes
+    ----------
+    given, rest : ndarray of int
+        Numbers of the given columns, and of all others in increasing order.
+    weights : ndarray of shape (K,)
+        Weights of the components.
+    """
+
+    def __init__(self, mixture, given):
+        family, parameters = mixture._fitted.model.family, mixture.density_parameters()
+        self.given, self.rest = given, np.setdiff1d(np.arange(family.n_features), given)
+        self.weights, self.means = parameters["weights"], parameters["means"]
+        self.has_means = family.has_means
+        if not self.has_means:
+            self.means = np.zeros((len(self.weights), family.n_features))
+        kind = Loadings if family.has_loadings else Matrices if family.shape.correlated else Variances
+        self.covariances = kind(family, parameters["covariances"])
+
+    def of_given(self):
+        """Arguments of ``from_parameters``: the given columns, whatever the values of the others."""
+        means = self.means[:, self.given] if self.has_means else None
+        return self.weights, means, *self.covariances.of(self.given)
+
+    def of_rest(self):
+        """Covariances and covariance type of the other columns, given the given ones."""
+        return self.covariances.of_rest(self.given, self.rest)
+
+    def expected(self, k, values):
+        """Means of the other columns under component k, one for each row of values of the given columns."""
+        gain = self.covariances.gain(k, self.given, self.rest)
+        return self.means[k, self.rest] + (values - self.means[k, self.given]) @ gain.T
+
+    def root(self, k):
+        """A matrix whose product with its transpose is the covariance of the other columns under component k."""
+        return np.linalg.cholesky(self.covariances.of_rest_in(k, self.given, self.rest))
+
+
+class Variances:
+    """Columns are independent: given columns change the weights only."""
+
+    def __init__(self, family, variances):
+        self.family, self.variances = family, variances
+
+    def of(self, columns):
+        """Covariances and covariance type of some columns."""
+        return (self.variances if self.family.shape.one_variance else self.variances[..., columns]), self.family.name
+
+    def of_rest(self, given, rest):  # noqa: ARG002
+        """Covariances and covariance type of the columns ``rest``, given the columns ``given``."""
+        return self.of(rest)
+
+    def of_rest_in(self, k, given, rest):  # noqa: ARG002
+        """The covariance of the columns ``rest`` in component k, as a matrix."""
+        variances = self.of(rest)[0]
+        return np.eye(len(rest)) * (variances if self.family.tied else variances[k])
+
+    def gain(self, k, given, rest):  # noqa: ARG002
+        """The matrix A (rest, given) of component k."""
+        return np.zeros((len(rest), len(given)))
+
+
+class Matrices:
+    """Covariance matrices, one for each component or one for all."""
+
+    def __init__(self, family, matrices):
+        self.family, self.matrices = family, matrices
+
+    def of(self, columns):
+        """See Variances."""
+        return self.matrices[..., columns[:, None], columns], self.family.name
+
+    def of_rest(self, given, rest):
+        """See Variances; rows of "zero_mean" have conditional means."""
+        if self.family.tied:
+            return self.of_rest_in(0, given, rest), self.family.name
+        return np.array([self.of_rest_in(k, given, rest) for k in range(len(self.matrices))]), "full"
+
+    def of_rest_in(self, k, given, rest):
+        """See Variances."""
+        matrix = self._of_component(k)
+        out = matrix[np.ix_(rest, rest)] - self.gain(k, given, rest) @ matrix[np.ix_(given, rest)]
+        return 0.5 * (out + out.T)
+
+    def gain(self, k, given, rest):
+        """See Variances."""
+        matrix = self._of_component(k)
+        return np.linalg.solve(matrix[np.ix_(given, given)], matrix[np.ix_(given, rest)]).T
+
+    def _of_component(self, k):
+        return self.matrices if self.family.tied else self.matrices[k]
+
+
+class Loadings:
+    """Covariances W^T W + diag(v); with M = I + W_o diag(v_o)^-1 W_o^T, A is W_m^T M^-1 W_o diag(v_o)^-1."""
+
+    def __init__(self, family, parameters):
+        self.family = family
+        self.loadings, self.noise = parameters
+
+    def of(self, columns):
+        """See Variances."""
+        return self._named(self.loadings[:, :, columns], self.noise[:, columns])
+
+    def of_rest(self, given, rest):
+        """See Variances: the covariances are W_m^T M^-1 W_m + diag(v_m)."""
+        roots = np.linalg.cholesky(np.array([self._m(k, given) for k in range(len(self.noise))]))
+        return self._named(np.linalg.solve(roots, self.loadings[:, :, rest]), self.noise[:, rest])
+
+    def of_rest_in(self, k, given, rest):
+        """See Variances."""
+        part = self.loadings[k][:, rest]
+        return part.T @ np.linalg.solve(self._m(k, given), part) + np.diag(self.noise[k, rest])
+
+    def gain(self, k, given, rest):
+        """See Variances."""
+        part = self.loadings[k][:, given] / self.noise[k, given]
+        return self.loadings[k][:, rest].T @ np.linalg.solve(self._m(k, given), part)
+
+    def _m(self, k, given):
+        part = self.loadings[k][:, given]
+        return np.eye(len(part)) + (part / self.noise[k, given]) @ part.T
+
+    def _named(self, loadings, noise):
+        """As "low_rank" if the rank is below the number of columns, else as matrices."""
+        n_columns = noise.shape[1]
+        if loadings.shape[1] < n_columns:
+            return (loadings, noise), self.family.name
+        return np.swapaxes(loadings, 1, 2) @ loadings + noise[:, :, None] * np.eye(n_columns), "full"
+
+
+def column_numbers(mixture, columns):
+    """Numbers of columns given by number or by name."""
+    columns = [columns] if isinstance(columns, (str, numbers.Integral)) else list(columns)
+    names, n_features = list(getattr(mixture, "feature_names_in_", [])), mixture._fitted.model.family.n_features
+    found = []
+    for column in columns:
+        if isinstance(column, str):
+            if column not in names:
+                known = f"the columns of the fit are {names}" if names else "the fit saw no names of columns"
+                raise ValueError(f"columns contains {column!r}, but {known}")
+            found.append(names.index(column))
+        elif isinstance(column, numbers.Integral) and not isinstance(column, bool) and 0 <= column < n_features:
+            found.append(int(column))
+        else:
+            raise ValueError(f"columns contains {column!r}; give names or numbers from 0 to {n_features - 1}")
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"columns is {columns}; give at least one column, and each only once")
+    return np.array(found, dtype=np.intp)
+
+
+def _like(mixture, weights, means, covariances, covariance_type):
+    """A mixture with these parameters that predicts as ``mixture`` does."""
+    params = mixture._params
+    return type(mixture).from_parameters(
+        weights, means, covariances, covariance_type=covariance_type, n_nonzero=params.n_nonzero, n_jobs=params.n_jobs,
+        random_state=params.random_state,
+    )  # fmt: skip

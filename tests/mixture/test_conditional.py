@@ -1,0 +1,116 @@
+"""Marginals, conditionals and completed rows against the joint density."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._stats.families import GAUSSIANS
+
+D, K = 5, 3
+TYPES = sorted(GAUSSIANS)
+
+
+def fitted(kind, **params):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, D)) @ rng.normal(size=(D, D)) + 4.0 * rng.normal(size=(K, D))[rng.integers(0, K, 300)]
+    params = {"rank": 2} | params if kind == "low_rank" else params
+    return SparseGaussianMixture(K, n_nonzero=K, covariance_type=kind, random_state=0, **params).fit(X), X
+
+
+def dense(mixture):
+    """Weights, means and covariance matrices of the density."""
+    found = mixture.density_parameters()
+    weights, covariances, kind = found["weights"], found["covariances"], found["covariance_type"]
+    means = np.zeros((K, mixture.n_features_in_)) if found["means"] is None else found["means"]
+    if kind == "low_rank":
+        loadings, noise = covariances
+        return weights, means, np.array([w.T @ w + np.diag(v) for w, v in zip(loadings, noise, strict=True)])
+    d = mixture.n_features_in_
+    if kind in ("diag", "spherical"):
+        covariances = np.array([np.eye(d) * each for each in covariances])
+    elif kind in ("tied_diag", "tied_spherical"):
+        covariances = np.eye(d) * covariances
+    return weights, means, np.broadcast_to(covariances, (K, d, d))
+
+
+def parts(mixture, given):
+    """Means and covariances of the other columns in each component, as functions of the given values."""
+    rest = [d for d in range(D) if d not in given]
+    for weight, mean, cov in zip(*dense(mixture), strict=True):
+        gain = cov[np.ix_(rest, given)] @ np.linalg.inv(cov[np.ix_(given, given)])
+        of_given = multivariate_normal(mean[given], cov[np.ix_(given, given)])
+        yield weight, of_given, mean, gain, cov[np.ix_(rest, rest)] - gain @ cov[np.ix_(given, rest)], rest
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_densities_of_parts_make_the_joint_density(kind, inference):
+    mixture, X = fitted(kind, inference=inference)
+    for given in ([3, 0], [1], [4, 0, 2, 1]):
+        rest = [d for d in range(D) if d not in given]
+        marginal = mixture.marginal(given).score_samples(X[:20][:, given])
+        joint = mixture.score_samples(X[:20])
+        for row, of_given, both in zip(X[:20], marginal, joint, strict=True):
+            conditional = mixture.condition(given, row[given])
+            assert of_given + conditional.score_samples(row[None, rest])[0] == pytest.approx(both, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_missing_values_become_conditional_means(kind):
+    mixture, X = fitted(kind)
+    X = X[:40].copy()
+    X[:10, 1] = X[10:20, [0, 3]] = X[20:30, :4] = X[39] = np.nan
+    found = mixture.impute(X)
+    assert np.array_equal(found[~np.isnan(X)], X[~np.isnan(X)])
+    for row, done in zip(X, found, strict=True):
+        given = [int(d) for d in np.flatnonzero(~np.isnan(row))]
+        if len(given) in (0, D):
+            continue
+        each = [
+            (w * n.pdf(row[given]), m[r] + g @ (row[given] - m[given])) for w, n, m, g, _, r in parts(mixture, given)
+        ]
+        resp = np.array([weight for weight, _ in each])
+        rest = np.isnan(row)
+        np.testing.assert_allclose(done[rest], resp / resp.sum() @ np.array([mean for _, mean in each]), rtol=1e-6)
+    weights, means, _ = dense(mixture)
+    np.testing.assert_allclose(found[39], weights @ means, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_draws_have_the_moments_of_the_conditional_mixture(kind):
+    mixture, X = fitted(kind)
+    given, n = [0, 2], 20_000
+    X = np.full((n, D), np.nan)
+    X[:, given] = [1.0, -2.0]
+    found = mixture.impute(X, draw=True)[:, [1, 3, 4]]
+    each = list(parts(mixture, given))
+    resp = np.array([w * of_given.pdf([1.0, -2.0]) for w, of_given, *_ in each])
+    resp /= resp.sum()
+    means = np.array([m[r] + g @ (np.array([1.0, -2.0]) - m[given]) for _, _, m, g, _, r in each])
+    mean = resp @ means
+    cov = sum(r * (c + np.outer(m - mean, m - mean)) for r, m, (*_, c, _) in zip(resp, means, each, strict=True))
+    scale = np.sqrt(np.diag(cov))
+    assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * scale / np.sqrt(n))
+    assert np.all(np.abs(np.cov(found.T) - cov) < 0.12 * np.outer(scale, scale))
+
+
+def test_columns_have_names():
+    pandas = pytest.importorskip("pandas")
+    _, X = fitted("full")
+    named = SparseGaussianMixture(K, random_state=0).fit(pandas.DataFrame(X, columns=list("abcde")))
+    plain = SparseGaussianMixture(K, random_state=0).fit(X)
+    assert np.array_equal(named.marginal(["c", "a"]).means_, plain.marginal([2, 0]).means_)
+    with pytest.raises(ValueError, match="columns contains 'z'"):
+        named.marginal(["z"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "says"),
+    [([5], [0.0], "numbers from 0 to 4"), ([1, 1], [0.0, 0.0], "each only once"), ([], [], "at least one"),
+     ([0], [np.nan], "not known"), ([0], [1.0, 2.0], "one number"), (range(5), [0.0] * 5, "every column")],
+)  # fmt: skip
+def test_wrong_columns_and_values_are_named(columns, values, says):
+    mixture, _ = fitted("diag")
+    with pytest.raises(ValueError, match=says):
+        mixture.condition(columns, values)
