@@ -18,8 +18,8 @@ import sparsemix
 from sparsemix import blocks
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.formats.texts import Fields
+from sparsemix._commands.reading.corpus import READING, Words, read_corpus
+from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.topics_options import (
     DESCRIPTION,
     ESTIMATORS,
@@ -46,8 +46,15 @@ LEAST_SHARE, MOST_TOPICS = 0.01, 10
 def add_parser(commands):
     """Add the subcommand ``topics``."""
     parser = commands.add_parser("topics", help="learn topics from texts or word counts", description=DESCRIPTION)
-    parser.set_defaults(run=lambda options: run(options, parser))
     add_options(parser)
+
+    def start(options):
+        options.given = {
+            f"--{name.replace('_', '-')}" for name, value in vars(options).items() if value != parser.get_default(name)
+        }
+        run(options, parser)
+
+    parser.set_defaults(run=start)
 
 
 def run(options, parser):
@@ -149,7 +156,7 @@ def split(n_documents, fraction, random_state):
 
 def describe(corpus, learned, held_out, options):
     """Print the sizes of the corpus, the omitted documents, and warnings."""
-    for message in corpus.warnings:
+    for message in (*corpus.warnings, *without_effect(options, corpus)):
         warn(message)
     for what, value in corpus.facts.items():
         print(f"{what}: {printable(value)}")
@@ -167,6 +174,15 @@ def describe(corpus, learned, held_out, options):
             f"{options.n_components} topics are too many for {len(learned):,} documents of {n_tokens:,.0f} words; "
             f"give --n-components {most} or fewer"
         )
+
+
+def without_effect(options, corpus):
+    """Warnings of options that were given and have no effect on this input or estimator."""
+    of_estimators = {f"--{name.replace('_', '-')}" for names in ESTIMATORS.values() for name in names} | {"--gaps"}
+    used = {f"--{name.replace('_', '-')}" for name in ESTIMATORS[options.estimator]} | corpus.used
+    used |= {"--gaps"} if options.estimator in IN_ORDER else set()
+    for option in sorted(((READING | of_estimators) & options.given) - used):
+        yield f"{option} has no effect with this input, format and estimator"
 
 
 def shuffled_blocks(corpus, learned, random_state):
@@ -312,7 +328,7 @@ def record_of(options, corpus, model, seconds, score, coherent, facts):
     """Contents of run.json: options, versions, sizes and scores of the run."""
     return {
         "command": shlex.join(["sparsemix", *sys.argv[1:]]),
-        "options": {name: value for name, value in vars(options).items() if name not in ("run", "command")},
+        "options": {name: value for name, value in vars(options).items() if name not in ("run", "command", "given")},
         "versions": {
             "sparsemix": sparsemix.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__,
             "python": platform.python_version(),

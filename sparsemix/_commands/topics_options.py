@@ -8,16 +8,14 @@ from sparsemix._commands.reading.corpus import KINDS
 MAX_ITER, FEW_PASSES, UNLIMITED = 50, 20, 1_000_000
 MAX_HELD_OUT = 1000
 DESCRIPTION = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
-folder of text files, a text file with one document per line, JSON, CSV or TSV with a column of texts, Parquet, a UCI
-bag of words (docword.NAME.txt and vocab.NAME.txt in one folder), a sparse matrix (.npz) with a vocabulary, or - for
-standard input. Files may be compressed by gzip, bzip2 or xz. In a table, quotes enclose fields and are doubled inside
-them; an unclosed quote, or a row with a different number of fields than the first line, is an error. In a TSV file,
-quotes belong to the text if all lines have the same number of tabs and some field begins with a quote but does not end
-with one, as in files that databases write. The folder --output gets report.html, a web page that you can pass on;
-topics.csv and documents.csv; model.joblib, a scikit-learn pipeline: joblib.load(...).transform(texts) gives the topics
-of new texts; and run.json. SkipGramTopicModel reads words in their order. It also writes words.csv, with the topics and
-similar words of each word, and word_vectors.bin in word2vec format. Ctrl-C stops the fit after the last complete epoch
-and writes the outputs; a second Ctrl-C leaves no outputs."""
+folder or an archive (ZIP, TAR) of texts; a text file with one document per line; a table or records (CSV, TSV, JSON,
+Excel, Parquet) with a field of texts; mail (mbox, eml); a page, book or paper (HTML, Markdown, Word, OpenDocument,
+EPUB, PDF, notebook); word counts (docword.NAME.txt and vocab.NAME.txt of UCI, or a sparse matrix .npz with
+--vocabulary); or - for standard input. Files may be compressed by gzip, bzip2 or xz. Files of a folder that cannot be
+read are named and left out. The folder --output gets report.html, topics.csv, documents.csv, run.json, and
+model.joblib, a scikit-learn pipeline that gives the topics of new texts; SkipGramTopicModel adds words.csv and
+word_vectors.bin. Ctrl-C stops the fit after the last complete epoch and writes the outputs; a second Ctrl-C leaves no
+outputs."""
 # Choices of --estimator, each with the options that only some estimators have.
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
@@ -41,9 +39,13 @@ def add_options(parser):
 def add_corpus_options(add):
     """Add the options of the input."""
     add("--format", choices=KINDS, default="auto", help="format of PATH (default: by the file name)")
-    add("--glob", default="*.txt", help="pattern of the files in a folder, at any depth (default: %(default)s)")
-    add("--encoding", default="utf-8", help="encoding of texts without a byte order mark (default: %(default)s)")
-    add("--field", default="text", help="field or column with the text (default: %(default)s)")
+    add("--glob", help="pattern of the files in a folder, at any depth (default: *.txt, or else all texts)")
+    add("--encoding", default="utf-8",
+        help="encoding of texts without a byte order mark, or several to try on each file, such as utf-8,cp1252 "
+        "(default: %(default)s)")  # fmt: skip
+    add("--field", default="text",
+        help="field or column with the text, a path such as post.text, or several such as title,body "
+        "(default: %(default)s)")  # fmt: skip
     add("--id", help="field with the name of the document, for the outputs")
     add("--date", help="field with the date, for topic shares over time")
     add("--counts", choices=("auto", "memory", "disk"), default="auto",

@@ -11,8 +11,8 @@ SAMPLE = 200
 # Warn above this share of documents without words, above this mean number of letters per word, and above this share of
 # texts that equal an earlier one.
 MANY_EMPTY, LONG_WORD, MANY_COPIES = 0.2, 20, 0.01
-# File endings that a warning lists.
-MOST_ENDINGS = 5
+# File endings, and files or lines, that a warning lists.
+MOST_ENDINGS, MOST_NAMED = 5, 3
 
 
 def warnings_of(tally, texts, counts, vectorizer, encoding):
@@ -32,11 +32,16 @@ def warnings_of(tally, texts, counts, vectorizer, encoding):
 def warnings_of_files(tally, encoding):
     """Warnings of undecodable bytes and of files that are not read."""
     if tally.bad_characters:
-        other = "latin-1" if encoding == "utf-8" else "utf-8"
+        other = "utf-8,cp1252" if encoding == "utf-8" else "utf-8"
         yield (
-            f"{tally.bad_characters:,} bytes in {tally.bad_documents:,} places are not {encoding} and split words; "
-            f"name the encoding, for example --encoding {other}"
+            f"{tally.bad_characters:,} bytes in {len(tally.damaged):,} places are not {encoding} and split words "
+            f"({some_of(tally.damaged)}); name the encodings to try, for example --encoding {other}"
         )
+    if tally.mistaken:
+        yield f"{len(tally.mistaken):,} texts are UTF-8, but read as {encoding}; omit --encoding"
+    if tally.skipped:
+        reasons = some_of([f"{name}: {reason.rstrip('.')}" for name, reason in tally.skipped], "; ")
+        yield f"{len(tally.skipped):,} files or messages are not read, or not to their end ({reasons})"
     if tally.other_files:
         some = ", ".join(f"{n:,} {ending}" for ending, n in tally.other_files[:MOST_ENDINGS])
         more = ", ..." if len(tally.other_files) > MOST_ENDINGS else ""
@@ -60,3 +65,9 @@ def warnings_of_words(texts, vectorizer):
     tokens = [token for text in sample for token in tokenize(text)]
     if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
         yield "words have more than 20 letters on average; check that the text has spaces between its words"
+
+
+def some_of(names, separator=", "):
+    """The first of some names."""
+    some = separator.join(list(names)[:MOST_NAMED])
+    return f"{some}{separator}..." if len(names) > MOST_NAMED else some

@@ -11,7 +11,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sparsemix._commands.reading.checks import warnings_of
 from sparsemix._commands.reading.counts import READERS_OF_COUNTS, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, on_disk
-from sparsemix._commands.reading.formats.texts import READERS_OF_TEXTS, Fields, files_of
+from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
+from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.reading.on_disk import counted, learn_vocabulary
 from sparsemix._commands.reading.spool import Texts
 from sparsemix._commands.reading.words.stop_words import find_stop_words
@@ -19,6 +20,10 @@ from sparsemix._commands.reading.words.vectorizers import analyzer_of, is_fitted
 from sparsemix.skipgram import TokenSequences
 from sparsemix.skipgram._input import counts_of
 
+# Options of words, and all options of reading.
+OF_WORDS = {"--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--ngram-range"}
+READING = OF_WORDS | {"--glob", "--encoding", "--field", "--id", "--date", "--group", "--copies", "--vectorizer"}
+WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
 # Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
 
@@ -28,7 +33,8 @@ class Corpus:
     """Word counts, and everything needed to describe them and to count new texts in the same way.
 
     ``sequences`` holds the same words in their order, for estimators that read sequences. ``folder`` holds counts that
-    are on disk. ``facts`` are labels and values that describe the texts.
+    are on disk. ``facts`` are labels and values that describe the texts; ``used`` are the options of ``READING`` that
+    had an effect.
     """
 
     counts: sparse.csr_matrix
@@ -43,6 +49,7 @@ class Corpus:
     facts: dict = field(default_factory=dict)
     warnings: tuple = ()
     folder: str | None = None
+    used: frozenset = frozenset()
 
     @property
     def rows(self):
@@ -70,7 +77,7 @@ class Words:
 
 
 def read_corpus(
-    path, *, kind="auto", glob="*.txt", encoding="utf-8", fields=None, words=None, copies="keep", where="memory",
+    path, *, kind="auto", glob=None, encoding="utf-8", fields=None, words=None, copies="keep", where="memory",
     scratch=None,
 ):  # fmt: skip
     """Read a corpus. Documents without a word are omitted and counted.
@@ -79,12 +86,14 @@ def read_corpus(
     ----------
     path : str or path
         File or folder, or ``-`` for standard input.
-    kind : {"auto", "folder", "lines", "json", "csv", "parquet", "uci", "npz"}, default="auto"
-        Format of the path; "auto" decides by the file name.
-    glob : str, default="*.txt"
+    kind : str, default="auto"
+        Format of the path: a key of ``READERS`` or ``READERS_OF_COUNTS``; "auto" decides by the file name.
+    glob : str, default=None
         Pattern of the files in a folder and its subfolders; matches compressed files with an additional ending too.
+        None reads ``*.txt``, or all files that hold texts if there is none.
     encoding : str, default="utf-8"
-        Encoding of texts without a byte order mark.
+        Encoding of texts without a byte order mark. Of several, separated by commas, the first one that decodes a
+        file counts.
     fields : Fields, default=None
         Names of the fields with text, id, date and group.
     words : Words, default=None
@@ -123,8 +132,9 @@ def read_corpus(
         if counts:
             corpus = corpus_of_counts(path, kind, words.vocabulary)
         else:
-            tally = Tally()
-            documents = READERS_OF_TEXTS[kind](path, glob=glob, encoding=encoding, fields=fields, tally=tally)
+            tally = Tally(encoding=encoding)
+            tally.used.update(() if kind in WITHOUT_ENCODING else ["--encoding"])
+            documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
             texts = Texts(documents, folder)
             if copies == "drop":
                 texts.drop_copies()
@@ -158,22 +168,16 @@ def guess_kind(path):
     if path.is_dir():
         return "folder"
     name = path.name.lower()
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        name = name.removesuffix(ending)
     if name.startswith("docword."):
         return "uci"
-    by_ending = {
-        ".npz": "npz", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".parquet": "parquet", ".jsonl": "json",
-        ".ndjson": "json", ".json": "json",
-    }  # fmt: skip
-    return next((kind for ending, kind in by_ending.items() if name.endswith(ending)), "lines")
+    return "npz" if name.endswith(".npz") else kind_of_file(path)
 
 
 def corpus_of_counts(path, kind, vocabulary):
     """The corpus of a file of counts; its documents are named by their numbers."""
     counts, words = read_counts(path, kind, vocabulary)
     names = [f"document {i}" for i in range(1, counts.shape[0] + 1)]
-    return Corpus(counts, words, names, vectorizer_of(words))
+    return Corpus(counts, words, names, vectorizer_of(words), used=frozenset(["--vocabulary"]))
 
 
 def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
@@ -189,6 +193,7 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
         counts, vectorizer.get_feature_names_out(), texts.names, vectorizer, sequences, texts,
         texts.dates if any(texts.dates) else None, texts.groups if any(texts.groups) else None,
         {what: n for what, n in left_out.items() if n}, facts, tuple(told), folder,
+        frozenset(tally.used) | {"--copies", "--vectorizer"} | (set() if words.vectorizer is not None else OF_WORDS),
     )  # fmt: skip
 
 
@@ -238,4 +243,4 @@ def without_empty_documents(corpus, path):
 
 
 KINDS_BEFORE = {"jsonl": "json", "tsv": "csv"}
-KINDS = ("auto", *READERS_OF_TEXTS, *KINDS_BEFORE, *READERS_OF_COUNTS)
+KINDS = ("auto", *READERS, *KINDS_BEFORE, *READERS_OF_COUNTS)
