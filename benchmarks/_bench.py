@@ -136,10 +136,10 @@ class Bench:
     def _start(self, n_components, covariance_type="zero_mean", size=8):
         out = str(self.folder / f"start-{covariance_type}-{n_components}.npz")
         # a subset to draw from: the divergences of diagonal families are slow, and a start for timing may be poor
-        init_size = None if covariance_type == "zero_mean" else 5 * n_components
+        n_rows = None if covariance_type == "zero_mean" else 5 * n_components
         run(
             "_patches:write_start", CORES, **self.files(size), n_components=n_components,
-            covariance_type=covariance_type, init_size=init_size, out=out,
+            covariance_type=covariance_type, n_rows=n_rows, out=out,
         )  # fmt: skip
         return out
 

@@ -89,12 +89,12 @@ def sample(images, size, n, rng):
     return X[rng.permutation(n)]
 
 
-def write_start(train, n_components, covariance_type, init_size, out):
-    """Weights, means and covariances around rows drawn at random, for all who start there."""
+def write_start(train, n_components, covariance_type, n_rows, out):
+    """Weights, means and covariances around rows drawn at random from the first ones, for all who start there."""
     mixture = SparseGaussianMixture(
-        n_components, max_iter=0, init_params="random_from_data", init_size=init_size,
-        covariance_type=covariance_type, inference="em", random_state=0,
-    ).fit(np.load(train))  # fmt: skip
+        n_components, max_iter=0, init_params="random_from_data", covariance_type=covariance_type, inference="em",
+        random_state=0,
+    ).fit(np.load(train)[:n_rows])  # fmt: skip
     covariances = mixture.covariances_
     if covariance_type == "zero_mean":
         covariances = covariances + CONSTANT_VARIANCE / covariances.shape[-1]

@@ -44,7 +44,7 @@ def curve(n_components, candidates, passes):
     for max_iter in passes:
         mixture = SparseGaussianMixture(
             n_components, candidates=candidates, covariance_type="zero_mean", init_params="random_from_data",
-            init_size=20_000, max_iter=max_iter, tol=0.0, random_state=0,
+            max_iter=max_iter, tol=0.0, random_state=0,
         )  # fmt: skip
         started = time.process_time()
         with warnings.catch_warnings():

@@ -51,7 +51,7 @@ curves = {
     "first block as it comes": follow(new_mixture(), blocks, held_out),
     "first three blocks together": follow(careful, together, held_out),
 }
-batch = new_mixture(n_init_iter=3, n_init=3, tol=1e-3).fit(np.concatenate(blocks))
+batch = new_mixture(n_init=3, tol=1e-3).fit(np.concatenate(blocks))
 batch_score = batch.score(held_out)
 
 figure, axis = plt.subplots(figsize=(6, 3.4), layout="constrained")

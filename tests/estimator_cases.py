@@ -204,8 +204,7 @@ def directions(name, n_components=3, **params):
 
 
 def multinomial(name, **params):
-    defaults = {"inference": "vb", "n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1,
-                "random_state": 0}  # fmt: skip
+    defaults = {"inference": "vb", "n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "random_state": 0}
     return Case(name, SparseMultinomialMixture(K, **(defaults | params)), COUNTS, LinearMixture)
 
 
@@ -294,11 +293,11 @@ CASES = [
     directions("directions own em", concentration_type="own", inference="em", init_params="random"),
     directions("directions candidates", n_components=5, candidates=3, init_params="random_from_data"),
     multinomial("words"),
-    multinomial("words candidates", candidates=2, n_nonzero=2, n_init_iter=0),
+    multinomial("words candidates", candidates=2, n_nonzero=2),
     multinomial("words em", inference="em", learning_method="batch", init_params="random"),
     multinomial("words em memoized", inference="em"),
     multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),
-    multinomial("words plain", n_nonzero=3, n_init_iter=0, word_prior=1.0),
+    multinomial("words plain", n_nonzero=3, word_prior=1.0),
     lda("lda"),
     lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, doc_topic_prior="learned"),
     lda("lda online", learning_method="online", init_params="bregman"),

@@ -24,7 +24,7 @@ class Mixture:
         self.X, self.X_test = np.split(X.astype(np.float32), [N_ROWS])
         self.model = SparseGaussianMixture(
             n_components, n_nonzero=n_nonzero, covariance_type=covariance_type, learning_method=learning_method,
-            init_params="random_from_data", init_size=1_000, max_iter=PASSES, tol=0.0, random_state=0,
+            init_params="random_from_data", max_iter=PASSES, tol=0.0, random_state=0,
         )  # fmt: skip
 
 

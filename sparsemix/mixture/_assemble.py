@@ -34,7 +34,7 @@ from sparsemix.mixture._priors import (
 from sparsemix.mixture._starts._given import Given, check_weights_of, refuse_responsibilities
 from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
 
-# Default size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
+# Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
 INIT_ROWS_PER_COMPONENT = 50
 INIT_ROWS_PER_DIRECTION = 3.0
@@ -51,8 +51,8 @@ CANDIDATES_FROM = 100
 MOST_RANK, ROWS_PER_LOADING = 16, 5.0
 # Default variance that EM adds, as in scikit-learn's GaussianMixture.
 EM_FLOOR = 1e-6
-# Default hard-assignment iterations before learning. On image patches they make cluster sizes uneven, and fits are
-# better without. A stream never returns to its first block; on clustered rows three iterations gained most.
+# Hard-assignment iterations of the initialisation. On image patches they make cluster sizes uneven, and fits are better
+# without. A stream never returns to its first block; on clustered rows three iterations gained most.
 FIT_INIT_ITER = 0
 STREAM_INIT_ITER = 3
 
@@ -243,7 +243,7 @@ def make_search(params, rng, step_rows, stored=True, kind=CandidateSearch, least
         return None
     every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
     seed = int(rng.integers(2**31))
-    return kind(size, seed, every, all_first=params.candidates_init != "random")
+    return kind(size, seed, every, all_first=params.all_first)
 
 
 def kept_entries(params):
@@ -267,7 +267,7 @@ def resume(params, fitted, rows):
     return rows, model, stats
 
 
-def default_init_size(family, n_components):
+def init_size(family, n_components):
     """Rows of the initialisation's subset: several for each dimension of a component, within a memory limit."""
     d = family.n_features
     per_component = max(INIT_ROWS_PER_COMPONENT, round(INIT_ROWS_PER_DIRECTION * family.directions))
@@ -275,13 +275,9 @@ def default_init_size(family, n_components):
 
 
 def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
-    """The initialisation of a fit.
-
-    ``kept`` is the mask of the rows among those that the caller gave; ``n_init_iter`` is the default of that parameter.
-    """
-    size = default_init_size(model.family, model.n_components) if params.init_size is None else params.init_size
+    """The initialisation of a fit; ``kept`` is the mask of the rows among those that the caller gave."""
+    size = init_size(model.family, model.n_components)
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
-    n_init_iter = n_init_iter if params.n_init_iter is None else params.n_init_iter
     given = Given.of(params.init_params, model, n_rows, kept)
     return Start(model, learner, seeding, n_init_iter, size, given, params.n_init)
 
@@ -323,6 +319,10 @@ def rows_of_batch(params, n_rows, directions=0):
 
 class MixtureEstimator(AdditiveEstimator):
     """Fits and streams of mixtures with any likelihood."""
+
+    # Rows without a list of candidates try all components: a few random ones blur the initialisation. Benchmarks of
+    # later epochs save the dense one.
+    _fixed_params = AdditiveEstimator._fixed_params | {"all_first": True}
 
     def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn the mixture and return the component of each row.
@@ -372,9 +372,7 @@ class MixtureOfBlocks:
 
     def _start_size(self, survey):
         params = self._params
-        if params.init_size is not None:
-            return params.init_size
-        return default_init_size(make_family(params, len(survey.sums["first"]), survey.n_rows), params.n_components)
+        return init_size(make_family(params, len(survey.sums["first"]), survey.n_rows), params.n_components)
 
     def _whole(self, survey, X, weight, source):
         rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])

@@ -63,12 +63,9 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         Components whose weights are computed for a row during learning. "all" is exact. An int is the length of a list
         of the row's best components, at least ``n_nonzero``. The next epoch tries the neighbours of the list and some
         random components [5]_: it computes about 30 weights for each row, for any K, and the bound still never
-        decreases. In ``partial_fit``, whose rows have no lists, an int saves at most three quarters of the weights. Now
-        and then a few rows try all components; if lists miss much, all rows do so in the next epoch. "auto" means
-        max(4, n_nonzero) in ``fit`` from 100 components on, else "all". Predictions and scores are always exact.
-    candidates_init : {"random", "all"}, default=None
-        Components that ``fit`` tries for rows that have no list yet. "all" costs one dense epoch and keeps the quality
-        of the initialisation; "random" tries a few random components and blurs it. None means "all".
+        decreases. In ``partial_fit``, whose rows have no lists, an int saves at most three quarters of the weights. All
+        rows try all components in the first epoch, and again if lists miss much. "auto" means max(4, n_nonzero) in
+        ``fit`` from 100 components on, else "all". Predictions and scores are always exact.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): a symmetric Dirichlet distribution, or a Dirichlet process truncated at K
         (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered.
@@ -105,12 +102,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions that
         components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
         n_components), dense or sparse. Give values if you know them, and a name if "auto" takes too long.
-    init_size : int, default=None
-        Rows of the random subset from which seeds are chosen. None means the larger of 20,000 and 50 K, or 3 n_features
-        K if each component has a covariance matrix; fewer if the subset would take more than 128 MB.
-    n_init_iter : int, default=None
-        Hard-assignment iterations on the subset, from the seeds' Gaussians, before learning. None means 0 in ``fit``,
-        whose epochs repair a bad initialisation, and 3 in ``partial_fit``, which sees the first block only once.
     n_init : int, default=1
         Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
         the fit continues from it, in ``partial_fit`` too.
@@ -242,7 +233,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         "inference": [StrOptions({"vb", "em"})],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
-        "candidates_init": [StrOptions({"random", "all"}), None],
         "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
         "weight_concentration_prior": [POSITIVE, None],
         "mean_precision_prior": [COUNT, None],
@@ -252,8 +242,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         "optimize_priors": ["boolean", None],
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
-        "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
@@ -280,7 +268,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         inference="vb",
         learning_method="memoized",
         candidates="auto",
-        candidates_init=None,
         weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         mean_precision_prior=None,
@@ -290,8 +277,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         optimize_priors=None,
         reg_covar=None,
         init_params="auto",
-        init_size=None,
-        n_init_iter=None,
         n_init=1,
         max_iter=100,
         tol=1e-3,
@@ -310,7 +295,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         self.inference = inference
         self.learning_method = learning_method
         self.candidates = candidates
-        self.candidates_init = candidates_init
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.mean_precision_prior = mean_precision_prior
@@ -320,8 +304,6 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         self.optimize_priors = optimize_priors
         self.reg_covar = reg_covar
         self.init_params = init_params
-        self.init_size = init_size
-        self.n_init_iter = n_init_iter
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

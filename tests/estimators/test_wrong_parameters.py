@@ -24,7 +24,6 @@ WRONG = {
     "burn_in": [-1, 1.5],
     "batch_size": [0, -1, 10.5],
     "candidates": [0, -1, 2.5, "nearest", None],
-    "candidates_init": ["some", 3],
     "compute_labels": ["yes", 2],
     "concentration": [0, 1e-320, 1e300, -1.0, np.nan, "auto"],
     "concentration_type": ["tied", None],

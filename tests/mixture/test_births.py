@@ -97,7 +97,7 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
 
     X, y = blobs()
     params = {"inference": inference, "learning_method": learning_method, "candidates": candidates}
-    params |= {"init_params": {"responsibilities": dead_start(y)}, "batch_size": 400, "candidates_init": "all"}
+    params |= {"init_params": {"responsibilities": dead_start(y)}, "batch_size": 400}
     with monkeypatch.context() as patch:
         patch.setattr(Births, "settle", settle)
         est = mixture(**params, max_iter=9).fit(X)
@@ -129,7 +129,7 @@ def test_births_that_are_taken_back_leave_the_lists_of_before(learning_method, m
     monkeypatch.setattr(Births, "propose", proposed)
     monkeypatch.setattr(Births, "settle", settled)
     X, y = blobs()
-    params = {"learning_method": learning_method, "candidates": 4, "candidates_init": "all", "batch_size": 400}
+    params = {"learning_method": learning_method, "candidates": 4, "batch_size": 400}
     mixture(init_params={"responsibilities": dead_start(y)}, max_iter=3, **params).fit(X)
     assert True in changed
 

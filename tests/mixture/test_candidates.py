@@ -223,9 +223,9 @@ def test_lists_are_at_least_as_long_as_the_responsibilities():
 )
 def test_auto_is_lists_from_a_hundred_components_on(n_components, n_nonzero, size):
     params = SparseGaussianMixture(n_components, n_nonzero=n_nonzero, candidates="auto")
-    search = _assemble.make_search(params, np.random.default_rng(0), 1000)
+    search = _assemble.make_search(params._params, np.random.default_rng(0), 1000)
     assert (None if search is None else search.size) == size
-    assert _assemble.make_search(params, np.random.default_rng(0), 1000, stored=False) is None
+    assert _assemble.make_search(params._params, np.random.default_rng(0), 1000, stored=False) is None
 
 
 def test_auto_is_exact_in_streams():
@@ -571,10 +571,11 @@ def test_model_of_a_fit_holds_no_lists(monkeypatch):
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
+    monkeypatch.setitem(_assemble.MixtureEstimator._fixed_params, "all_first", False)
     X, labels = rows_and_labels("full", n=1800)
     start = {"responsibilities": np.eye(K)[labels % K]}
     params = {"learning_method": learning_method, "batch_size": 500, "init_params": start}
-    params |= {"n_nonzero": 1, "candidates": 1, "candidates_init": "random", "max_iter": 12}
+    params |= {"n_nonzero": 1, "candidates": 1, "max_iter": 12}
     for name in ("NEIGHBOURS", "RANDOM", "FIRST", "AGAIN"):
         monkeypatch.setattr(_candidates, name, 1)
     est = mixture(**params).fit(X)
@@ -716,18 +717,19 @@ def test_trial_steps_of_starts_leave_no_lists_behind():
 
 
 @pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize(("candidates_init", "looks"), [("all", [K]), ("random", [])])
-def test_rows_begin_with_all_components_or_with_random_ones(candidates_init, looks, monkeypatch):
+@pytest.mark.parametrize(("all_first", "looks"), [(True, [K]), (False, [])])
+def test_rows_begin_with_all_components_or_with_random_ones(all_first, looks, monkeypatch):
+    monkeypatch.setitem(_assemble.MixtureEstimator._fixed_params, "all_first", all_first)
     found, search_round = [], CandidateSearch._round
     monkeypatch.setattr(
         CandidateSearch, "_round", lambda self, *a, **k: found.append(k.get("least")) or search_round(self, *a, **k)
     )
     X = rows_of("full")
-    est = mixture(candidates_init=candidates_init, max_iter=3).fit(X)
+    est = mixture(max_iter=3).fit(X)
     assert [least for least in found if least] == looks  # one tile, at its first visit
-    first = mixture(candidates_init=candidates_init, max_iter=1).fit(X)
+    first = mixture(max_iter=1).fit(X)
     dense = mixture(candidates="all", max_iter=1).fit(X)
-    assert np.allclose(first.means_, dense.means_, rtol=1e-10, atol=1e-10) == (candidates_init == "all")
+    assert np.allclose(first.means_, dense.means_, rtol=1e-10, atol=1e-10) == all_first
     assert_never_falls(est.lower_bounds_)
 
 
@@ -737,7 +739,6 @@ def test_rows_begin_with_all_components_or_with_random_ones(candidates_init, loo
 def test_converged_lists_score_like_the_dense_fit(seed, learning_method):
     X, _, _ = make_patch_mixture(9000, n_features=8, n_components=60, rank=2, random_state=seed)
     params = {"covariance_type": "zero_mean", "learning_method": learning_method, "max_iter": 200, "random_state": seed}
-    params |= {"candidates_init": "all"}
     dense, lists = (SparseGaussianMixture(120, candidates=c, **params).fit(X[:6000]) for c in ("all", 4))
     assert lists.converged_
     # they may end in neighbouring optima, up to a tenth of a nat apart, as seeds of one fit are

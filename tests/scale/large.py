@@ -64,8 +64,8 @@ def added(folder, estimator, rows=0):
 
 
 MIXTURES = [
-    "SparseGaussianMixture(8, covariance_type='diag', n_nonzero=2, init_size=1000, max_iter=2, tol=0, random_state=0)",
-    "SparseGaussianMixture(8, n_nonzero=2, init_size=1000, learning_method='online', max_iter=1, random_state=0)",
+    "SparseGaussianMixture(8, covariance_type='diag', n_nonzero=2, max_iter=2, tol=0, random_state=0)",
+    "SparseGaussianMixture(8, n_nonzero=2, learning_method='online', max_iter=1, random_state=0)",
 ]
 
 

@@ -472,7 +472,7 @@ class Watched(blocks.Blocks):
         peak = max(peak, anonymous())
         return np.array(self.data[i])  # as a reader of files that are not mapped
 X = np.load(sys.argv[1], mmap_mode="r")
-est = SparseGaussianMixture(8, covariance_type="diag", n_nonzero=2, init_size=500, max_iter=2, tol=0.0, random_state=0)
+est = SparseGaussianMixture(8, covariance_type="diag", n_nonzero=2, max_iter=2, tol=0.0, random_state=0)
 warm = anonymous()
 blocks.fit(est, Watched(blocks.from_arrays(X, rows=20_000)))
 print(max(peak, anonymous()) - warm, est.n_samples_seen_)

@@ -28,7 +28,6 @@ CONSTRAINTS = {
     "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
     "weight_concentration_prior": [POSITIVE, None],
     "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
-    "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
@@ -54,7 +53,7 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
     """
 
     _fitted_class = FittedLinear
-    _fixed_params = MixtureEstimator._fixed_params | {"candidates_init": None, "n_init_iter": 0}
+    _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 0, "vb": 0}}
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)

@@ -21,8 +21,6 @@ GREEDY_PAIRS = 1_000_000
 # Number of rows for online epochs before learning: per component, and at least.
 FIRST_ROWS_PER_COMPONENT, FIRST_ROWS = 50, 20_000
 FIRST_STEPS, DECAY, OFFSET = 10, 0.6, 10.0
-# Default number of these epochs; clusters compete harder for short documents in variational Bayes.
-FIRST_PASSES = {"em": 2, "vb": 5}
 
 
 def start(params, model, rows, rng, workers, sums_of):
@@ -43,9 +41,10 @@ def start(params, model, rows, rng, workers, sums_of):
     stats["first"] += stats["first"].sum(axis=0) / float(stats["mass"])
     stats["mass"] += k
     stats.scale(rows.mass / float(stats["mass"]))
-    if first_passes(params) and "means" not in given:
+    n_epochs = params.first_epochs[params.inference]
+    if n_epochs and "means" not in given:
         numbers = rng.permutation(n)[: first_rows(params)]
-        stats = smoothed(model, rows, numbers, stats, first_passes(params), rng, workers)
+        stats = smoothed(model, rows, numbers, stats, n_epochs, rng, workers)
     return stats
 
 
@@ -64,19 +63,13 @@ def nearest(model, rows, selection, sums, workers):
 
 def seed_rows(params):
     """Number of rows from which seeds are chosen."""
-    k = params.n_components
-    return max(LEAST_ROWS, ROWS_PER_COMPONENT * k) if params.init_size is None else max(params.init_size, k)
-
-
-def first_passes(params):
-    """Number of online epochs before learning."""
-    return FIRST_PASSES[params.inference] if params.n_init_iter is None else params.n_init_iter
+    return max(LEAST_ROWS, ROWS_PER_COMPONENT * params.n_components)
 
 
 def first_rows(params):
-    """Number of rows of these epochs."""
+    """Number of rows of the online epochs before learning."""
     rows = max(seed_rows(params), FIRST_ROWS, FIRST_ROWS_PER_COMPONENT * params.n_components)
-    return rows if first_passes(params) else 0
+    return rows if params.first_epochs[params.inference] else 0
 
 
 def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):

@@ -1,10 +1,7 @@
 """SparseMultinomialMixture: clusters of documents, with one cluster for each document."""
 
-import numbers
-
 import numpy as np
 
-from sparsemix._compat import Interval
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.input.checks import PRIOR, check_counts
 from sparsemix._estimator.input.texts import COUNTS
@@ -49,12 +46,6 @@ class SparseMultinomialMixture(LinearEstimator):
         random documents; "random" draws random labels. An array gives initial word proportions. A dict gives them as
         "means", or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you
         know them.
-    init_size : int, default=None
-        Rows of the random subset from which seeds are chosen. None means the larger of 2,000 and 4 K.
-    n_init_iter : int, default=None
-        Online epochs of EM before learning, on the larger of 20,000 and 50 K rows. They let clusters form before
-        clusters compete for short documents; variational Bayes needs them, since it does not recover from seeds alone.
-        None means 2, and 5 for "vb".
     max_iter : int, default=100
         Maximum number of epochs.
     tol : float, default=1e-2
@@ -140,10 +131,10 @@ class SparseMultinomialMixture(LinearEstimator):
 
     _takes = COUNTS
     cluster_centers_ = Absent("read word_proportions_, the word probabilities of the components")
-    _parameter_constraints: dict = CONSTRAINTS | {
-        "n_init_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "word_prior": [PRIOR],
-    }
+    _parameter_constraints: dict = CONSTRAINTS | {"word_prior": [PRIOR]}
+    # Online epochs of EM before learning, in which clusters form before they compete for short documents; variational
+    # Bayes needs them, since it does not recover from seeds alone.
+    _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
 
     # Type of the table of log word proportions. Tests set float64 for exact comparison.
     _table_dtype = np.float32
@@ -159,8 +150,6 @@ class SparseMultinomialMixture(LinearEstimator):
         word_prior=0.1,
         weight_concentration_prior=None,
         init_params="k-means++",
-        init_size=None,
-        n_init_iter=None,
         max_iter=100,
         tol=1e-2,
         batch_size=None,
@@ -179,8 +168,6 @@ class SparseMultinomialMixture(LinearEstimator):
         self.word_prior = word_prior
         self.weight_concentration_prior = weight_concentration_prior
         self.init_params = init_params
-        self.init_size = init_size
-        self.n_init_iter = n_init_iter
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size

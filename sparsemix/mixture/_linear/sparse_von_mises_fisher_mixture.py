@@ -61,8 +61,6 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         Initialisation: "k-means++" seeds with rows that are far apart in cosine, "random_from_data" with random rows;
         "random" draws random labels. An array gives initial mean directions. A dict gives them as "means", or
         "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you know them.
-    init_size : int, default=None
-        Rows of the random subset from which seeds are chosen. None means the larger of 2,000 and 4 K.
     max_iter : int, default=100
         Maximum number of epochs.
     tol : float, default=1e-2
@@ -162,7 +160,6 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         candidates="auto",
         weight_concentration_prior=None,
         init_params="k-means++",
-        init_size=None,
         max_iter=100,
         tol=1e-2,
         batch_size=None,
@@ -181,7 +178,6 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.candidates = candidates
         self.weight_concentration_prior = weight_concentration_prior
         self.init_params = init_params
-        self.init_size = init_size
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size
