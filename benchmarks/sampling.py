@@ -16,8 +16,8 @@ from _measure import CORES, MeasurementError, run
 from _report import number, print_table
 from _results import add_options, recorder
 
-# Topics that are all the same, and no document that is visited in another way.
-START = {"init_params": "uniform", "n_start_samples": 0, "batch_size": 100}  # the default follows K
+# Topics that are all the same; no document is visited in another way (see ``_sampling_tasks``).
+START = {"init_params": "uniform", "batch_size": 100}  # the default follows K
 CONTESTANTS = {
     "mhw": ("SparseSCVB0LDA, mhw", "sparsemix:SparseSCVB0LDA", {"sampler": "mhw", **START}),
     "gibbs": ("SparseSCVB0LDA, gibbs", "sparsemix:SparseSCVB0LDA", {"sampler": "gibbs", **START}),

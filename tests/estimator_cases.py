@@ -214,11 +214,9 @@ def lda(name, **params):
     return Case(name, SparseLDA(K, **(defaults | params)), COUNTS, TopicModel, start)
 
 
-def scvb0(name, sampler, learning_method, exclude_own, **params):
-    defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "burn_in": 1,
-                "max_table_age": 10, "n_start_samples": 0, "n_even_samples": 0, "n_init_iter": 1,
-                "random_state": 0}  # fmt: skip
-    params = defaults | {"sampler": sampler, "learning_method": learning_method, "exclude_own": exclude_own} | params
+def scvb0(name, sampler, learning_method, **params):
+    defaults = {"init_params": "bregman", "batch_size": 20, "max_iter": 3, "n_samples": 5, "random_state": 0}
+    params = defaults | {"sampler": sampler, "learning_method": learning_method} | params
     start = {"init_params": GIVEN, "learning_method": "memoized", "batch_size": 500} if sampler == "dense" else None
     return Case(name, SparseSCVB0LDA(K, **params), COUNTS, StochasticCollapsedModel, start)
 
@@ -307,23 +305,22 @@ CASES = [
     lda("lda hard batch", learning_method="batch", n_nonzero=1, init_params="bregman", topic_word_prior="learned"),
     lda("lda dense", n_nonzero=None, init_params="bregman", warm_documents=False),
     lda("lda given", init_params=GIVEN, learning_method="online"),
-    scvb0("scvb0 mhw", "mhw", "online", "none"),
-    scvb0("scvb0 dense", "dense", "memoized", "document"),
-    scvb0("scvb0 dense online", "dense", "online", "none", init_params="em"),
-    scvb0("scvb0 dense both", "dense", "memoized", "both", doc_topic_prior=PRIOR),
-    scvb0("scvb0 gibbs", "gibbs", "memoized", "document", init_params="uniform"),
-    scvb0("scvb0 gibbs online", "gibbs", "online", "none"),
-    scvb0("scvb0 gibbs after steps", "gibbs", "online", "document", n_start_samples=70),
-    scvb0("scvb0 gibbs priors", "gibbs", "online", "document", n_start_samples=70, **LEARNED),
-    scvb0("scvb0 dense priors", "dense", "memoized", "document", topic_word_prior="learned"),
-    scvb0("scvb0 mhw priors", "mhw", "online", "document", doc_topic_prior="learned"),
-    scvb0("scvb0 gibbs averages", "gibbs", "online", "document", n_averaged_iter=2),
-    scvb0("scvb0 gibbs mini-epochs", "gibbs", "online", "none", mini_epoch=(40, 2)),
-    scvb0("scvb0 mhw memoized", "mhw", "memoized", "document", init_params="em"),
-    scvb0("scvb0 mhw even", "mhw", "memoized", "none", n_even_samples=8),
-    scvb0("scvb0 mhw both", "mhw", "online", "both", init_params="uniform"),
-    scvb0("scvb0 mini-epochs", "mhw", "online", "none", mini_epoch=(40, 2)),
-    scvb0("scvb0 dense first", "mhw", "memoized", "document", n_start_samples=70, init_params="bregman"),
+    scvb0("scvb0 mhw", "mhw", "online", local_step_size=(10.0, 0.9)),
+    scvb0("scvb0 dense", "dense", "memoized"),
+    scvb0("scvb0 dense online", "dense", "online", local_step_size=(10.0, 0.9), init_params="em"),
+    scvb0("scvb0 dense random", "dense", "online", init_params="random", doc_topic_prior=PRIOR),
+    scvb0("scvb0 gibbs", "gibbs", "memoized", init_params="uniform"),
+    scvb0("scvb0 gibbs online", "gibbs", "online"),
+    scvb0("scvb0 gibbs after steps", "gibbs", "online", init_params="random", batch_size=1),
+    scvb0("scvb0 gibbs priors", "gibbs", "online", init_params="random", batch_size=1, **LEARNED),
+    scvb0("scvb0 dense priors", "dense", "memoized", topic_word_prior="learned"),
+    scvb0("scvb0 mhw priors", "mhw", "online", doc_topic_prior="learned"),
+    scvb0("scvb0 gibbs averages", "gibbs", "online", n_averaged_iter=2),
+    scvb0("scvb0 gibbs mini-epochs", "gibbs", "online", mini_epoch=(40, 2)),
+    scvb0("scvb0 mhw memoized", "mhw", "memoized", init_params="em"),
+    scvb0("scvb0 mhw steps memoized", "mhw", "memoized", local_step_size=(10.0, 0.9)),
+    scvb0("scvb0 mhw after steps", "mhw", "online", init_params="uniform", batch_size=1),
+    scvb0("scvb0 mini-epochs", "mhw", "online", local_step_size=(10.0, 0.9), mini_epoch=(40, 2)),
     collapsed("cvb0", "cvb0"),
     collapsed("cvb0 priors", "cvb0", **LEARNED, max_iter=13),
     collapsed("cvb", "cvb", doc_topic_prior=PRIOR),

@@ -26,7 +26,11 @@ DENSE_COMPONENTS = 2000
 TOKENS_A_TOPIC = 100
 MINIBATCH = 2_000, 50_000
 LEAST_STEPS = 64
+# Steps between rebuilds of alias tables.
 TABLE_AGE = 10
+# Default samples of a position: topics that it adds to the counts, and proposals of its chain.
+EVEN_SAMPLES = 16
+PROPOSALS = 5
 # Default factor of the temperature in an epoch: 0.9^5, as in [IF19].
 COOLING = 0.59
 # Tokens whose proposals use the same tables in a sweep of "mhw".
@@ -83,12 +87,19 @@ def make_model(params, n_words, n_documents, dtype):
     kind = params.sampler
     if kind == "auto":
         kind = "dense" if params.n_components <= DENSE_COMPONENTS else "mhw"
-    age = TABLE_AGE if params.max_table_age is None else params.max_table_age
-    sampler = DenseSampler(params.n_even_samples) if kind == "dense" else WalkerSampler(params.n_samples, age)
+    if kind == "dense":
+        sampler = DenseSampler(EVEN_SAMPLES if params.n_samples is None else params.n_samples)
+    else:
+        sampler = WalkerSampler(n_proposals(params), TABLE_AGE)
     return StochasticSkipGramModel(
         n_words, input_topic_prior(params), topic_word_prior(params), sampler, params.window, annealing(params),
         n_documents, params.input_step_size, dtype,
     )  # fmt: skip
+
+
+def n_proposals(params):
+    """Proposals of a chain in a visit."""
+    return PROPOSALS if params.n_samples is None else params.n_samples
 
 
 def make_start(params, model, documents, rng, streaming=False):
@@ -150,7 +161,7 @@ def make_sweep_model(params, n_words, seed, dtype):
         n_words, input_topic_prior(params), topic_word_prior(params), params.window, annealing(params), seed,
         dtype,
     )  # fmt: skip
-    model.n_samples = params.n_samples
+    model.n_samples = n_proposals(params)
     return model
 
 

@@ -68,11 +68,10 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         for ``window=5``, because every word is counted that often.
     n_words : int, default=None
         Size V of the vocabulary. None takes the largest word number in the first data; set it for streams.
-    n_samples : int, default=5
-        Proposals per position and visit, for "mhw".
-    n_even_samples : int, default=16
-        For "dense": number of topics that a position adds to the counts. Each represents an equal part of its
-        responsibilities.
+    n_samples : int, default=None
+        Samples of a position in a visit. "mhw": proposals of its chain; None means 5. "dense": topics that it adds to
+        the counts, each for an equal part of its responsibilities; None means 16, and more give better held-out scores
+        in more time.
     annealing : tuple of three floats, default=None
         (start, final, cooling) for "scvb0" and "mhw": conditionals are raised to the power 1 / T, with
         T = final + start cooling^epochs. None means (2 ``window``, 1, 0.9^5 = 0.59): the start is the number of factors
@@ -81,14 +80,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     init_params : {"random"} or array-like of shape (n_components, n_words), default="random"
         Initialisation: "random", word frequencies with noise ("scvb0") or random topics of all positions; or an array
         of topics.
-    max_table_age : int, default=None
-        Steps after which alias tables are rebuilt, for ``sampler="mhw"``. None means 10.
     max_iter : int, default=20
         Number of epochs.
     burn_in : int, default=None
-        Epochs of "gibbs" and "mhw" before the first sample. None means half of ``max_iter``.
-    thin : int, default=1
-        Epochs between samples; counts are averaged over samples.
+        Epochs of "gibbs" and "mhw" before the first sample; counts are averaged over the epochs after it. None means
+        half of ``max_iter``. Increase it if ``history_`` shows that the chain is not stationary yet.
     batch_size : int, default=None
         Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
         per epoch.
@@ -189,13 +185,10 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         "input_topic_prior": [POSITIVE, "array-like", None],
         "topic_word_prior": [POSITIVE, None],
         "n_words": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "n_samples": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_even_samples": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_samples": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "annealing": [ANNEALING, None],
         "init_params": [StrOptions({"random"}), "array-like"],
-        "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "thin": [Interval(numbers.Integral, 1, None, closed="left")],
         "mini_epoch": [MINI_EPOCH, None],
         "input_step_size": [STEP_SIZE],
     }
@@ -217,14 +210,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         input_topic_prior=None,
         topic_word_prior=None,
         n_words=None,
-        n_samples=5,
-        n_even_samples=16,
+        n_samples=None,
         annealing=None,
         init_params="random",
-        max_table_age=None,
         max_iter=20,
         burn_in=None,
-        thin=1,
         batch_size=None,
         mini_epoch=None,
         total_samples=None,
@@ -243,13 +233,10 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         self.topic_word_prior = topic_word_prior
         self.n_words = n_words
         self.n_samples = n_samples
-        self.n_even_samples = n_even_samples
         self.annealing = annealing
         self.init_params = init_params
-        self.max_table_age = max_table_age
         self.max_iter = max_iter
         self.burn_in = burn_in
-        self.thin = thin
         self.batch_size = batch_size
         self.mini_epoch = mini_epoch
         self.total_samples = total_samples
@@ -414,7 +401,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
             monitor.n_rows = len(documents)
             fits.append(monitor)
             burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
-            run(model, documents, state, monitor, stats, Mean(burn_in, params.thin))
+            run(model, documents, state, monitor, stats, Mean(burn_in, 1))
             if params.max_iter == 0:
                 monitor.step(stats, model)  # the initialisation is the result
             self._publish_sweeps(fits)

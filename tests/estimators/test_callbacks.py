@@ -54,7 +54,7 @@ def test_callback_may_stop_the_fit(case):
     assert est.n_iter_ == len(est.history_) == recorder.calls.count("end pass") == 2
     assert est.score(rows) == recorder.scores[-1]
     two = case.passes(2)
-    if case.has("burn_in") and case.has("thin") and est.burn_in is None:
+    if case.has("burn_in") and est.burn_in is None:
         two.set_params(burn_in=25)  # half of the passes asked for
     assert_same_bits(est.set_callbacks(), two.fit(rows), rows)
 
@@ -79,7 +79,7 @@ def test_callback_that_fails_later_leaves_the_last_pass(case):
 
 def burnt(case):
     """Samples that do not depend on how many passes are asked for."""
-    return {"burn_in": 1, "thin": 1} if case.has("burn_in", "thin") else {}
+    return {name: 1 for name in ("burn_in", "thin") if case.has(name)}
 
 
 @over(CASES)

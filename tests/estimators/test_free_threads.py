@@ -74,7 +74,7 @@ def test_readings_change_nothing(case):
 WITH_ROOMS = {
     "whole rows": SparseLDA(20, n_nonzero=4, random_state=0),
     "packed rows": SparseLDA(450, n_nonzero=4, random_state=0),
-    "dense start": SparseSCVB0LDA(20, sampler="gibbs", n_start_samples=100_000, random_state=0),
+    "dense start": SparseSCVB0LDA(20, sampler="gibbs", random_state=0),
 }
 
 

@@ -132,18 +132,18 @@ LDA = [
 SCVB0 = [
     SparseSCVB0LDA(4, max_iter=4),
     SparseSCVB0LDA(
-        4, sampler="dense", learning_method="memoized", exclude_own="document", init_params="em", max_iter=4
+        4, sampler="dense", learning_method="memoized", init_params="em", max_iter=4
     ),
-    SparseSCVB0LDA(4, sampler="dense", learning_method="online", exclude_own="none", init_params="random", max_iter=5),
-    SparseSCVB0LDA(3, sampler="mhw", learning_method="memoized", exclude_own="both", init_params="random", max_iter=5),
-    SparseSCVB0LDA(3, sampler="mhw", learning_method="online", exclude_own="none", init_params="uniform", max_iter=5,
+    SparseSCVB0LDA(4, sampler="dense", learning_method="online", local_step_size=(10.0, 0.9), max_iter=5),
+    SparseSCVB0LDA(3, sampler="mhw", learning_method="memoized", init_params="random", max_iter=5),
+    SparseSCVB0LDA(3, sampler="mhw", local_step_size=(10.0, 0.9), init_params="uniform", max_iter=5,
                    batch_size=5, mini_epoch=(10, 2), n_jobs=2),
     SparseSCVB0LDA(3, sampler="dense", learning_method="online", init_params="uniform", total_samples=100, max_iter=3),
     SparseSCVB0LDA(
-        4, sampler="mhw", learning_method="memoized", n_start_samples=9, batch_size=8, init_params="bregman", max_iter=3
+        4, sampler="mhw", learning_method="memoized", batch_size=8, init_params="bregman", max_iter=3
     ),
-    SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", n_start_samples=15, batch_size=8, max_iter=4),
-    SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", exclude_own="none", max_iter=4),
+    SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", init_params="uniform", batch_size=8, max_iter=4),
+    SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
 ]  # fmt: skip
 COLLAPSED = [

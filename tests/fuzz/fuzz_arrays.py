@@ -126,5 +126,6 @@ SHAPES = {
     "init_params": start, "doc_topic_prior": prior_of_topics, "input_topic_prior": prior_of_topics,
     "mean_prior": mean,
     "covariance_prior": covariance, "concentration_prior": gamma, "step_size": step_size,
-    "input_step_size": step_size, "mini_epoch": mini_epoch, "annealing": annealing, "merge_threshold": threshold,
+    "input_step_size": step_size, "local_step_size": step_size,
+    "mini_epoch": mini_epoch, "annealing": annealing, "merge_threshold": threshold,
 }  # fmt: skip

@@ -189,7 +189,7 @@ def test_weights_are_repeated_documents():
     """One step of size one from the same topics, in expectation."""
     given = np.random.default_rng(0).gamma(1.0, size=(K, V)) + 0.1
     weight = np.arange(N) % 3
-    params = {"init_params": given, "max_iter": 1, "step_size": (0.0, 0.6), "batch_size": 1000, "n_even_samples": 2000,
+    params = {"init_params": given, "max_iter": 1, "step_size": (0.0, 0.6), "batch_size": 1000, "n_samples": 2000,
               "n_words": V}  # fmt: skip
     weighted = model(**params).fit(X, sample_weight=weight)
     repeated = model(**params).fit(X[np.repeat(np.arange(N), weight)])

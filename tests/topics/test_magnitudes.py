@@ -99,7 +99,7 @@ def test_lists_of_tokens_are_bounded():
 def test_huge_counts_are_sampled_in_little_time(sampler, n_components, count):
     """Numbers of draws and of tokens seen that are beyond integers; a list of them would fill the memory."""
     data = with_count(count)
-    params = {"sampler": sampler, "n_start_samples": 0, "init_params": "uniform", "learning_method": "online"}
+    params = {"sampler": sampler, "init_params": "uniform", "learning_method": "online"}
     est = SparseSCVB0LDA(n_components, max_iter=2, random_state=0, **params).fit(data)
     assert np.isfinite(est.components_).all()
     np.testing.assert_allclose(est._fitted.stats["count"].sum(), data.sum(), rtol=1e-3)

@@ -13,6 +13,7 @@ from scipy import sparse
 from sparsemix import SparseSCVB0LDA
 from sparsemix._models.topics import walker_sampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix.topics._collapsed import assemble_stochastic
 
 K, V = 3, 5
 DOCUMENTS = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]])
@@ -45,7 +46,7 @@ def fitted(max_iter, **params):
     """Passes of one step each: the first replaces the given counts, the second goes half of the way."""
     defaults = {
         "sampler": "mhw", "n_samples": 1, "burn_in": 12, "doc_topic_prior": ALPHA, "topic_word_prior": BETA,
-        "init_params": GIVEN, "n_start_samples": 0, "n_averaged_iter": 0, "batch_size": len(X.indptr),
+        "init_params": GIVEN, "n_averaged_iter": 0, "batch_size": len(X.indptr),
         "step_size": (0.0, 1.0), "random_state": 0,
     }  # fmt: skip
     return SparseSCVB0LDA(K, max_iter=max_iter, **(defaults | params)).fit(X)
@@ -111,8 +112,9 @@ def begun_without_tables(self):
 
 
 @pytest.mark.parametrize("n_even_samples", [0, 1, 16])
-def test_even_draws_have_the_law_of_single_ones(n_even_samples):
-    assert deviation(counts_of(fitted(1, n_even_samples=n_even_samples)), total(GIVEN)) < 5.0
+def test_even_draws_have_the_law_of_single_ones(n_even_samples, monkeypatch):
+    monkeypatch.setattr(assemble_stochastic, "EVEN_SAMPLES", n_even_samples)
+    assert deviation(counts_of(fitted(1)), total(GIVEN)) < 5.0
 
 
 def test_tokens_of_a_repeated_word_are_drawn_together():
@@ -122,7 +124,7 @@ def test_tokens_of_a_repeated_word_are_drawn_together():
     rows = sparse.csr_array(np.tile([2.0, 0.0], (n, 1)))
     est = SparseSCVB0LDA(
         2, sampler="gibbs", doc_topic_prior=alpha, topic_word_prior=1e-3, init_params=counts, burn_in=25,
-        n_start_samples=0, n_averaged_iter=0, batch_size=n, step_size=(0.0, 1.0), max_iter=1,
+        n_averaged_iter=0, batch_size=n, step_size=(0.0, 1.0), max_iter=1,
         random_state=0,
     ).fit(rows)  # fmt: skip
     found = est.components_[0, 0] / (2 * n)
@@ -189,7 +191,7 @@ def test_counts_that_tables_lack_are_seen():
 
 
 def test_own_tokens_are_seen():
-    assert deviation(counts_of(fitted(1, exclude_own="none")), total(GIVEN)) > 8.0
+    assert deviation(counts_of(fitted(1, local_step_size=(10.0, 0.9))), total(GIVEN)) > 8.0
 
 
 def test_proposals_that_are_all_accepted_are_seen(monkeypatch):

@@ -12,6 +12,7 @@ from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.assemble_stochastic import n_averaged_iter
 
+pytestmark = pytest.mark.usefixtures("no_dense_batches")
 K, V = 4, 25
 X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])
 
@@ -42,7 +43,7 @@ def test_documents_of_the_last_passes_begin_anew(last, monkeypatch):
     monkeypatch.setattr(
         DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]
     )
-    SparseSCVB0LDA(K, batch_size=20, max_iter=5, n_averaged_iter=last, n_start_samples=0, random_state=0).fit(X)
+    SparseSCVB0LDA(K, batch_size=20, max_iter=5, n_averaged_iter=last, random_state=0).fit(X)
     known = np.array([kept is not None for kept in found]).reshape(5, -1)
     np.testing.assert_array_equal(known.all(axis=1), [False, True, True, last == 0, last == 0])
     assert not known[:, 0].all() or last == 0
@@ -102,7 +103,7 @@ def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
     monkeypatch.setattr(
         MiniEpochs, "_joined", lambda self, all_: [sizes.append(len(one[1])) or one for one in batches(self, all_)]
     )
-    params = {"max_iter": 20, "n_averaged_iter": 0, "n_start_samples": 0, "random_state": 0}
+    params = {"max_iter": 20, "n_averaged_iter": 0, "random_state": 0}
     first, second = (SparseSCVB0LDA(500, n_jobs=n_jobs, **params).fit(X) for n_jobs in (1, 2))
     assert min(sizes) < 20 < max(sizes)
     assert sum(kept is None for kept in found) == 2 * 4  # the minibatches of the first epoch

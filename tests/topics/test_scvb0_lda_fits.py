@@ -32,37 +32,27 @@ from sparsemix._models.topics import gibbs_sampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_bars, make_sparse_lda
+from sparsemix.topics._collapsed import assemble_stochastic
 
+START_BATCHES = assemble_stochastic.START_BATCHES
+pytestmark = pytest.mark.usefixtures("no_dense_batches", "plain_samples")
+STEPS = 10.0, 0.9
 VARIANTS = {
-    "dense memoized": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "document"},
-    "dense online": {"sampler": "dense", "learning_method": "online", "exclude_own": "none"},
-    "dense both": {"sampler": "dense", "learning_method": "memoized", "exclude_own": "both"},
-    "gibbs memoized": {"sampler": "gibbs", "learning_method": "memoized", "exclude_own": "document"},
-    "gibbs online": {"sampler": "gibbs", "learning_method": "online", "exclude_own": "none"},
-    "gibbs after steps": {
-        "sampler": "gibbs", "learning_method": "online", "exclude_own": "document", "n_start_samples": 70,
-    },
-    "gibbs mini-epochs": {
-        "sampler": "gibbs", "learning_method": "online", "mini_epoch": (40, 2),
-    },
-    "mhw memoized": {"sampler": "mhw", "learning_method": "memoized", "exclude_own": "document"},
-    "mhw online": {"sampler": "mhw", "learning_method": "online", "exclude_own": "none"},
-    "mhw even": {"sampler": "mhw", "learning_method": "memoized", "n_even_samples": 8},
-    "mhw both": {"sampler": "mhw", "learning_method": "online", "exclude_own": "both"},
-    "mini-epochs": {
-        "sampler": "mhw", "learning_method": "online", "exclude_own": "none", "mini_epoch": (40, 2),
-    },
-    "dense first": {
-        "sampler": "mhw", "learning_method": "memoized", "exclude_own": "document", "n_start_samples": 70,
-    },
-}  # fmt: skip
+    "dense memoized": {"sampler": "dense", "learning_method": "memoized"},
+    "dense online": {"sampler": "dense", "learning_method": "online", "local_step_size": STEPS},
+    "gibbs memoized": {"sampler": "gibbs", "learning_method": "memoized"},
+    "gibbs online": {"sampler": "gibbs", "learning_method": "online"},
+    "gibbs mini-epochs": {"sampler": "gibbs", "learning_method": "online", "mini_epoch": (40, 2)},
+    "mhw memoized": {"sampler": "mhw", "learning_method": "memoized"},
+    "mhw online": {"sampler": "mhw", "learning_method": "online", "local_step_size": STEPS},
+    "mini-epochs": {"sampler": "mhw", "learning_method": "online", "local_step_size": STEPS, "mini_epoch": (40, 2)},
+}
 per_variant = pytest.mark.parametrize("variant", VARIANTS)
 STARTS = ["em", "random", "uniform", "bregman"]
 
 
 def lda(variant="dense memoized", n_components=K, **params):
-    defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "burn_in": 1,
-                "max_table_age": 10, "n_start_samples": 0, "n_even_samples": 0, "random_state": 0}  # fmt: skip
+    defaults = {"init_params": "random", "batch_size": 20, "max_iter": 3, "n_samples": 5, "random_state": 0}
     return SparseSCVB0LDA(n_components, **(defaults | VARIANTS[variant] | params))
 
 
@@ -93,13 +83,13 @@ def test_attributes_of_a_fit(variant):
         assert np.isnan(est.acceptance_rate_)
     else:
         assert 0.5 < est.acceptance_rate_ <= 1.0
-        if est.learning_method == "memoized" and not est.n_start_samples:  # S samples of each entry in every sweep
+        if est.learning_method == "memoized":  # S samples of each entry in every sweep
             assert est._fitted.stats["proposals"][0] == 2 * 5 * X.nnz
 
 
-def test_sampler_is_chosen_by_what_is_left_out():
+def test_sampler_follows_from_the_steps_of_documents():
     assert lda(sampler="auto").fit(X).sampler_ == "gibbs"
-    assert lda(sampler="auto", exclude_own="both").fit(X).sampler_ == "dense"
+    assert lda(sampler="auto", local_step_size=STEPS).fit(X).sampler_ == "dense"
     assert lda(sampler="auto", total_samples=50).partial_fit(X).sampler_ == "gibbs"
 
 
@@ -137,7 +127,7 @@ def documents_of(n_documents, n_tokens):
 
 
 def batch_size(n_components, n_documents, n_tokens, sample_weight=None, **params):
-    est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0, **params)
+    est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0, **params)
     return est.fit(documents_of(n_documents, n_tokens), sample_weight=sample_weight).batch_size_
 
 
@@ -157,11 +147,12 @@ def test_default_minibatch_holds_so_many_tokens_a_topic():
 @pytest.mark.parametrize(
     ("n_components", "params", "n_first"),
     [(10, {}, 150 * 40), (2000, {"batch_size": 80}, 10_000), (10_000, {"batch_size": 40}, 0),
-     (10, {"init_params": "uniform"}, 150 * 40), (10, {"init_params": "em"}, 0), (10, {"n_start_samples": 7}, 7),
+     (10, {"init_params": "uniform"}, 150 * 40), (10, {"init_params": "em"}, 0),
      (10, {"learning_method": "memoized"}, 0)],
 )  # fmt: skip
-def test_default_start_is_so_many_minibatches(n_components, params, n_first):
+def test_default_start_is_so_many_minibatches(n_components, params, n_first, monkeypatch):
     """Fewer where topics are many, and none where they differ from the beginning, as very many do."""
+    monkeypatch.setattr(assemble_stochastic, "START_BATCHES", START_BATCHES)
     est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0, **params)
     documents = Documents(sparse.csr_array(documents_of(3200, 40)))
     documents.memory = est._make_memory()
@@ -189,15 +180,15 @@ def test_default_minibatches_are_joined_where_a_pass_has_many(n_components, n_do
 
 def test_default_prior_of_topics_has_a_mass_of_five():
     for n_components, expected in [(2, 0.1), (50, 0.1), (100, 0.05), (1000, 0.005)]:
-        est = SparseSCVB0LDA(n_components, max_iter=1, n_start_samples=0, random_state=0).fit(documents_of(10, 5))
+        est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0).fit(documents_of(10, 5))
         np.testing.assert_allclose(est.doc_topic_prior_, np.full(n_components, expected))
 
 
 @pytest.mark.parametrize("sampler", ["dense", "mhw"])
-@pytest.mark.parametrize("exclude_own", ["none", "document", "both"])
+@pytest.mark.parametrize("local_step_size", [STEPS, None])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_components_of_one_topic_are_the_counts(learning_method, exclude_own, sampler):
-    params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
+def test_components_of_one_topic_are_the_counts(learning_method, local_step_size, sampler):
+    params = {"learning_method": learning_method, "local_step_size": local_step_size, "sampler": sampler}
     est = lda(n_components=1, topic_word_prior=0.25, step_size=(0.0, 0.6), batch_size=N, **params).fit(X)
     np.testing.assert_allclose(est.components_[0], 0.25 + np.asarray(X.sum(axis=0)).ravel(), rtol=1e-5)
     np.testing.assert_array_equal(est.transform(X), 1.0)
@@ -208,9 +199,9 @@ def test_components_of_one_topic_are_the_counts(learning_method, exclude_own, sa
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_sampled_tokens_leave_no_counts_of_topics(method):
-    est = lda(sampler="gibbs", exclude_own="both")
-    with pytest.raises(ValueError, match=r'exclude_own="both" needs sampler="dense" or "mhw"; give "document"'):
+def test_sampled_tokens_make_no_steps(method):
+    est = lda(sampler="gibbs", local_step_size=STEPS)
+    with pytest.raises(ValueError, match=r'local_step_size needs sampler="dense" or "mhw"; set local_step_size=None'):
         getattr(est, method)(X)
     assert_never_fitted(est)
 
@@ -229,7 +220,7 @@ def test_sampled_tokens_leave_no_negative_responsibilities(factor, alpha, monkey
         smallest.append(stats["word_topic"].rows.min())
 
     monkeypatch.setattr(gibbs_sampler.GibbsSampler, "accumulate", noted)
-    lda("gibbs online", burn_in=6, doc_topic_prior=alpha, exclude_own="document", max_iter=10).fit(X * factor)
+    lda("gibbs online", burn_in=6, doc_topic_prior=alpha, max_iter=10).fit(X * factor)
     assert min(smallest) >= 0.0
 
 
@@ -407,7 +398,7 @@ def test_first_block_of_a_stream_is_learned_as_a_fit():
     assert est.score(rows) > fitted.score(rows) - 0.05
 
 
-@pytest.mark.parametrize("name", ["burn_in", "n_samples", "n_even_samples", "max_doc_update_iter"])
+@pytest.mark.parametrize("name", ["burn_in", "n_samples", "max_doc_update_iter"])
 def test_more_visits_than_a_c_int_counts_are_refused(name):
     message = rf"'{name}' parameter of SparseSCVB0LDA must be an int in the range \[\d, 1073741824\]"
     with pytest.raises(ValueError, match=message):

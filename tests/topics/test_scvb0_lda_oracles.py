@@ -29,7 +29,8 @@ X = sparse.csr_array(
 )
 TOKENS = X.sum()
 GIVEN = np.random.default_rng(1).gamma(1.0, size=(K, V)) + 0.1
-EXCLUDE = ("none", "document", "both")
+STEPS = pytest.mark.parametrize("local_step_size", [(10.0, 0.9), None], ids=["steps", "sums"])
+pytestmark = pytest.mark.usefixtures("no_dense_batches", "plain_samples")
 ALPHA, BETA = np.array([0.3, 0.1, 0.2, 0.15]), 0.05
 
 
@@ -73,8 +74,7 @@ def plain(stats):
 def lda(cls=ExactLDA, **params):
     defaults = {
         "doc_topic_prior": ALPHA, "topic_word_prior": BETA, "sampler": "dense", "init_params": GIVEN, "max_iter": 4,
-        "exclude_own": "document", "learning_method": "memoized", "batch_size": 17, "n_start_samples": 0,
-        "n_even_samples": 0, "n_averaged_iter": 0, "random_state": 0,
+        "learning_method": "memoized", "batch_size": 17, "n_averaged_iter": 0, "random_state": 0,
     }  # fmt: skip
     return cls(K, **(defaults | params))
 
@@ -110,14 +110,12 @@ class Twin:
         length = self.rows.data[entries.start : entries.stop].sum()
         for i, e in enumerate(entries):
             w, c = self.rows.indices[e], self.rows.data[e]
-            own = np.zeros(K) if first or est.exclude_own == "none" else min(c, 1.0) * resp[i]
-            of_topics = own if est.exclude_own == "both" else 0.0
-            phi = np.maximum(self.table[w] - of_topics, 0.0) + BETA
-            phi = phi / (np.maximum(totals - of_topics, 0.0) + V * BETA)
+            own = np.zeros(K) if first or est.local_step_size is not None else min(c, 1.0) * resp[i]
+            phi = (self.table[w] + BETA) / (totals + V * BETA)
             gamma = phi * (np.maximum(now - own, 0.0) + ALPHA)
             gamma /= gamma.sum()
-            if est.exclude_own == "none":  # as many steps as there are tokens, all with the same gamma
-                rho = min(1.0, (est.local_offset + 1 + int(seen)) ** -est.local_decay)
+            if est.local_step_size is not None:  # as many steps as there are tokens, all with the same gamma
+                rho = min(1.0, (est.local_step_size[0] + 1 + int(seen)) ** -est.local_step_size[1])
                 for _ in range(int(c)):
                     now = (1.0 - rho) * now + rho * length * gamma
             else:
@@ -182,29 +180,29 @@ def without_small(table, smallest, key, words=None):
 
 @pytest.mark.usefixtures("all_kept")
 @pytest.mark.parametrize("burn_in", [0, 1, 3])
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_fit_is_the_twins(learning_method, exclude_own, burn_in):
-    est = lda(learning_method=learning_method, exclude_own=exclude_own, burn_in=burn_in).fit(X)
+def test_fit_is_the_twins(learning_method, local_step_size, burn_in):
+    est = lda(learning_method=learning_method, local_step_size=local_step_size, burn_in=burn_in).fit(X)
     assert len(est.visits_) == 16
     np.testing.assert_allclose(est.components_, Twin(est, X).run(), rtol=1e-9)
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("exclude_own", ["none", "document"])
+@STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_weighted_fit_is_the_twins(learning_method, exclude_own):
+def test_weighted_fit_is_the_twins(learning_method, local_step_size):
     weight = np.random.default_rng(2).uniform(0.5, 3.0, N)
-    est = lda(learning_method=learning_method, exclude_own=exclude_own).fit(X, sample_weight=weight)
+    est = lda(learning_method=learning_method, local_step_size=local_step_size).fit(X, sample_weight=weight)
     np.testing.assert_allclose(est.components_, Twin(est, X, weight).run(), rtol=1e-9)
     assert float(est.sums_[-1]["mass"]) == pytest.approx(weight @ X.sum(axis=1), rel=1e-12)
     assert float(est.sums_[-1]["documents"]) == pytest.approx(weight.sum(), rel=0.2)
 
 
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_small_counts_leave_topics_and_memory_as_the_twins_do(learning_method, exclude_own):
-    est = lda(learning_method=learning_method, exclude_own=exclude_own, batch_size=6, max_iter=6).fit(X)
+def test_small_counts_leave_topics_and_memory_as_the_twins_do(learning_method, local_step_size):
+    est = lda(learning_method=learning_method, local_step_size=local_step_size, batch_size=6, max_iter=6).fit(X)
     twin = Twin(est, X, smallest=assemble_stochastic.SMALLEST_COUNT, share=assemble_stochastic.REMEMBERED_SHARE)
     components = twin.run()
     assert any((kept == 0).any() for kept in twin.memory.values())
@@ -212,19 +210,19 @@ def test_small_counts_leave_topics_and_memory_as_the_twins_do(learning_method, e
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_float32_follows_float64(learning_method, exclude_own):
-    params = {"learning_method": learning_method, "exclude_own": exclude_own, "max_iter": 2}
+def test_float32_follows_float64(learning_method, local_step_size):
+    params = {"learning_method": learning_method, "local_step_size": local_step_size, "max_iter": 2}
     single, double = (lda(cls, **params).fit(X) for cls in (SparseSCVB0LDA, ExactLDA))
     assert single.components_.dtype == np.float32
     np.testing.assert_allclose(single.components_, double.components_, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
-def test_memoized_learning_with_one_batch_is_batch_learning(exclude_own):
-    est = lda(exclude_own=exclude_own, batch_size=N, max_iter=3).fit(X)
+@STEPS
+def test_memoized_learning_with_one_batch_is_batch_learning(local_step_size):
+    est = lda(local_step_size=local_step_size, batch_size=N, max_iter=3).fit(X)
     twin = Twin(est, X)
     for _ in range(3):  # all documents, then all sums anew
         twin.table = twin.visit(np.arange(N))
@@ -236,15 +234,15 @@ def test_memoized_learning_with_one_batch_is_batch_learning(exclude_own):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@STEPS
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_counts_of_topics_are_all_tokens(learning_method, init_params, exclude_own, sampler):
+def test_counts_of_topics_are_all_tokens(learning_method, init_params, local_step_size, sampler):
     """After each of many steps N_k are the sums over words, the background included, and all of them C."""
-    if sampler == "gibbs" and exclude_own == "both":
+    if sampler == "gibbs" and local_step_size is not None:
         pytest.skip("refused")
-    est = lda(learning_method=learning_method, init_params=init_params, exclude_own=exclude_own, sampler=sampler)
-    est.set_params(batch_size=3, max_iter=8).fit(X)
+    est = lda(learning_method=learning_method, init_params=init_params, sampler=sampler)
+    est.set_params(local_step_size=local_step_size, batch_size=3, max_iter=8).fit(X)
     assert len(est.sums_) == 160
     # tiny counts of a given start are not kept by memoized learning, whose first pass ends with them gone
     whole = est.sums_[19:] if learning_method == "memoized" else est.sums_
@@ -291,12 +289,12 @@ class NotedLDA(ExactLDA):
 
 @pytest.mark.usefixtures("all_kept")
 @pytest.mark.parametrize("sampler", ["dense", "mhw"])
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@STEPS
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
-def test_counts_of_a_document_are_its_tokens(init_params, exclude_own, sampler):
-    if sampler == "mhw" and exclude_own == "none":
+def test_counts_of_a_document_are_its_tokens(init_params, local_step_size, sampler):
+    if sampler == "mhw" and local_step_size is not None:
         pytest.skip("steps that start from nothing approach the number of tokens")
-    est = lda(NotedLDA, init_params=init_params, exclude_own=exclude_own, sampler=sampler, max_iter=5).fit(X)
+    est = lda(NotedLDA, init_params=init_params, local_step_size=local_step_size, sampler=sampler, max_iter=5).fit(X)
     assert len(est.memory_.kept) >= 20
     for numbers, indptr, _, values in est.memory_.kept:
         np.testing.assert_allclose(np.add.reduceat(values, indptr[:-1]), X[numbers].sum(axis=1), rtol=1e-8)
@@ -446,10 +444,12 @@ class StartedLDA(ExactLDA):
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("exclude_own", ["none", "document"])
-def test_many_samples_approach_the_responsibilities(exclude_own):
+@STEPS
+def test_many_samples_approach_the_responsibilities(local_step_size, monkeypatch):
     """A pass with fresh tables, no sparsification: the error falls like one over the root of the samples."""
-    params = {"exclude_own": exclude_own, "batch_size": N, "max_iter": 1, "max_table_age": 1, "sparsity": 0.0}
+    monkeypatch.setattr(assemble_stochastic, "TABLE_AGE", 1)
+    monkeypatch.setattr(assemble_stochastic, "SPARSITY", 0.0)
+    params = {"local_step_size": local_step_size, "batch_size": N, "max_iter": 1}
     exact = lda(StartedLDA, **params).fit(X).components_
     errors = []
     for n_samples in SAMPLES:
@@ -493,14 +493,15 @@ def test_many_samples_of_old_tables_approach_the_responsibilities_too(monkeypatc
     assert np.sqrt(np.mean((found["mhw"][0] - found["dense"][0]) ** 2)) < 0.02 * TOKENS / V / K
 
 
-@pytest.mark.parametrize(("max_table_age", "all_accepted"), [(1, True), (40, False)])
-def test_tables_live_as_long_as_they_may(max_table_age, all_accepted, monkeypatch):
+@pytest.mark.parametrize(("table_age", "all_accepted"), [(1, True), (40, False)])
+def test_tables_live_as_long_as_they_may(table_age, all_accepted, monkeypatch):
     made = []
     clear = walker_sampler._mhw.WordTables.clear
     monkeypatch.setattr(
         walker_sampler._mhw.WordTables, "clear", lambda self, *args: (made.append(1), clear(self, *args))
     )
-    est = lda(sampler="mhw", max_table_age=max_table_age, batch_size=3, max_iter=3, exclude_own="document").fit(X)
+    monkeypatch.setattr(assemble_stochastic, "TABLE_AGE", table_age)
+    est = lda(sampler="mhw", batch_size=3, max_iter=3).fit(X)
     if all_accepted:
         assert len(made) == 60
         assert est.acceptance_rate_ == 1.0
@@ -510,14 +511,15 @@ def test_tables_live_as_long_as_they_may(max_table_age, all_accepted, monkeypatc
 
 
 @pytest.mark.usefixtures("all_kept")
-def test_sparsification_leaves_no_small_counts():
+def test_sparsification_leaves_no_small_counts(monkeypatch):
     """Before the last sweep they are at least tau rho C_j, and that sweep only makes room for what it adds."""
     n_samples, tau = 4, 0.1
 
     def smallest(sparsity):
+        monkeypatch.setattr(assemble_stochastic, "SPARSITY", sparsity * K)
         est = lda(
-            NotedLDA, sampler="mhw", n_samples=n_samples, sparsity=sparsity, exclude_own="none", local_offset=10.0,
-            local_decay=0.9, burn_in=2, learning_method="online", max_iter=2,
+            NotedLDA, sampler="mhw", n_samples=n_samples, local_step_size=(10.0, 0.9), burn_in=2,
+            learning_method="online", max_iter=2,
         ).fit(X)  # fmt: skip
         lowest = []
         for numbers, indptr, _, values in est.memory_.kept:
@@ -622,10 +624,10 @@ def noted_visits(monkeypatch):
 
 
 @pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
-@pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_first_documents_are_visited_densely(learning_method, sampler, monkeypatch):
+def test_first_documents_are_visited_densely(sampler, monkeypatch):
     visits = noted_visits(monkeypatch)
-    est = lda(learning_method=learning_method, sampler=sampler, n_start_samples=75, batch_size=15, max_iter=3).fit(X)
+    monkeypatch.setattr(assemble_stochastic, "START_BATCHES", (5, 5))
+    est = lda(learning_method="online", init_params="random", sampler=sampler, batch_size=15, max_iter=3).fit(X)
     assert est.sampler_ == sampler
     kinds = np.repeat([kind for kind, _ in visits], [n for _, n in visits])
     assert len(kinds) == 3 * N
@@ -634,13 +636,14 @@ def test_first_documents_are_visited_densely(learning_method, sampler, monkeypat
     assert est._fitted.stats["count"].sum() == pytest.approx(TOKENS, rel=1e-6)
 
 
-@pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_samplers_change_between_batches_only(learning_method, monkeypatch):
+def test_samplers_change_between_batches_only(monkeypatch):
     """A batch of several chunks is visited by one of them to its end."""
     for owner, name in ((walker_sampler, "CHUNK_SAMPLES"), (dense_sampler, "CHUNK_NUMBERS")):
         monkeypatch.setattr(owner, name, 400)
+    monkeypatch.setattr(assemble_stochastic, "START_BATCHES", (1, 1))
+    monkeypatch.setattr(assemble_stochastic, "START_WORK", 0.0)
     visits = noted_visits(monkeypatch)
-    est = lda(learning_method=learning_method, sampler="mhw", n_start_samples=10, batch_size=30, max_iter=2).fit(X)
+    est = lda(learning_method="online", init_params="random", sampler="mhw", batch_size=30, max_iter=2).fit(X)
     kinds = np.repeat([kind for kind, _ in visits], [n for _, n in visits])
     assert list(kinds) == ["dense"] * 30 + ["mhw"] * 90
     assert len(visits) > 20
@@ -652,12 +655,12 @@ def test_samplers_change_between_batches_only(learning_method, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
-@pytest.mark.parametrize("exclude_own", EXCLUDE)
+@STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_uniform_topics_part_by_random_documents(learning_method, exclude_own, sampler):
-    if sampler == "gibbs" and exclude_own == "both":
+def test_uniform_topics_part_by_random_documents(learning_method, local_step_size, sampler):
+    if sampler == "gibbs" and local_step_size is not None:
         pytest.skip("refused")
-    params = {"learning_method": learning_method, "exclude_own": exclude_own, "sampler": sampler}
+    params = {"learning_method": learning_method, "local_step_size": local_step_size, "sampler": sampler}
     params |= {"init_params": "uniform", "doc_topic_prior": 0.1, "batch_size": 10}
     start = lda(**params, max_iter=0).fit(X)
     np.testing.assert_allclose(start.components_, TOKENS / K / V + BETA, rtol=1e-12)
@@ -701,8 +704,7 @@ def test_bars_are_recovered(sampler, learning_method, init_params):
     for seed in range(6):
         est = SparseSCVB0LDA(
             10, doc_topic_prior=0.1, topic_word_prior=0.01, sampler=sampler, n_samples=20, init_params=init_params,
-            exclude_own="document", learning_method=learning_method, batch_size=50, max_iter=30, n_start_samples=0,
-            n_averaged_iter=0, random_state=seed,
+            learning_method=learning_method, batch_size=50, max_iter=30, n_averaged_iter=0, random_state=seed,
         ).fit(rows)  # fmt: skip
         order, distances = align_topics(est, bars)
         if distances.max() < 0.05:
@@ -718,7 +720,7 @@ def test_pruned_tables_of_words_change_no_conditional():
     given = np.stack([counts, n / n_components - counts], axis=1)
     documents = sparse.csr_array((np.ones(n), (np.arange(n), np.zeros(n, dtype=int))), shape=(n, 2))
     est = SparseSCVB0LDA(
-        n_components, sampler="mhw", topic_word_prior=beta, init_params=given, max_iter=0, n_start_samples=0,
+        n_components, sampler="mhw", topic_word_prior=beta, init_params=given, max_iter=0,
         random_state=0,
     ).fit(documents)  # fmt: skip
     found = np.asarray(est.expected_stats(documents)["word_topic"].toarray())[0] / n

@@ -16,9 +16,11 @@ from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics import _assemble
+from sparsemix.topics._collapsed import assemble_stochastic
 
 K, V = 4, 25
 X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])
+pytestmark = pytest.mark.usefixtures("no_dense_batches")
 ALPHA = np.array([0.02, 0.1, 0.2, 1.5])
 
 
@@ -78,7 +80,7 @@ def statistics(est, rows, sample_weight=None, n_jobs=1):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_statistics_are_those_of_the_samples(weighted):
     est = SparseSCVB0LDA(
-        K, **LEARNED, n_start_samples=0, max_iter=2, random_state=0
+        K, **LEARNED, max_iter=2, random_state=0
     ).fit(X)  # fmt: skip
     weight = np.random.default_rng(0).gamma(2.0, size=60) if weighted else None
     model, stats, memory = statistics(est, X, weight)
@@ -96,7 +98,7 @@ def test_statistics_are_those_of_the_samples(weighted):
 @pytest.mark.parametrize("empty", [False, True])
 def test_next_prior_is_that_of_the_documents_and_one_more(empty):
     """The last document has the first prior, so that a topic without draws keeps a share of it."""
-    est = SparseSCVB0LDA(K, **LEARNED, n_start_samples=0, random_state=0)
+    est = SparseSCVB0LDA(K, **LEARNED, random_state=0)
     model, stats, _ = statistics(est.set_params(max_iter=1).fit(X), X)
     if empty:
         stats["draws"][1] = 0.0
@@ -146,7 +148,7 @@ def test_asymmetric_prior_is_learned(sampler, learning_method):
     rows, topics, doc_topic = documents_of_a_prior(alpha, 3000, 150, 40)
     est = SparseSCVB0LDA(
         5, sampler=sampler, learning_method=learning_method, **LEARNED, init_params=topics + 1e-5,
-        n_start_samples=0, max_iter=25, random_state=0,
+        max_iter=25, random_state=0,
         n_averaged_iter=0 if sampler == "dense" else None,  # a cold visit shares tokens out among all topics
     ).fit(rows)  # fmt: skip
     optimum = polya_optimum(doc_topic)
@@ -158,11 +160,13 @@ def test_asymmetric_prior_is_learned(sampler, learning_method):
     np.testing.assert_allclose(shares, optimum / optimum.sum(), atol=0.03)
 
 
-def test_priors_are_learned_from_samples_alone():
+def test_priors_are_learned_from_samples_alone(monkeypatch):
     """As long as documents are visited densely, in steps, alpha stays; a later fit goes on from what was learned."""
-    est = SparseSCVB0LDA(K, **LEARNED, n_start_samples=10**6, max_iter=2, warm_start=True, random_state=0)
+    monkeypatch.setattr(assemble_stochastic, "START_BATCHES", (10**6, 10**6))
+    est = SparseSCVB0LDA(K, **LEARNED, max_iter=2, warm_start=True, random_state=0)
     np.testing.assert_allclose(est.fit(X).doc_topic_prior_, 0.1, rtol=1e-6)
-    learned = est.set_params(n_start_samples=0, max_iter=10).fit(X).doc_topic_prior_
+    monkeypatch.setattr(assemble_stochastic, "START_BATCHES", (0, 0))
+    learned = est.set_params(max_iter=10).fit(X).doc_topic_prior_
     assert not np.allclose(learned, 0.1, rtol=0.05)
     np.testing.assert_allclose(est.set_params(max_iter=0).fit(X).doc_topic_prior_, learned, rtol=1e-12)
     fixed = SparseSCVB0LDA(K, max_iter=10, random_state=0).fit(X)
@@ -172,7 +176,7 @@ def test_priors_are_learned_from_samples_alone():
 
 def test_streams_learn_priors():
     """A stream sees every document once, and both priors follow from block to block."""
-    est = SparseSCVB0LDA(K, **LEARNED, n_start_samples=0, random_state=0)
+    est = SparseSCVB0LDA(K, **LEARNED, random_state=0)
     priors = [est.partial_fit(X[a : a + 20]).doc_topic_prior_.copy() for a in (0, 20, 40)]
     assert all(np.isfinite(prior).all() and (prior > 0).all() for prior in priors)
     assert not np.allclose(priors[0], priors[2], rtol=0.01)

@@ -26,11 +26,17 @@ LEAST_STEPS = 64
 # Maximal number of batches visited together, and the least number of topics for it: rows of counts exceed the cache.
 TOGETHER = 8
 TOGETHER_COMPONENTS = 500
-# Least and largest number of batches that are visited densely at first by default, until topics differ. Documents times
+# Least and largest number of batches that are visited densely at first, until topics differ. Documents times
 # topics of these batches, which reduces their number for many topics.
 START_BATCHES = 10, 150
 START_WORK = 2e7
+# Offset and decay of the steps of a document's counts in these batches.
+LOCAL_STEP_SIZE = 10.0, 0.9
+# For "mhw": global steps between rebuilds of the words' tables; topics of a word that are added to the topics' counts,
+# each for an equal part of its responsibilities; and the threshold tau of [IF19] times the number of topics.
 TABLE_AGE = 10
+EVEN_SAMPLES = 16
+SPARSITY = 1.0
 # Share of final epochs whose topics are averaged and whose documents are cold, and the least epochs of a fit with
 # averaging. Warm documents keep their topics, which raises scores and lowers coherence.
 AVERAGED_SHARE = 0.45
@@ -38,29 +44,27 @@ LEAST_AVERAGED_ITER = 5
 
 
 def make_model(params, n_words, dtype):
-    """The model, with the samplers given by ``sampler`` and ``n_start_samples``."""
-    n_sweeps, exclude_own, n_components = params.burn_in + 1, params.exclude_own, params.n_components
-    rates = LearningRates(params.local_decay, params.local_offset)
-    first = DenseSampler(n_sweeps, "none", rates)
-    later_rates = rates if exclude_own == "none" else None
-    kind = params.sampler
+    """The model, with the samplers given by ``sampler`` and ``local_step_size``."""
+    n_sweeps, steps, kind = params.burn_in + 1, params.local_step_size, params.sampler
+    offset, decay = LOCAL_STEP_SIZE if steps is None else steps
+    rates = LearningRates(decay, offset)
+    exclude_own, later_rates = ("document", None) if steps is None else ("none", rates)
     if kind == "auto":
-        kind = "dense" if exclude_own == "both" else "gibbs"
+        kind = "gibbs" if steps is None else "dense"
     if kind == "mhw":
-        sparsity = 1.0 / n_components if params.sparsity is None else params.sparsity
-        age = TABLE_AGE if params.max_table_age is None else params.max_table_age
+        n_even = EVEN_SAMPLES if steps is None else 0  # published with steps, and with the samples themselves
         sampler = WalkerSampler(
-            params.n_samples, params.n_even_samples, n_sweeps, exclude_own, later_rates, sparsity, age
+            params.n_samples, n_even, n_sweeps, exclude_own, later_rates, SPARSITY / params.n_components, TABLE_AGE
         )
     elif kind == "gibbs":
-        if exclude_own == "both":
-            raise ValueError('exclude_own="both" needs sampler="dense" or "mhw"; give "document" for sampler="gibbs"')
+        if steps is not None:
+            raise ValueError('local_step_size needs sampler="dense" or "mhw"; set local_step_size=None for "gibbs"')
         sampler = GibbsSampler(n_sweeps, exclude_own)
     else:
         sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
     return StochasticCollapsedModel(
-        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, first,
-        params.n_start_samples or 0, dtype=dtype, **learned_priors(params),
+        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, DenseSampler(n_sweeps, "none", rates),
+        dtype=dtype, **learned_priors(params),
     )  # fmt: skip
 
 
@@ -71,7 +75,7 @@ def make_start(params, model, documents, rng, workers):
     if starts_packed(params, model):
         return packed_stats_of(model, topics_of_documents(model, documents, rng), documents, totals.sum())
     alike = isinstance(params.init_params, str) and params.init_params in ("random", "uniform")
-    if params.n_start_samples is None and alike and params.learning_method == "online":
+    if alike and params.learning_method == "online":
         least, most = START_BATCHES
         size = batch_size(params, documents, totals.sum())
         model.n_first = int(np.clip(START_WORK / model.n_components, least * size, most * size))
@@ -83,9 +87,9 @@ def make_start(params, model, documents, rng, workers):
 
 def starts_packed(params, model):
     """Whether counts are packed from the beginning, for very many topics; topics are then initialised as documents."""
-    online = params.learning_method == "online" and not params.n_start_samples
     random = isinstance(params.init_params, str) and params.init_params == "random"
-    return model.later_sampler.name == "gibbs" and model.later_sampler.is_sparse(model) and online and random
+    sparse = model.later_sampler.name == "gibbs" and model.later_sampler.is_sparse(model)
+    return sparse and random and params.learning_method == "online"
 
 
 def batch_size(params, documents, n_tokens):
@@ -150,8 +154,7 @@ def prepare_first_passes(params, begin, rng, n_passes):
     begin.rows.memory = make_memory()
     begin.schedule = make_schedule(params, begin.rows, rng, begin.stats)
     begin.schedule.last_warm = np.inf
-    if params.n_start_samples is None:
-        begin.model.n_first = min(begin.model.n_first, n_passes * len(begin.rows) / 2)
+    begin.model.n_first = min(begin.model.n_first, n_passes * len(begin.rows) / 2)
 
 
 def make_memory():

@@ -6,6 +6,7 @@ from sparsemix._compat import Interval, InvalidParameterError, StrOptions
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.schedules import LearningRates
 from sparsemix._estimator.absent import NO_BOUND, Absent
+from sparsemix._estimator.input.checks import STEP_SIZE
 from sparsemix._models.topics.dense_sampler import DenseSampler
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
@@ -62,25 +63,21 @@ class SparseSCVB0LDA(EvaluatedTopics):
         sampled topic per token for the document's counts, and the sampled responsibilities for the topics' counts. It
         gives the best topics of short documents, in time proportional to the number of topics in each document. Tokens
         of a word that repeats in a document are drawn together, which is approximate. "mhw": ``n_samples`` samples per
-        word by Metropolis-Hastings-Walker chains for the document's counts, and ``n_even_samples`` for the topics'
-        counts, as published. "gibbs" gives better topics in less time and memory: "mhw" takes 4 bytes for each word and
-        topic, the same again during the initialisation, and alias tables (4.3 GB in total at 5,000 topics in one case).
-        "auto" is "gibbs", or "dense" if ``exclude_own`` is "both".
+        word by Metropolis-Hastings-Walker chains, for comparison with [2]_. "gibbs" gives better topics in less time
+        and memory: "mhw" takes 4 bytes for each word and topic, the same again during the initialisation, and alias
+        tables (4.3 GB in total at 5,000 topics in one case). "auto" is "gibbs", or "dense" with ``local_step_size``.
     n_samples : int, default=2
         For "mhw": samples S per word and sweep for the document's counts, about the number of tokens of a word in a
         document. More samples make the counts of short documents too smooth.
-    n_even_samples : int, default=16
-        For "mhw": number of topics of a word that are added to the topics' counts. Each represents an equal part of the
-        word's responsibilities, so that these counts are nearly the expected counts. 0 adds the ``n_samples`` samples
-        instead, as in [2]_.
     burn_in : int, default=1
-        Sweeps over a document's words in each visit before the one that adds to the topics' counts.
-    exclude_own : {"document", "none", "both"}, default="document"
-        Counts from which a token's own responsibility is removed before its topic is inferred: the document's counts;
-        no counts (as in SCVB0, where counts follow the words in steps); or also the topics' counts (as in CVB0).
-    sparsity : float, default=None
-        For "mhw" without exclusion: after the burn-in, counts of a document become zero if they are smaller than this
-        share of the amount that its last token added. None means 1 / K.
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts. Increase it for
+        streams, which visit a document once.
+    local_step_size : tuple of two floats, default=None
+        Offset and decay of the published inference of a document, for "dense" and "mhw": its counts move by
+        (t + offset) ** -decay after its token t = 1, 2, ... of a visit. (10.0, 0.9) is that of [1]_. "mhw" then adds
+        its samples to the topics' counts and removes counts of a document below a share 1 / K of the last step ([2]_).
+        None keeps exact counts and removes a token's own responsibility before its topic is inferred, which gives
+        better topics of short documents; set it to compare with the papers.
     learning_method : {"online", "memoized"}, default="online"
         "online" makes steps of decreasing size on random batches. "memoized" stores the statistics of each batch and
         replaces them at the next visit.
@@ -97,14 +94,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
     n_init_iter : int, default=None
         Epochs of "em". None means 5, or 6 if the subset is smaller than the corpus. Topics form in the first epochs;
         many more would overfit a subset.
-    n_start_samples : int, default=None
-        Number of documents that are first visited densely, in steps and without exclusion. This separates topics that
-        are still similar fastest. None means, for online learning from "random" or "uniform", the documents of 150
-        batches; fewer for more than a few hundred topics, but at least 10; and 0 if topics are initialised as
-        documents. Otherwise 0.
-    max_table_age : int, default=None
-        For "mhw": steps after which alias tables are rebuilt. They are rebuilt earlier in the first ten steps, and when
-        more than a fifth of the proposals are rejected. None means 10.
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document in ``transform``.
     batch_size : int, default=None
@@ -133,11 +122,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
         first batches are not typical. The default offset is smaller than that of mixtures, because the first
         batches replace counts of topics that are alike.
-    local_decay : float, default=0.9
-        Exponent of the step size (local_offset + t) ** -local_decay by which a document's counts are updated after its
-        token t = 1, 2, ... of a visit, without exclusion.
-    local_offset : float, default=10.0
-        Offset of this step size.
     evaluate_every : int, default=0
         Epochs between evaluations, which add the score of held-out documents and the coherence of the topics to
         ``history_``, and print them if ``verbose``. 0 or less: no evaluation. The documents are ``validation_data`` of
@@ -220,18 +204,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
         **OF_STEPS,
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
-        "n_even_samples": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
         "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
-        "exclude_own": [StrOptions({"none", "document", "both"})],
-        "sparsity": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
+        "local_step_size": [STEP_SIZE, None],
         "learning_method": [StrOptions({"online", "memoized"})],
         "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
-        "n_start_samples": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "max_table_age": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "mini_epoch": [MINI_EPOCH, None],
-        "local_decay": [Interval(numbers.Real, 0.0, 1.0, closed="right")],
-        "local_offset": [Interval(numbers.Real, 0.0, None, closed="left")],
         "evaluate_every": [numbers.Integral],
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -254,16 +232,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
         topic_word_prior=None,
         sampler="auto",
         n_samples=2,
-        n_even_samples=16,
         burn_in=1,
-        exclude_own="document",
-        sparsity=None,
+        local_step_size=None,
         learning_method="online",
         init_params="random",
         init_size=None,
         n_init_iter=None,
-        n_start_samples=None,
-        max_table_age=None,
         max_iter=20,
         max_doc_update_iter=100,
         batch_size=None,
@@ -272,8 +246,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         total_samples=None,
         stream_init_size=None,
         step_size=(1.0, 0.6),
-        local_decay=0.9,
-        local_offset=10.0,
         evaluate_every=0,
         early_stopping=False,
         n_iter_no_change=3,
@@ -288,16 +260,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.topic_word_prior = topic_word_prior
         self.sampler = sampler
         self.n_samples = n_samples
-        self.n_even_samples = n_even_samples
         self.burn_in = burn_in
-        self.exclude_own = exclude_own
-        self.sparsity = sparsity
+        self.local_step_size = local_step_size
         self.learning_method = learning_method
         self.init_params = init_params
         self.init_size = init_size
         self.n_init_iter = n_init_iter
-        self.n_start_samples = n_start_samples
-        self.max_table_age = max_table_age
         self.max_iter = max_iter
         self.max_doc_update_iter = max_doc_update_iter
         self.batch_size = batch_size
@@ -306,8 +274,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.total_samples = total_samples
         self.stream_init_size = stream_init_size
         self.step_size = step_size
-        self.local_decay = local_decay
-        self.local_offset = local_offset
         self.evaluate_every = evaluate_every
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
@@ -367,7 +333,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     def _start_stream(self, rows, workers):
         super()._start_stream(rows, workers)
-        if self._params.total_samples is None and self._params.n_start_samples is None:
+        if self._params.total_samples is None:
             self._fitted.model.n_first = 0  # the start is made, and its documents are counted by what follows it
 
     def _begin_fit(self, documents, rng, workers, warm):
