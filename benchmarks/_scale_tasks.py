@@ -37,7 +37,7 @@ def rows_of(folder):
 
 def made(name, K, passes):
     """A new estimator."""
-    start = {"tol": 0.0, "init_size": 2000} if name == "SparseLDA" else {}
+    start = {"tol": 0.0, "init_params": "bregman"} if name == "SparseLDA" else {}
     return getattr(sparsemix, name)(K, max_iter=passes, random_state=0, **start)
 
 

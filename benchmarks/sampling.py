@@ -22,7 +22,7 @@ CONTESTANTS = {
     "mhw": ("SparseSCVB0LDA, mhw", "sparsemix:SparseSCVB0LDA", {"sampler": "mhw", **START}),
     "gibbs": ("SparseSCVB0LDA, gibbs", "sparsemix:SparseSCVB0LDA", {"sampler": "gibbs", **START}),
     "dense": ("SparseSCVB0LDA, dense", "sparsemix:SparseSCVB0LDA", {"sampler": "dense", **START}),
-    "sparse": ("SparseLDA, L=8", "sparsemix:SparseLDA", {"n_nonzero": 8, "n_init_iter": 2}),
+    "sparse": ("SparseLDA, L=8", "sparsemix:SparseLDA", {"n_nonzero": 8}),
 }
 PHASES = ("tables", "documents", "sums", "steps")
 

@@ -209,7 +209,7 @@ def multinomial(name, **params):
 
 
 def lda(name, **params):
-    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "n_init_iter": 1, "random_state": 0}
+    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "random_state": 0}
     start = {"init_params": GIVEN, "learning_method": "batch", "n_restarts": 0}
     return Case(name, SparseLDA(K, **(defaults | params)), COUNTS, TopicModel, start)
 

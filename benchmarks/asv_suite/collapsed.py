@@ -23,7 +23,7 @@ class Stochastic:
         self.X, self.X_test = documents()
         self.model = SparseSCVB0LDA(
             n_components, sampler=sampler, doc_topic_prior=0.1, topic_word_prior=0.01, init_params="em",
-            n_init_iter=2, learning_method=learning_method, max_iter=PASSES, random_state=0,
+            learning_method=learning_method, max_iter=PASSES, random_state=0,
         )  # fmt: skip
 
 

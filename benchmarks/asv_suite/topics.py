@@ -22,7 +22,7 @@ class Topics:
         X, _, _ = make_sparse_lda(N_DOCUMENTS + N_TEST, N_WORDS, N_TOPICS, random_state=0)
         self.X, self.X_test = X[:N_DOCUMENTS], X[N_DOCUMENTS:]
         self.model = SparseLDA(
-            n_components, n_nonzero=n_nonzero, doc_topic_prior=0.1, topic_word_prior=0.01, n_init_iter=2,
+            n_components, n_nonzero=n_nonzero, doc_topic_prior=0.1, topic_word_prior=0.01,
             learning_method=learning_method, max_iter=PASSES, tol=0.0, random_state=0,
         )  # fmt: skip
 

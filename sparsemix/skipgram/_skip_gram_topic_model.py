@@ -22,7 +22,7 @@ from sparsemix.topics._parameters import MINI_EPOCH, OF_STEPS
 ANNEALING = Several(
     Interval(numbers.Real, 0.0, None, closed="left"), POSITIVE, Interval(numbers.Real, 0.0, 1.0, closed="both")
 )
-DROPPED = ("doc_topic_prior", "init_size", "n_init_iter", "max_doc_update_iter", "stream_init_size")
+DROPPED = ("doc_topic_prior", "max_doc_update_iter")
 
 
 def learns_by_steps(estimator):

@@ -13,7 +13,7 @@ from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
-# Default number of entries stored from the beginning of a stream: 34 MB.
+# Number of entries stored from the beginning of a stream: 34 MB.
 MOST_ENTRIES = 1 << 22
 
 
@@ -80,8 +80,9 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
 
         With ``total_samples=None`` all documents have equal weight, in any order: the statistics are the sum over all
         blocks. Few documents make poor topics, and a sum does not forget them. So the first documents are stored
-        (``stream_init_size``), and whenever their number has grown by half, topics are initialised again from all of
-        them. Topic indices may then change, and the call takes five epochs over the stored documents.
+        (2 ** 22 distinct words of documents, 34 MB), and whenever their number has grown by half, topics are
+        initialised again from all of them. Topic indices may then change, and the call takes five epochs over the
+        stored documents. Call ``fit`` with the first documents if topics must keep their indices.
 
         With ``total_samples`` the blocks are batches of a corpus of that size: step t moves the statistics towards
         those of the block by ``(t + offset) ** -decay``, the numbers of ``step_size``. Only this forgets, and only this
@@ -166,7 +167,7 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         super()._start_stream(documents, workers)
         given = self._params.total_samples is not None or not isinstance(self._params.init_params, str)
         kept = None if given else FirstDocuments.of(documents)
-        self._first_documents = None if given or kept.n_entries >= self._most_entries() else kept
+        self._first_documents = None if given or kept.n_entries >= MOST_ENTRIES else kept
 
     def _before_block(self, documents, workers):
         """Initialise the topics again from all stored documents, if their number has grown enough."""
@@ -174,13 +175,10 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         if kept is None or self.n_samples_seen_ == 0:
             return documents
         kept = kept.grown(documents)
-        if not kept.outgrown and kept.n_entries < self._most_entries():
+        if not kept.outgrown and kept.n_entries < MOST_ENTRIES:
             self._first_documents = kept
             return documents
         n_steps, documents = self.n_steps_, kept.documents()
         self._start_stream(documents, workers)
         self.n_steps_ = n_steps
         return documents
-
-    def _most_entries(self):
-        return MOST_ENTRIES if self._params.stream_init_size is None else self._params.stream_init_size

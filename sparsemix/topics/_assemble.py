@@ -81,8 +81,7 @@ def start_topics(params, model, documents, totals, rng, workers):
         return _start.random_topics(model, totals, rng)
     if method == "bregman":
         return _start.bregman_topics(model, documents, totals, rng)
-    size, n_iter, verbose = params.init_size, params.n_init_iter, params.verbose
-    return _start.smoothed_em_topics(model, documents, size, n_iter, rng, workers, verbose)
+    return _start.smoothed_em_topics(model, documents, rng, workers, params.verbose)
 
 
 def given_topics(components, model):

@@ -27,8 +27,6 @@ class TopicsOfBlocks:
             return 1
         if method == "bregman":
             return max(_start.SEED_DOCUMENTS, 2 * params.n_components)
-        if params.init_size is not None:
-            return params.init_size
         entries = max(1.0, survey.sums["entries"] / survey.n_rows)
         return _start.em_documents(entries, min(params.n_components, _start.EM_COMPONENTS))
 

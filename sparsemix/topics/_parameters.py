@@ -24,10 +24,7 @@ OF_TOPICS = {
 # Parameters of estimators that learn by steps from statistics.
 OF_STEPS = {
     **OF_TOPICS,
-    "init_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "n_init_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [COUNT, None],
-    "stream_init_size": [Interval(numbers.Integral, 0, None, closed="left"), None],
     "step_size": [STEP_SIZE],
 }

@@ -108,7 +108,7 @@ def bregman_topics(model, documents, word_totals, rng):
     return counts
 
 
-def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbose=0):
+def smoothed_em_topics(model, documents, rng, workers, verbose=0):
     """Counts by word and topic after a few epochs of dense smoothed EM on a random subset, initialised at random.
 
     EM uses posterior means, which are soft with few tokens and many topics. With exp E[log p], the first topics that
@@ -116,7 +116,7 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
     beyond ``EM_COMPONENTS`` every topic of the EM is split into parts that differ by noise.
     """
     n_components = min(model.n_components, EM_COMPONENTS)
-    size = min(len(documents), em_documents(documents.entries, n_components) if init_size is None else init_size)
+    size = min(len(documents), em_documents(documents.entries, n_components))
     chosen = np.sort(rng.choice(len(documents), size=size, replace=False))
     memory = DocumentMemory(EM_SHARE)
     subset = Documents(documents.X[chosen], documents.weight(chosen), documents.dtype, memory)
@@ -128,16 +128,15 @@ def smoothed_em_topics(model, documents, init_size, n_iter, rng, workers, verbos
     totals = subset.word_totals()
     initial = stats_of(em, random_topics(em, totals, rng), subset, totals.sum())
     schedule = Memoized(size, -(-size // EM_BATCHES), rng)
-    if n_iter is None:
-        n_iter = EM_PASSES if size == documents.n_rows else EM_PASSES_OF_SUBSET
-    monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
+    n_epochs = EM_PASSES if size == documents.n_rows else EM_PASSES_OF_SUBSET
+    monitor = Monitor(n_epochs, 0.0, schedule, verbose, f"start from {size} documents:")
     stats = run(em, subset, schedule, monitor, workers, initial)
     del schedule, subset, memory, em, monitor, initial  # free their memory before the peak
     return split_topics(stats, model.n_components, rng)
 
 
 def em_documents(entries, n_components):
-    """Default number of documents of the EM subset."""
+    """Number of documents of the EM subset, so that EM takes limited time: small corpora are used whole."""
     return max(EM_LEAST_DOCUMENTS, int(EM_SIZE / (entries * n_components)))
 
 
@@ -158,7 +157,7 @@ def split_topics(stats, n_components, rng):
     return split
 
 
-# Default epochs of the smoothed EM: topics form in about five, and more epochs overfit a subset.
+# Epochs of the smoothed EM: topics form in about five, and more epochs overfit a subset.
 EM_PASSES = 5
 EM_PASSES_OF_SUBSET = 6
 # Smoothed EM: iterations per document, their tolerance in tokens, batches, and the least share of a document's tokens
@@ -167,7 +166,7 @@ EM_DOC_ITER = 8
 EM_DOC_TOL = 0.05
 EM_BATCHES = 4
 EM_SHARE = 1e-3
-# Default size of the subset: entries times topics (half a minute on one core), and the least number of documents.
+# Size of the subset: entries times topics (half a minute on one core), and the least number of documents.
 EM_SIZE = 9e8
 EM_LEAST_DOCUMENTS = 2_000
 # Limits of the EM: topics, and prior mass of a topic. Shape of the noise of split topics.

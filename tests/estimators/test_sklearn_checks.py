@@ -121,13 +121,13 @@ MIXTURES = [
 ]  # fmt: skip
 LDA = [
     SparseLDA(4),
-    SparseLDA(4, n_nonzero=2, learning_method="batch", n_init_iter=1),
-    SparseLDA(4, n_nonzero=1, learning_method="online", n_init_iter=1, max_iter=2),
+    SparseLDA(4, n_nonzero=2, learning_method="batch"),
+    SparseLDA(4, n_nonzero=1, learning_method="online", max_iter=2),
     SparseLDA(4, n_nonzero=None, learning_method="batch", init_params="random", tol=1e-2),
     SparseLDA(4, n_nonzero=2, init_params="bregman", n_restarts=2, batch_size=8),
     SparseLDA(4, n_nonzero=3, **LEARNED, init_params="random", n_jobs=2, warm_documents=False, tol=1e-2),
     SparseLDA(3, n_nonzero=1, doc_topic_prior=0.5, init_params="random", total_samples=100, max_iter=3),
-    SparseLDA(1, n_init_iter=1),
+    SparseLDA(1),
 ]
 SCVB0 = [
     SparseSCVB0LDA(4, max_iter=4),

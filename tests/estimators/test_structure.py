@@ -52,7 +52,7 @@ def beyond(form, number):
 
 
 FITTED = {
-    "SparseLDA": lambda: SparseLDA(3, n_init_iter=1, random_state=0, max_iter=2, tol=0.0),
+    "SparseLDA": lambda: SparseLDA(3, random_state=0, max_iter=2, tol=0.0),
     "SparseSCVB0LDA": lambda: SparseSCVB0LDA(3, random_state=0, max_iter=2),
     "CollapsedLDA": lambda: CollapsedLDA(3, random_state=0, max_iter=2, tol=0.0),
     "StreamingNGGPMixture": lambda: Streaming(random_state=0, likelihood="multinomial"),
@@ -110,7 +110,7 @@ def test_notes_of_a_matrix_on_its_order_are_not_trusted():
     lying = sparse.csr_array((data, indices, indptr), shape=(2, 4))
     lying.has_sorted_indices = lying.has_canonical_format = True
     honest = sparse.csr_array(np.array([[2.0, 0, 0, 2.0], [0, 3.0, 0, 0]]))
-    est = SparseLDA(2, n_init_iter=1, max_iter=2, tol=0.0, random_state=0)
+    est = SparseLDA(2, max_iter=2, tol=0.0, random_state=0)
     np.testing.assert_array_equal(est.fit(lying).components_, est.fit(honest).components_)
 
 
@@ -135,7 +135,7 @@ def test_responsibilities_given_with_numbers_beyond_the_shape():
 @pytest.mark.parametrize(
     ("make", "data"),
     [
-        (lambda k: SparseLDA(k, n_init_iter=1, random_state=0), X),
+        (lambda k: SparseLDA(k, random_state=0), X),
         (lambda k: SparseSCVB0LDA(k, random_state=0), X),
         (lambda k: SparseGaussianMixture(k, random_state=0), X.astype(float)),
     ],

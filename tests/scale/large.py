@@ -93,7 +93,7 @@ def test_a_mixture_of_a_mapped_file(tmp_path, estimator):
 # What is remembered of a document: two or three topics in 6 bytes each; or of each token, which no file is ten times as
 # large as.
 TOPICS = [
-    ("SparseLDA(20, n_nonzero=4, max_iter=2, tol=0.0, init_size=1000, random_state=0)", 6 * 5, 130_000),
+    ("SparseLDA(20, n_nonzero=4, max_iter=2, tol=0.0, init_params='bregman', random_state=0)", 6 * 5, 130_000),
     ("SparseSCVB0LDA(20, max_iter=2, random_state=0)", 2 * 600, 40_000),
 ]
 

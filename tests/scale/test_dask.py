@@ -194,7 +194,7 @@ class Slow(blocks.Blocks):
 
 @pytest.mark.slow
 def test_dead_workers_and_late_ones_change_no_bit():
-    est = scvb0(learning_method="memoized", init_params="em", n_init_iter=2, batch_size=200, max_iter=6)
+    est = scvb0(learning_method="memoized", init_params="em", batch_size=200, max_iter=6)
     whole = blocks.fit(clone(est), Slow())
     killed = []
     with cluster(2, processes=True) as some, dd.Client(some) as client:

@@ -28,6 +28,7 @@ from sparsemix import (
 )
 from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics import _start
 
 pytestmark = few_passes
 K, V, D = 4, 60, 3
@@ -222,13 +223,18 @@ def test_a_block_may_weigh_next_to_nothing(make, method):
 
 
 @pytest.mark.parametrize(("size", "n_iter"), [(100, 6), (None, 5)])
-def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter):
+def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter, monkeypatch):
     """Those that are in memory are not all that there are."""
-    est = lda(init_size=size, max_iter=1)
-    for fit in (lambda est: blocks.fit(est, cut(COUNTS)), lambda est: est.fit(COUNTS)):
-        assert_same_bits(fit(clone(est)), fit(clone(est).set_params(n_init_iter=n_iter)), COUNTS)
-    other = blocks.fit(clone(est).set_params(n_init_iter=11 - n_iter), cut(COUNTS))
-    assert (other.components_ != blocks.fit(clone(est), cut(COUNTS)).components_).any()
+    if size is not None:
+        monkeypatch.setattr(_start, "EM_SIZE", 0.0)
+        monkeypatch.setattr(_start, "EM_LEAST_DOCUMENTS", size)
+    fits = [lambda: blocks.fit(lda(max_iter=1), cut(COUNTS)), lambda: lda(max_iter=1).fit(COUNTS)]
+    default = [fit() for fit in fits]
+    for n, same in ((n_iter, True), (11 - n_iter, False)):
+        monkeypatch.setattr(_start, "EM_PASSES", n)
+        monkeypatch.setattr(_start, "EM_PASSES_OF_SUBSET", n)
+        for est, fit in zip(default, fits, strict=True):
+            assert np.array_equal(est.components_, fit().components_) == same
 
 
 def test_steps_of_a_pass():

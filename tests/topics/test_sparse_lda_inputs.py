@@ -119,7 +119,7 @@ def test_one_topic(learning_method, learned):
 def test_huge_and_small_counts(factor, n_nonzero, learned):
     for method in METHODS:
         est = lda(n_nonzero=n_nonzero, **(LEARNED if learned else {}), learning_method=method)
-        est.set_params(n_init_iter=2, n_restarts=1).fit(X * factor)
+        est.set_params(n_restarts=1).fit(X * factor)
         assert_valid(est, X * factor)
         assert np.isfinite(est.score(X * factor))
     if factor > 1:  # with so many tokens priors do not matter: a word's topics are those that its documents have

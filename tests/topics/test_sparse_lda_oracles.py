@@ -17,7 +17,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._models.topics.variational_model import TopicModel, inverse_totals
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
-from sparsemix.topics import SparseLDA
+from sparsemix.topics import SparseLDA, _start
 from sparsemix.topics import _assemble as priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -532,10 +532,11 @@ def test_chunks_and_tiles_do_not_matter(n_nonzero, monkeypatch):
 # -- the start
 
 
-def test_start_by_posterior_means_finds_the_bars():
+def test_start_by_posterior_means_finds_the_bars(monkeypatch):
+    monkeypatch.setattr(_start, "EM_PASSES", 15)
     X, topics, _ = make_bars(5, 1000, doc_length=60, doc_topic_prior=0.2, random_state=0)
     for seed in range(3):
-        lda = SparseLDA(10, init_params="em", max_iter=0, n_init_iter=15, random_state=seed).fit(X)
+        lda = SparseLDA(10, init_params="em", max_iter=0, random_state=seed).fit(X)
         _, distances = align_topics(lda, topics)
         assert np.median(distances) < 0.15, distances
         random = SparseLDA(10, init_params="random", max_iter=0, random_state=seed).fit(X)
@@ -543,9 +544,10 @@ def test_start_by_posterior_means_finds_the_bars():
 
 
 @pytest.mark.parametrize("n_nonzero", [2, None])
-def test_bars_are_found(n_nonzero):
+def test_bars_are_found(n_nonzero, monkeypatch):
+    monkeypatch.setattr(_start, "EM_PASSES", 10)
     X, topics, _ = make_bars(5, 1000, doc_length=60, doc_topic_prior=0.2, random_state=0)
-    lda = SparseLDA(10, n_nonzero=n_nonzero, n_init_iter=10, n_restarts=2, max_iter=20, random_state=1).fit(X)
+    lda = SparseLDA(10, n_nonzero=n_nonzero, n_restarts=2, max_iter=20, random_state=1).fit(X)
     assert np.median(align_topics(lda, topics)[1]) < 0.05
 
 

@@ -12,6 +12,7 @@ from topic_cases import GIVEN, K, N, X
 
 from sparsemix import SparseLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics import _additive_topics
 
 pytestmark = few_passes
 ROWS = X.astype(np.float32)  # as they are kept
@@ -73,15 +74,16 @@ def test_topics_begin_anew_when_entries_have_grown_by_half():
 
 
 @pytest.mark.parametrize("name", ["variational", "gibbs"])
-def test_no_more_is_kept_than_asked_for(name):
+def test_no_more_is_kept_than_fits(name, monkeypatch):
     """The call that reaches the limit begins anew once more, and from then on steps are sums."""
     limit = n_entries(ROWS[:31])
-    est = made(name, stream_init_size=limit)
+    monkeypatch.setattr(_additive_topics, "MOST_ENTRIES", limit)
+    est = made(name)
     assert in_blocks(est, [0, 28, 31, 32, 59, N]) == [True, False, False, False]
     assert est._first_documents is None
-    large = made(name, stream_init_size=limit).partial_fit(ROWS[:31])
+    large = made(name).partial_fit(ROWS[:31])
     assert large._first_documents is None
-    for never in (made(name, stream_init_size=0), made(name, init_params=GIVEN), made(name, total_samples=200)):
+    for never in (made(name, init_params=GIVEN), made(name, total_samples=200)):
         assert in_blocks(never, [0, 2, 20, N]) == [False, False]
 
 
@@ -111,14 +113,16 @@ def test_blocks_may_be_overwritten_and_copies_go_on_apart(name):
 
 
 @pytest.mark.parametrize("name", ["variational", "gibbs"])
-def test_stream_that_begins_small_ends_near_one_that_begins_with_all(name):
+def test_stream_that_begins_small_ends_near_one_that_begins_with_all(name, monkeypatch):
     rows = make_sparse_lda(2500, n_features=200, n_components=20, doc_length=40, random_state=1)[0]
     rows, new = rows[:2000], rows[2000:]
     params = {"n_components": 20, **({"n_nonzero": 8} if name == "variational" else {})}
     whole = made(name, **params).partial_fit(rows).score(new)
-    small, poor = (made(name, stream_init_size=size, **params) for size in (None, 0))
+    small, poor = (made(name, **params) for _ in range(2))
     for first in range(0, 2000, 40):
         small.partial_fit(rows[first : first + 40])
+    monkeypatch.setattr(_additive_topics, "MOST_ENTRIES", 0)
+    for first in range(0, 2000, 40):
         poor.partial_fit(rows[first : first + 40])
     assert small.score(new) > whole - 0.05
     assert poor.score(new) < whole - 0.05  # what it is measured against

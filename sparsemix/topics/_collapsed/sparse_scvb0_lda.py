@@ -88,12 +88,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         epochs of dense smoothed EM on a random subset; "bregman", documents chosen by Bregman k-means++; or an array of
         topics, such as
         ``components_`` of another model. Memoized learning needs "em" or better.
-    init_size : int, default=None
-        Number of documents in the subset of "em". None chooses it so that EM takes limited time: small corpora are used
-        whole.
-    n_init_iter : int, default=None
-        Epochs of "em". None means 5, or 6 if the subset is smaller than the corpus. Topics form in the first epochs;
-        many more would overfit a subset.
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document in ``transform``.
     batch_size : int, default=None
@@ -112,11 +106,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
-    stream_init_size : int, default=None
-        Number of entries (distinct words of documents, 8 bytes each) that ``partial_fit`` stores from the beginning of
-        a stream without ``total_samples``. The topics are initialised again from all of them whenever their number has
-        grown by half, and a last time when the limit is reached; not if ``init_params`` is an array. None means 2 ** 22
-        (34 MB). 0 keeps the topics of the first block.
     step_size : tuple of two floats, default=(1.0, 0.6)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
@@ -236,15 +225,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
         local_step_size=None,
         learning_method="online",
         init_params="random",
-        init_size=None,
-        n_init_iter=None,
         max_iter=20,
         max_doc_update_iter=100,
         batch_size=None,
         n_averaged_iter=None,
         mini_epoch=None,
         total_samples=None,
-        stream_init_size=None,
         step_size=(1.0, 0.6),
         evaluate_every=0,
         early_stopping=False,
@@ -264,15 +250,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.local_step_size = local_step_size
         self.learning_method = learning_method
         self.init_params = init_params
-        self.init_size = init_size
-        self.n_init_iter = n_init_iter
         self.max_iter = max_iter
         self.max_doc_update_iter = max_doc_update_iter
         self.batch_size = batch_size
         self.n_averaged_iter = n_averaged_iter
         self.mini_epoch = mini_epoch
         self.total_samples = total_samples
-        self.stream_init_size = stream_init_size
         self.step_size = step_size
         self.evaluate_every = evaluate_every
         self.early_stopping = early_stopping

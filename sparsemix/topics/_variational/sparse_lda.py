@@ -54,12 +54,6 @@ class SparseLDA(AdditiveTopics):
         Initialisation: "em", a few epochs of dense smoothed EM on a random subset; "random", the word frequencies of
         the corpus with noise; "bregman", documents chosen by Bregman k-means++; or an array of topics, such as
         ``components_`` of another model.
-    init_size : int, default=None
-        Number of documents in the subset of "em". None chooses it so that EM takes limited time: small corpora are used
-        whole.
-    n_init_iter : int, default=None
-        Epochs of "em". None means 5, or 6 if the subset is smaller than the corpus. Topics form in the first epochs;
-        many more would overfit a subset.
     n_restarts : int, default=0
         Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound increases
         [4]_. 2 gives better optima in about a third more time.
@@ -80,11 +74,6 @@ class SparseLDA(AdditiveTopics):
         hundredth, between 256 and 4,096.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
-    stream_init_size : int, default=None
-        Number of entries (distinct words of documents, 8 bytes each) that ``partial_fit`` stores from the beginning of
-        a stream without ``total_samples``. The topics are initialised again from all of them whenever their number has
-        grown by half, and a last time when the limit is reached; not if ``init_params`` is an array. None means 2 ** 22
-        (34 MB). 0 keeps the topics of the first block.
     step_size : tuple of two floats, default=(10.0, 0.7)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
@@ -193,8 +182,6 @@ class SparseLDA(AdditiveTopics):
         topic_word_prior=None,
         learning_method="memoized",
         init_params="em",
-        init_size=None,
-        n_init_iter=None,
         n_restarts=0,
         warm_documents=True,
         max_iter=50,
@@ -203,7 +190,6 @@ class SparseLDA(AdditiveTopics):
         doc_update_tol=0.5,
         batch_size=None,
         total_samples=None,
-        stream_init_size=None,
         step_size=(10.0, 0.7),
         warm_start=False,
         n_jobs=None,
@@ -216,8 +202,6 @@ class SparseLDA(AdditiveTopics):
         self.topic_word_prior = topic_word_prior
         self.learning_method = learning_method
         self.init_params = init_params
-        self.init_size = init_size
-        self.n_init_iter = n_init_iter
         self.n_restarts = n_restarts
         self.warm_documents = warm_documents
         self.max_iter = max_iter
@@ -226,7 +210,6 @@ class SparseLDA(AdditiveTopics):
         self.doc_update_tol = doc_update_tol
         self.batch_size = batch_size
         self.total_samples = total_samples
-        self.stream_init_size = stream_init_size
         self.step_size = step_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
