@@ -196,9 +196,9 @@ def plot_choice(choice, *, figure=None):
     """
     names = {"score": CURVES["score"], "coherence": CURVES["coherence"], "diversity": "Diversity of top words"}
     figure = new_figure(figure, 11.0, 3.0)
-    numbers = [row["n_topics"] for row in choice.table]
+    numbers = [row["n_topics"] for row in choice.results]
     for axis, (key, title) in zip(figure.subplots(1, len(names)), names.items(), strict=True):
-        axis.plot(numbers, [row[key] for row in choice.table], marker="o")
+        axis.plot(numbers, [row[key] for row in choice.results], marker="o")
         axis.set(xlabel="topics", title=title, xscale="log")
         axis.set_xticks(numbers, [str(n) for n in numbers])
         axis.minorticks_off()

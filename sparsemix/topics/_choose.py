@@ -45,9 +45,9 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
     choice : :class:`~sklearn.utils.Bunch`
         With these attributes:
 
-        table : list of dict
+        results : list of dict
             For each candidate "n_topics", "score" (held-out log-likelihood per token), "coherence" (mean NPMI),
-            "diversity" and "seconds". ``pandas.DataFrame(choice.table)`` shows it.
+            "diversity" and "seconds". ``pandas.DataFrame(choice.results)`` shows them.
         best_by_score : int
             The candidate with the largest score.
         best_by_coherence : int
@@ -60,7 +60,7 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
 
     See Also
     --------
-    sparsemix.plotting.plot_choice : Plots the table.
+    sparsemix.plotting.plot_choice : Plots the results.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
     >>> from sparsemix.topics import choose_n_topics
     >>> X = make_bars(n_samples=500, random_state=0)[0]
     >>> choice = choose_n_topics(SparseSCVB0LDA(max_iter=5, random_state=0), X, [2, 5, 10], n_top_words=5)
-    >>> [row["n_topics"] for row in choice.table]
+    >>> [row["n_topics"] for row in choice.results]
     [2, 5, 10]
     """
     candidates = list(candidates)
@@ -84,7 +84,7 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
         order = seeded(random_state).permutation(X.shape[0])
         rows = X.iloc if hasattr(X, "iloc") else X
         learned, held_out = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]
-    table = []
+    results = []
     for n_topics in map(plain, candidates):
         start = time.perf_counter()
         model = clone(estimator).set_params(n_components=n_topics).fit(learned)
@@ -95,8 +95,8 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
             "diversity": topic_diversity(model, n_top_words),
             "seconds": time.perf_counter() - start,
         }
-        table.append(row)
+        results.append(row)
         if verbose:
             print("  ".join(f"{name} {value:.4g}" for name, value in row.items()), flush=True)
-    best = {key: max(table, key=lambda row: row[key])["n_topics"] for key in ("score", "coherence")}
-    return Bunch(table=table, best_by_score=best["score"], best_by_coherence=best["coherence"])
+    best = {key: max(results, key=lambda row: row[key])["n_topics"] for key in ("score", "coherence")}
+    return Bunch(results=results, best_by_score=best["score"], best_by_coherence=best["coherence"])

@@ -202,7 +202,7 @@ CALLS = {
         (row["n_topics"], row["score"])
         for row in topics.choose_n_topics(
             CollapsedLDA(max_iter=2, random_state=0), COUNTS, [n(2), n(3)], n_top_words=n(5), random_state=n(0)
-        ).table
+        ).results
     ],
     "select_nggp_hyperparameters": lambda n, x: clusters.select_nggp_hyperparameters(
         StreamingNGGPMixture(), COUNTS, {"merge_every": [n(100)], "dirichlet_prior": [x(0.5)]}, train_size=x(0.5)

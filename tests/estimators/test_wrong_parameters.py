@@ -136,7 +136,7 @@ def calls():
 @pytest.mark.parametrize(("case", "name", "values"), list(calls()))
 def test_invalid_parameter_is_named(case, name, values):
     rows, fitted = case.data.rows, case.fitted()
-    before, valid = snapshot(fitted, rows), case.estimator.get_params()[name]
+    before, valid = snapshot(fitted, rows), fitted.get_params()[name]
     message = f"'{name}' parameter of {type(case.estimator).__name__}"
     for value in values:
         new = case.make().set_params(**{name: value})

@@ -143,7 +143,7 @@ def try_choice(rng):
             est, draw, X, _ = draw_case(rng, TOPICS)
             numbers = [int(k) for k in rng.integers(0, 6, size=rng.integers(0, 3))]
             held_out = [None, X, draw(rng)][rng.integers(3)]
-            call = lambda: choose_n_topics(est, X, numbers, validation_data=held_out, n_top_words=3).table  # noqa: E731
+            call = lambda: choose_n_topics(est, X, numbers, validation_data=held_out, n_top_words=3).results  # noqa: E731
         elif kind == "select_nggp":
             est, _, X, weight = draw_case(rng, [StreamingNGGPMixture])
             grid = [{"discount": [0.0, 0.5]}, {"concentration": [1.0, -1.0]}, {"no such": [1]}, {}][rng.integers(4)]

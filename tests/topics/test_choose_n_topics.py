@@ -18,7 +18,7 @@ def test_five_themes_are_five_topics(capsys):
     themes = np.array([np.bincount(rng.integers(8, size=30) + 8 * (i % 5), minlength=40) for i in range(400)])
     choice = choose_n_topics(SparseSCVB0LDA(random_state=0), themes, [1, 2, 5], n_top_words=5, verbose=1)
     assert (choice.best_by_score, choice.best_by_coherence) == (5, 5)
-    assert [row["n_topics"] for row in choice.table] == [1, 2, 5]
+    assert [row["n_topics"] for row in choice.results] == [1, 2, 5]
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
@@ -31,9 +31,9 @@ def test_given_documents_score_and_dense_and_other_models_do(tmp_path):
     model = LatentDirichletAllocation(max_iter=2, random_state=0)
     choice = choose_n_topics(model, X[100:], [3], n_top_words=5, validation_data=held_out)
     twin = LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(X[100:])
-    assert choice.table[0]["score"] == document_completion(twin, held_out)
+    assert choice.results[0]["score"] == document_completion(twin, held_out)
     lists = choose_n_topics(model, np.asarray(X.todense() if hasattr(X, "todense") else X).tolist(), [3], n_top_words=5)
-    assert np.isfinite(lists.table[0]["coherence"])
+    assert np.isfinite(lists.results[0]["coherence"])
     plot_choice(choice).savefig(tmp_path / "choice.png")
 
 

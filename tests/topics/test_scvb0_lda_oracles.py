@@ -713,8 +713,9 @@ def test_bars_are_recovered(sampler, learning_method, init_params):
     assert sorted(order) == list(range(10))
 
 
-def test_pruned_tables_of_words_change_no_conditional():
+def test_pruned_tables_of_words_change_no_conditional(monkeypatch):
     """The default path of "mhw": even draws from tables that lack small counts, which acceptance makes up for."""
+    monkeypatch.setattr(assemble_stochastic, "EVEN_SAMPLES", 16)
     n, n_components, beta = 20_000, 10, 1.0
     counts = np.where(np.arange(n_components) < 5, 0.0, 0.09 * beta)  # below a tenth of the prior: in no table
     given = np.stack([counts, n / n_components - counts], axis=1)
