@@ -48,9 +48,10 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K.
+        Number of topics K. Hundreds suit a vocabulary of thousands of words.
     window : int, default=5
         Number of places on each side of a word that are its context. It ends at the borders of the document.
+        Widen it for topics of themes; narrow it for topics of words of the same use.
     inference : {"scvb0", "gibbs", "mhw"}, default="scvb0"
         "scvb0": stochastic collapsed variational inference on batches, for data of any size and streams. "gibbs":
         collapsed Gibbs sampling, which draws the topic of every position from its exact conditional; its time is
@@ -63,9 +64,10 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         2,000 topics.
     input_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic of an input word. None means 0.1, or 5 / K for more than 50 topics.
+        A larger prior gives words more topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each context word of a topic. None means 0.01 for each place of a window, which is 0.1
-        for ``window=5``, because every word is counted that often.
+        for ``window=5``, because every word is counted that often. A larger prior gives topics more words.
     n_words : int, default=None
         Size V of the vocabulary. None takes the largest word number in the first data; set it for streams.
     n_samples : int, default=None
@@ -79,20 +81,21 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         1e-4 with a cooling of 0.99 in [1]_. Slower cooling takes more epochs. A start of 0 switches annealing off.
     init_params : {"random"} or array-like of shape (n_components, n_words), default="random"
         Initialisation: "random", word frequencies with noise ("scvb0") or random topics of all positions; or an array
-        of topics.
+        of topics, to refine those of another model.
     max_iter : int, default=20
-        Number of epochs.
+        Number of epochs. Raise it with slower cooling.
     burn_in : int, default=None
         Epochs of "gibbs" and "mhw" before the first sample; counts are averaged over the epochs after it. None means
         half of ``max_iter``. Increase it if ``history_`` shows that the chain is not stationary yet.
     batch_size : int, default=None
         Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
-        per epoch.
+        per epoch. Smaller batches learn more in the first epochs.
     mini_epoch : tuple of two ints, default=None
         With (size, visits), so many documents are visited so many times in a row before their chains are dropped. None
         keeps the chains between epochs; set it if that takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
+        Set it if documents come again.
     step_size : tuple of two floats, default=(1.0, 0.6)
         Offset and decay of steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
@@ -102,7 +105,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Offset and decay of the steps of an input word's topics: after its occurrence t = 1, 2, ... they move by
         (t + offset) ** -decay. Every word has its own t. Lower the decay if the meanings of words change.
     warm_start : bool, default=False
-        Initialise ``fit`` with the topics of the last fit, for "scvb0".
+        Initialise ``fit`` with the topics of the last fit, for "scvb0". Set it to add epochs to a fit.
     n_jobs : int, default=None
         Number of threads of "scvb0" and of predictions. Results have the same bits for any number. "gibbs" and "mhw"
         fit with one thread.

@@ -34,9 +34,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K.
+        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
     max_iter : int, default=20
-        Number of epochs.
+        Number of epochs. Lower it for a first look at a large corpus.
     early_stopping : bool, default=False
         End the fit when the sum of held-out score and coherence has stopped improving, and keep the topics of the best
         epoch. This stores one more table of counts. Long documents then take about ten epochs, short ones up to twenty.
@@ -80,7 +80,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         better topics of short documents; set it to compare with the papers.
     learning_method : {"online", "memoized"}, default="online"
         "online" makes steps of decreasing size on random batches. "memoized" stores the statistics of each batch and
-        replaces them at the next visit.
+        replaces them at the next visit: take it to refine topics of another model, without step sizes.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
         Initialisation: "random", the word frequencies of the corpus with noise, or for more than 2,000 topics three
@@ -89,7 +89,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         topics, such as
         ``components_`` of another model. Memoized learning needs "em" or better.
     max_doc_update_iter : int, default=100
-        Maximal number of iterations per document in ``transform``.
+        Maximal number of iterations per document in ``transform``. Lower it to bound the time of long documents.
     batch_size : int, default=None
         Documents per batch. None means, for "memoized", a 32nd of the corpus but at least 250; for "online", 160 tokens
         per topic, between 16 and 500 documents, and at least 64 batches per epoch. From 500 topics on, up to eight
@@ -99,13 +99,14 @@ class SparseSCVB0LDA(EvaluatedTopics):
         For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
         at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps
         the score. None means 9 of 20 epochs, but 0 for fewer than 5 epochs, with ``early_stopping``, and with
-        mini-epochs.
+        mini-epochs. Set 0 if ``fit`` will continue with ``warm_start``.
     mini_epoch : tuple of two ints, default=None
         For "online": with (size, visits), so many documents are visited so many times in a row, each time from their
         last state, before their state is dropped. None keeps the state of all documents between epochs; set it if that
         takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
+        Set it if documents come again.
     step_size : tuple of two floats, default=(1.0, 0.6)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
@@ -120,7 +121,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
     evaluation_tol : float, default=5e-3
         Least increase of the sum, from the last improvement or from the last evaluation, that is an improvement.
     warm_start : bool, default=False
-        Initialise ``fit`` with the topics of the last fit.
+        Initialise ``fit`` with the topics of the last fit. Set it to add epochs to a fit.
 
     Attributes
     ----------

@@ -36,9 +36,10 @@ class SparseLDA(AdditiveTopics):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K.
+        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
     n_nonzero : int or None, default=8
         Maximal number L of topics of a word in a document, at most 64. None, or a number of K or more, is dense.
+        Lower it to 2 or 4 to save time; 1 often ends in poor topics.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. A larger
         prior gives documents more topics. "learned" begins with the default and learns a value for every
@@ -49,37 +50,42 @@ class SparseLDA(AdditiveTopics):
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ makes a step after each of about ten batches, and stores the statistics of
         each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
-        it stores nothing and has no bound. ``partial_fit`` does not use this parameter.
+        it stores nothing and has no bound: take it for very large corpora and few epochs. ``partial_fit`` does not use
+        this parameter.
     init_params : {"em", "random", "bregman"} or array-like of shape (n_components, n_features), default="em"
         Initialisation: "em", a few epochs of dense smoothed EM on a random subset; "random", the word frequencies of
         the corpus with noise; "bregman", documents chosen by Bregman k-means++; or an array of topics, such as
-        ``components_`` of another model.
+        ``components_`` of another model. Change it if "em" takes too long, or to continue from given topics.
     n_restarts : int, default=0
         Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound increases
         [4]_. 2 gives better optima in about a third more time.
     warm_documents : bool or int, default=True
         Initialise a document with the result of its last visit. The bound then never decreases, and later epochs are
-        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Not for
-        "online".
+        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold, which
+        takes longer and often ends at a higher bound. Not for "online".
     max_iter : int, default=50
-        Maximal number of epochs.
+        Maximal number of epochs. Raise it after a ConvergenceWarning.
     tol : float, default=1e-3
-        The fit has converged when an epoch improves the bound by less than this, in nats per token.
+        The fit has converged when an epoch improves the bound by less than this, in nats per token. 1e-2 is enough
+        to compare settings.
     max_doc_update_iter : int, default=100
-        Maximal number of iterations per document.
+        Maximal number of iterations per document. Raise it with a small ``doc_update_tol``.
     doc_update_tol : float, default=0.5
-        A document has converged when no topic's expected tokens change by more than this.
+        A document has converged when no topic's expected tokens change by more than this. Lower it to 0.05, as in
+        [1]_, for a higher bound in more time.
     batch_size : int, default=None
         Documents per batch. None means, for "memoized", a tenth of the corpus but at least 1,000; for "online", a
-        hundredth, between 256 and 4,096.
+        hundredth, between 256 and 4,096. Smaller batches learn more in the first epochs, if they have tokens of every
+        topic.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
+        Set it if documents come again.
     step_size : tuple of two floats, default=(10.0, 0.7)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
         first batches are not typical. The default is that of scikit-learn's LatentDirichletAllocation.
     warm_start : bool, default=False
-        Initialise ``fit`` with the topics of the last fit.
+        Initialise ``fit`` with the topics of the last fit. Set it to add epochs to a fit.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
