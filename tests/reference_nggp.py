@@ -11,6 +11,10 @@ import numpy as np
 import reference_chains as chains
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp, psi
+from sklearn.utils import check_random_state
+
+from sparsemix.datasets._mixture_generators import draw_clustered
+from sparsemix.datasets._topic_generators import draw_dirichlet
 
 # -- documents given clusters
 
@@ -182,6 +186,67 @@ def revisit(X, Q, prior, rule, weight=None):
         Q = widened(Q, len(q) if q[-1] else len(q) - 1)
         Q[i] = q[: Q.shape[1]]
     return Q, densities
+
+
+# -- partitions
+
+
+def predictive(measure, sizes):
+    """Probabilities that the next row joins clusters of these sizes; the last entry is that of a new cluster."""
+    sizes = np.asarray(sizes, dtype=np.float64)
+    weights = np.append(sizes - measure.discount, np.exp(measure.log_new_weight(sizes.sum(), len(sizes))))
+    return weights / weights.sum()
+
+
+def log_eppf(measure, sizes):
+    """Log probability of a partition with clusters of these sizes, by the chain rule over rows in any order."""
+    sizes = np.asarray(sizes, dtype=np.int64)
+    n = np.arange(1, sizes.sum())
+    k = np.repeat(np.arange(1, len(sizes) + 1), sizes)[:-1]  # clusters after each row, if rows come by cluster
+    log_new = measure.log_new_weight(n, k)
+    log_total = np.logaddexp(log_new, np.log(n - measure.discount * k))
+    joins = gammaln(sizes - measure.discount) - gammaln(1 - measure.discount)
+    return float(joins.sum() + log_new[np.cumsum(sizes)[:-1] - 1].sum() - log_total.sum())
+
+
+def sample_partition(measure, n, rng):
+    """Clusters of n rows, drawn sequentially from exact predictions; numbered in order of appearance."""
+    return sample_urn(n, measure.discount, lambda i, k: np.exp(measure.log_new_weight(i, k)), rng)
+
+
+def sample_urn(n, discount, new_weight, rng):
+    """Clusters of n rows, drawn sequentially: weights n_k - discount, or new_weight(rows, clusters) to open one."""
+    labels = np.zeros(n, dtype=np.int64)
+    opened = np.zeros(n, dtype=bool)
+    opened[:1] = True
+    k = 1
+    for i in range(1, n):
+        new = new_weight(i, k)
+        if rng.uniform() * (i - discount * k + new) < new:
+            labels[i], opened[i] = k, True
+            k += 1
+            continue
+        # Copy the cluster of a random earlier row; a row that opened its cluster counts as 1 - discount rows.
+        earlier = int(rng.uniform() * i)
+        while opened[earlier] and rng.uniform() < discount:
+            earlier = int(rng.uniform() * i)
+        labels[i] = labels[earlier]
+    return labels
+
+
+def make_pitman_yor_mixture(
+    n_samples=1000, n_features=500, *, concentration=1.0, discount=0.5, doc_length=100, cluster_word_prior=0.05,
+    random_state=None,
+):  # fmt: skip
+    """Documents of a Pitman-Yor process: counts, the cluster of each document, and the clusters' words.
+
+    Document n + 1 joins a cluster of n_k documents with probability (n_k - discount) / (n + concentration), and opens
+    a new one otherwise. The number of clusters grows as ``n_samples ** discount``.
+    """
+    rng = check_random_state(random_state)
+    labels = sample_urn(n_samples, discount, lambda _, k: concentration + discount * k, rng)
+    clusters = draw_dirichlet("cluster_word_prior", cluster_word_prior, (labels.max() + 1, n_features), rng)
+    return draw_clustered(clusters, labels, doc_length, rng), labels, clusters
 
 
 # -- Gibbs sampling

@@ -14,11 +14,11 @@ from _paper import Paper, say, spent  # first: it knows where the others are
 
 # isort: split
 from _clusters_corpora import PAPER, PAPER_TABLE
-from _clusters_tasks import learn, split
+from _clusters_tasks import learn, make_pitman_yor_mixture, split
 from scipy.special import gammaln
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix.datasets import make_bars_mixture, make_pitman_yor_mixture
+from sparsemix.datasets import make_bars_mixture
 
 PRIORS = {"DP": {"discount": 0.0}, "IG": {"discount": 0.5}}
 METHODS = {"ADF": "adf", "EP": "ep", "Gibbs": "gibbs"}

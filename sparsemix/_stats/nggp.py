@@ -126,22 +126,6 @@ class NGGP:
         _nggp.log_new(n, k, *measure, rule == "quadrature", np.empty_like(n), out)
         return out.reshape(shape)[()]
 
-    def predictive(self, sizes):
-        """Probabilities that the next row joins clusters of these sizes; the last entry is that of a new cluster."""
-        sizes = np.asarray(sizes, dtype=np.float64)
-        weights = np.append(sizes - self.discount, np.exp(self.log_new_weight(sizes.sum(), len(sizes))))
-        return weights / weights.sum()
-
-    def log_eppf(self, sizes):
-        """Log probability of a partition with clusters of these sizes, by the chain rule over rows in any order."""
-        sizes = np.asarray(sizes, dtype=np.int64)
-        n = np.arange(1, sizes.sum())
-        k = np.repeat(np.arange(1, len(sizes) + 1), sizes)[:-1]  # clusters after each row, if rows come by cluster
-        log_new = self.log_new_weight(n, k)
-        log_total = np.logaddexp(log_new, np.log(n - self.discount * k))
-        joins = gammaln(sizes - self.discount) - gammaln(1 - self.discount)
-        return float(joins.sum() + log_new[np.cumsum(sizes)[:-1] - 1].sum() - log_total.sum())
-
     def expected_clusters(self, n):
         """Expected number of clusters of n rows, in time n times the number of probable values."""
         if self.discount == 0:
@@ -157,33 +141,9 @@ class NGGP:
             probabilities = probabilities[likely[0] : likely[-1] + 1]
         return float(probabilities @ (first + np.arange(len(probabilities))))
 
-    def sample_partition(self, n, rng):
-        """Clusters of n rows, drawn sequentially from exact predictions; numbered in order of appearance."""
-        return sample_urn(n, self.discount, lambda i, k: np.exp(self.log_new_weight(i, k)), rng)
-
     def sample_concentration(self, k, v, rng, shape, rate):
         """Draw a given k clusters and v = log U, under a Gamma(shape, rate) prior of a."""
         return float(rng.gamma(shape + k, 1.0 / (rate + self.laplace_exponent(v) / self.concentration)))
-
-
-def sample_urn(n, discount, new_weight, rng):
-    """Clusters of n rows, drawn sequentially: weights n_k - discount, or new_weight(rows, clusters) to open one."""
-    labels = np.zeros(n, dtype=np.int64)
-    opened = np.zeros(n, dtype=bool)
-    opened[:1] = True
-    k = 1
-    for i in range(1, n):
-        new = new_weight(i, k)
-        if rng.uniform() * (i - discount * k + new) < new:
-            labels[i], opened[i] = k, True
-            k += 1
-            continue
-        # Copy the cluster of a random earlier row; a row that opened its cluster counts as 1 - discount rows.
-        earlier = int(rng.uniform() * i)
-        while opened[earlier] and rng.uniform() < discount:
-            earlier = int(rng.uniform() * i)
-        labels[i] = labels[earlier]
-    return labels
 
 
 def _flat(n, k):

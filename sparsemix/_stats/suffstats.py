@@ -335,19 +335,6 @@ class SufficientStatistics:
         """The given components, in that order; shared sums are unchanged."""
         return self._map(lambda value: copied(value[components]), by_word=lambda value: value[:, components])
 
-    def drop(self, component):
-        """All components except one."""
-        return self.take(np.delete(np.arange(self.n_components), component))
-
-    def merge(self, kept, merged):
-        """Add component ``merged`` to component ``kept`` and remove it."""
-        out = self.copy()
-        for value in out._by_component.values():
-            value[kept] += value[merged]
-        for value in out._by_word.values():
-            value[:, [kept]] += value[:, [merged]]
-        return out.drop(merged)
-
     def put(self, components, other, factors, kept=0.0):
         """Set the given components to ``kept`` times themselves plus ``factors`` times those of ``other``."""
         self.fold()
@@ -355,24 +342,6 @@ class SufficientStatistics:
             theirs = other[name]
             value[components] = kept * value[components] + theirs * factors.reshape(-1, *[1] * (theirs.ndim - 1))
         return self
-
-    def append(self, other):
-        """Append the components of ``other``; shared sums are added."""
-        self._check_shift(other)
-        other = other.copy()
-        for stats in (self, other):
-            stats.fold()
-            stats._fold_words()
-        joined = {
-            name: np.concatenate([value, other._by_component[name]]) for name, value in self._by_component.items()
-        }
-        by_word = {
-            name: (sparse.hstack if sparse.issparse(value) else np.hstack)([value, other._by_word[name]])
-            for name, value in self._by_word.items()
-        }
-        # np.array: the sum of two 0-d arrays is a scalar, which cannot change in place
-        shared = {name: np.array(value + other._shared[name]) for name, value in self._shared.items()}
-        return SufficientStatistics(joined, shared, self.shift, by_word)
 
 
 def copied(value):

@@ -4,7 +4,7 @@ from sparsemix.datasets._bag_of_words import load_bag_of_words
 from sparsemix.datasets._cell_generators import make_cells
 from sparsemix.datasets._docstrings import load_docstrings
 from sparsemix.datasets._fetch import fetch_bag_of_words
-from sparsemix.datasets._mixture_generators import make_bars_mixture, make_pitman_yor_mixture
+from sparsemix.datasets._mixture_generators import make_bars_mixture
 from sparsemix.datasets._patches import load_image_patches, make_patch_mixture
 from sparsemix.datasets._topic_generators import make_bars, make_skip_gram, make_sparse_lda
 
@@ -17,7 +17,6 @@ __all__ = [
     "make_bars_mixture",
     "make_cells",
     "make_patch_mixture",
-    "make_pitman_yor_mixture",
     "make_skip_gram",
     "make_sparse_lda",
 ]

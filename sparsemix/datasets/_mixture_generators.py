@@ -4,8 +4,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._stats.nggp import sample_urn
-from sparsemix.datasets._topic_generators import draw_dirichlet, draw_words
+from sparsemix.datasets._topic_generators import draw_words
 
 
 @plain_arguments
@@ -59,79 +58,6 @@ def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, 
     bars = np.vstack([np.repeat(np.eye(n_side), n_side, axis=1), np.tile(np.eye(n_side), n_side)])
     clusters = (baseline + bars) / (baseline * n_side**2 + n_side)
     labels = rng.randint(len(clusters), size=n_samples)
-    return draw_clustered(clusters, labels, doc_length, rng), labels, clusters
-
-
-@plain_arguments
-def make_pitman_yor_mixture(
-    n_samples=1000,
-    n_features=500,
-    *,
-    concentration=1.0,
-    discount=0.5,
-    doc_length=100,
-    cluster_word_prior=0.05,
-    random_state=None,
-):
-    """Draw a stream of documents from a Pitman-Yor process, in which new clusters keep appearing.
-
-    Document n + 1 joins a cluster of n_k documents with probability (n_k - discount) / (n + concentration), and opens
-    a new one otherwise. The number of clusters grows as ``n_samples ** discount``; with discount 0, the Dirichlet
-    process, it grows as the logarithm. Many clusters have one document.
-
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of documents.
-    n_features : int, default=500
-        Number of words.
-    concentration : float, default=1.0
-        Larger than ``-discount``; larger values give more clusters.
-    discount : float, default=0.5
-        In [0, 1); larger values give more small clusters.
-    doc_length : int or array of shape (n_samples,), default=100
-        Tokens per document.
-    cluster_word_prior : float, default=0.05
-        Concentration of the Dirichlet distribution of a cluster's words.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible documents.
-
-    Returns
-    -------
-    X : CSR matrix of shape (n_samples, n_features), float32
-        Counts.
-    labels : ndarray of shape (n_samples,), int64
-        Cluster of each document, numbered in order of appearance.
-    clusters : ndarray of shape (n_clusters, n_features)
-        Probabilities of words, rows sum to one.
-
-    Raises
-    ------
-    ValueError
-        If the discount, the concentration or the prior is out of range.
-
-    References
-    ----------
-    J. Pitman, "Exchangeable and partially exchangeable random partitions", Probability Theory and Related Fields 102,
-    1995.
-
-    Examples
-    --------
-    >>> from sparsemix.datasets import make_pitman_yor_mixture
-    >>> X, labels, clusters = make_pitman_yor_mixture(200, n_features=30, doc_length=20, random_state=0)
-    >>> X.shape, clusters.shape
-    ((200, 30), (38, 30))
-    >>> labels[:12]
-    array([0, 1, 1, 2, 1, 1, 2, 3, 4, 5, 3, 3])
-    """
-    if not 0 <= discount < 1:
-        raise ValueError(f"discount must be in [0, 1), got {discount}.")
-    if not concentration > -discount:
-        raise ValueError(f"concentration must be larger than -discount, got {concentration}.")
-    rng = check_random_state(random_state)
-    labels = sample_urn(n_samples, discount, lambda _, k: concentration + discount * k, rng)
-    n_clusters = labels.max() + 1
-    clusters = draw_dirichlet("cluster_word_prior", cluster_word_prior, (n_clusters, n_features), rng)
     return draw_clustered(clusters, labels, doc_length, rng), labels, clusters
 
 

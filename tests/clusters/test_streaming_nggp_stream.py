@@ -17,13 +17,13 @@ from cluster_cases import (
     streaming,
 )
 from interruptions import fail_at
+from reference_nggp import make_pitman_yor_mixture
 from scipy import sparse
 from sklearn.base import clone
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._models.clusters.model import StreamingModel
 from sparsemix.clusters import _streaming_nggp_mixture as module
-from sparsemix.datasets import make_pitman_yor_mixture
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 

@@ -191,7 +191,6 @@ CALLS = {
     "make_sparse_lda": lambda n, _: datasets.make_sparse_lda(n(30), n(12), n(3), doc_length=n(100), **SEED),
     "make_bars": lambda n, x: datasets.make_bars(n(16), n(30), doc_length=n(100), doc_topic_prior=x(1.0), **SEED),
     "make_bars_mixture": lambda n, x: datasets.make_bars_mixture(n(16), n(30), baseline=x(0.5), **SEED),
-    "make_pitman_yor_mixture": lambda n, x: datasets.make_pitman_yor_mixture(n(30), n(12), discount=x(0.5), **SEED),
     "make_cells": lambda n, _: datasets.make_cells(n(30), n(100), n(3), regions_per_cell=n(20), **SEED),
     "make_patch_mixture": lambda n, _: datasets.make_patch_mixture(n(30), n(16), n(3), rank=n(2), **SEED),
     "make_skip_gram": lambda n, _: datasets.make_skip_gram(n(30), n(12), n(3), doc_length=n(100), **SEED),

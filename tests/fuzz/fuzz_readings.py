@@ -191,8 +191,6 @@ GENERATORS = {
     "make_bars_mixture": ["n_side", "n_samples", "baseline", "doc_length"],
     "make_cells": ["n_samples", "n_features", "n_components", "regions_per_cell", "doc_topic_prior"],
     "make_patch_mixture": ["n_samples", "n_features", "n_components", "rank"],
-    "make_pitman_yor_mixture": ["n_samples", "n_features", "concentration", "discount", "doc_length",
-                                "cluster_word_prior"],
     "make_skip_gram": ["n_samples", "n_features", "n_components", "doc_length", "segment_length", "topic_word_prior"],
     "make_sparse_lda": ["n_samples", "n_features", "n_components", "doc_length", "doc_topic_prior",
                         "topic_word_prior"],

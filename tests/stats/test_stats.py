@@ -129,7 +129,7 @@ def test_statistics_added_to_themselves_double():
 
 
 @pytest.mark.parametrize("other", [None, SHIFT + 1e-9, np.zeros(3)])
-@pytest.mark.parametrize("combine", ["add", "iadd", "isub", "plus", "minus", "append"])
+@pytest.mark.parametrize("combine", ["add", "iadd", "isub", "plus", "minus"])
 def test_different_shifts_do_not_add(combine, other):
     a, b = statistics(arrays(0, 2)), statistics(arrays(1, 2), other)
     actions = {
@@ -138,7 +138,6 @@ def test_different_shifts_do_not_add(combine, other):
         "isub": lambda: a.__isub__(b),
         "plus": lambda: a + b,
         "minus": lambda: a - b,
-        "append": lambda: a.append(b),
     }
     with pytest.raises(ValueError, match="different shifts"):
         actions[combine]()
@@ -208,40 +207,6 @@ def test_put_replaces_chosen_components_alone(kept):
         expected[name][[3, 1]] *= kept
         expected[name][3] += 30.0 * b[name][0]
     assert_holds(stats, expected)
-
-
-@given(seeds, st.integers(2, 6), st.data())
-@quick
-def test_drop_and_merge(seed, k, data):
-    kept, merged = data.draw(st.permutations(range(k)))[:2]
-    others = [j for j in range(k) if j != merged]
-    sums = arrays(seed, k)
-    stats = statistics(sums).scale(2.0)
-    shared = {name: 2.0 * sums[name] for name in SHARED}
-    assert_holds(stats.drop(merged), {name: 2.0 * sums[name][others] for name in BY_COMPONENT} | shared)
-    after = stats.merge(kept, merged)
-    assert after.n_components == k - 1
-    for name in BY_COMPONENT:
-        sums[name][kept] += sums[name][merged]
-    assert_holds(after, {name: 2.0 * sums[name][others] for name in BY_COMPONENT} | shared)
-    assert_holds(stats, {name: 2.0 * arrays(seed, k)[name] for name in NAMES})
-
-
-@given(seeds, seeds, sizes, sizes)
-@quick
-def test_append_joins_components_and_adds_shared_sums(one, other, k, j):
-    a, b = arrays(one, k), arrays(other, j)
-    first, second = statistics(a).scale(2.0), statistics(b).scale(3.0)
-    joined = first.append(second)
-    expected = {name: np.concatenate([2.0 * a[name], 3.0 * b[name]]) for name in BY_COMPONENT}
-    expected |= {name: 2.0 * a[name] + 3.0 * b[name] for name in SHARED}
-    assert_holds(joined, expected)
-    joined["mass"] += 1.0
-    joined.scale(0.5)
-    joined += joined.copy()
-    assert_holds(joined, expected | {"mass": expected["mass"] + 1.0})
-    assert_holds(first, {name: 2.0 * a[name] for name in NAMES})
-    assert_holds(second, {name: 3.0 * b[name] for name in NAMES})
 
 
 @given(seeds, seeds, st.integers(2, 6), st.data())

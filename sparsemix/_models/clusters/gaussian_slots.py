@@ -187,7 +187,8 @@ class GaussianSlots:
 
     def merge(self, kept, gone):
         """Add the rows of one slot to another's, and clear it."""
-        self.set_stats([kept], self.stats([kept, gone]).merge(0, 1))
+        both = self.stats([kept, gone])
+        self.set_stats([kept], both.take([0]).put([0], both.take([1]), np.ones(1), kept=1.0))
         self.clear([gone])
 
     def fade(self, slots, factor):

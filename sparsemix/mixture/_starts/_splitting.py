@@ -173,7 +173,9 @@ class Splitting:
         """Statistics of both halves plus ``base``."""
         if self.base is None:
             return stats
-        return stats + self.base.append(self.sized(self.n).empty_stats())
+        n, new = self.base.n_components, np.arange(self.base.n_components, 2 * self.n)
+        base = self.base.take(np.minimum(np.arange(2 * self.n), n - 1))
+        return stats + base.put(new, base.take(new), np.zeros(len(new)))
 
     def sized(self, n_components):
         """The model with another number of components."""
