@@ -192,15 +192,6 @@ def warn_if_shattered(params, n_clusters, n_rows):
         )
 
 
-def check_first(params, rows, counts):
-    """Refuse a single first row if the prior is estimated from the data."""
-    if not counts and not prior_is_given(params) and len(rows) < 2:
-        raise ValueError(
-            "the first call of partial_fit has 1 sample (row), too few to estimate a prior; give mean_prior "
-            "and covariance_prior, or a larger first block"
-        )
-
-
 def check_words(rows, counts):
     """Refuse data in which no document has a word."""
     if counts and not rows.informative:
@@ -271,11 +262,6 @@ def structures_of(params, n_features):
 def has_means(params):
     """Whether clusters have means; "auto" tries only Gaussians with means."""
     return params.likelihood not in ALONE or ALONE[params.likelihood].has_means
-
-
-def prior_is_given(params):
-    """Whether a Gaussian prior is independent of the data."""
-    return params.covariance_prior is not None and (params.mean_prior is not None or not has_means(params))
 
 
 def origin(params, rows):

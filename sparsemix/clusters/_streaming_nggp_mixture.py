@@ -8,20 +8,16 @@ import numpy as np
 from sklearn.base import ClusterMixin
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts, sweep_part
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
-from sparsemix.clusters._gaussian._steps import SteppedRows
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
     check_data,
-    check_first,
     check_words,
     make_prior,
     make_state,
@@ -35,6 +31,7 @@ from sparsemix.clusters._parameters import (
 )
 from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
 from sparsemix.clusters._settle import settling
+from sparsemix.clusters._stream import Guide, Stream, follows
 
 # Attributes of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
@@ -192,8 +189,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     everything in double precision, in the order of rows.
 
     Documents without words change nothing, and their predictions are the prior. A row of weight w is one arrival of
-    mass w. The first call fixes a Gaussian prior that is not given, so its block should be large; with a given prior it
-    may have one row. The first call also fixes the number of columns. For an open vocabulary use
+    mass w. A Gaussian prior that is not given is estimated from the first rows of a stream, and again until there are
+    1,000; this may change all clusters and their numbers. Later only ``mean_precision_prior`` may fall, if a row is
+    far from all that the prior expects. The first call fixes the number of columns. For an open vocabulary use
     ``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``.
 
     References
@@ -355,7 +353,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from the next rows of a stream, one by one in their order.
 
-        The result has the same bits for any division of the stream into calls. After an exception, also from a signal
+        The result has the same bits for any division of the stream into calls; with an automatic Gaussian prior, for
+        any first call of less than 1,000 rows once the stream is as long. After an exception, also from a signal
         handler, the model includes all rows before it, and ``n_samples_seen_`` counts them.
 
         Parameters
@@ -383,23 +382,15 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
             if not first:
                 self._check_likelihood()
             X, counts = check_data(self, X, reset=first)
-            shift = None if first else getattr(self._fitted.state.sums, "shift", None)
-            rows, kept = weighted_rows(X, counts, sample_weight, shift)
+            rows, kept = weighted_rows(X, counts, sample_weight)
             if first:
-                check_first(self._params, rows, counts)
-                state, rows = self._first_state(rows, counts)
+                state = self._stream_state(rows, counts)
             else:
                 warn_if_fractions(self, X)
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
-            if state.sums.steps is not None:
-                rows = SteppedRows(rows, state.sums.steps, state.n_rows, state.sums.scales)
-            model = self._model(state)
-            model.numbers = kept
-            begun.append((model, state, state.n_rows))
-            for start, stop in spans(len(rows), ROWS):
-                part = slice(start, stop)
-                with interrupts_wait():
-                    model.stream(rows.read(part), rows.weight(part), state, start)
+            stream = Stream(self._params, self._stream_state, self._model, state)
+            begun.append((stream, state, state.n_rows))
+            stream.learn(rows, kept, ROWS)
             self._publish_stream(begun)
         return self
 
@@ -448,6 +439,14 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
             print(f"{type(self).__name__}: likelihood {state.sums.likelihood!r}")
         return state, rows
 
+    def _stream_state(self, rows, counts=False):
+        """A state without clusters for a stream that begins with these rows."""
+        state = self._first_state(rows, counts)[0]
+        if follows(self._params, state):
+            state.guide = Guide(self._params, state.sums)
+            state.guide.keep(rows.X, rows.sample_weight, len(rows))
+        return state
+
     def _model(self, state, record=False):
         """The model that the parameters define, for a new or continued state."""
         params = self._params
@@ -484,10 +483,10 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         """Publish the clusters of the rows so far; return whether there were rows."""
         if not begun or begun[0][1].n_rows == begun[0][2]:
             return False
-        model, state, _ = begun[0]
+        stream, state, _ = begun[0]
         for name in OF_FIT:
             vars(self).pop(name, None)
-        self._fitted = self._fitted_clusters(model.prior, state)
+        self._fitted = self._fitted_clusters(stream.model.prior, state)
         return True
 
     def _publish(self, fits):

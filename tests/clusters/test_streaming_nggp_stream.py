@@ -387,7 +387,7 @@ def test_an_interrupt_leaves_the_rows_before_it(name, likelihood, small_blocks, 
 
 
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
-def test_without_a_given_prior_the_first_block_decides(likelihood):
+def test_a_short_stream_depends_on_its_first_block(likelihood):
     rows = rows_of(likelihood)
     est = StreamingNGGPMixture(likelihood).partial_fit(rows[:50]).partial_fit(rows[50:])
     same = StreamingNGGPMixture(likelihood).partial_fit(rows[:50])

@@ -58,6 +58,8 @@ class ClusterState:
         Number of values read since the last search for merges.
     looked_rows : int
         Number of rows at the last search.
+    guide : object or None
+        What an automatic prior needs to follow the rows of a stream.
     """
 
     _undo = None
@@ -73,6 +75,7 @@ class ClusterState:
         self.members = np.zeros(0, dtype=np.int64)
         self.looked_id, self.looked_rows, self.counts_then, self.overlap = 0, 0, np.zeros(0), None
         self.asked = np.zeros(0)
+        self.guide = None
         self._resize(np.arange(0), FIRST_CAPACITY)
 
     def __setstate__(self, state):
@@ -115,6 +118,7 @@ class ClusterState:
         for name in ("counts", "absent", "totals", "progress", "ids", "members", "counts_then", "asked", "sums"):
             setattr(twin, name, getattr(self, name).copy())
         twin.overlap = None if self.overlap is None else self.overlap.copy()
+        twin.guide = copy(self.guide)
         return twin
 
     def rule(self, **settings):

@@ -1,0 +1,204 @@
+"""The rows of a stream, and the automatic prior of Gaussian clusters, which later rows correct.
+
+The first call estimates the prior from its rows. They may be few, or come from one cluster. So two rules follow:
+
+- A stream stores its first ``SEARCH_ROWS`` rows. Whenever their number reaches a power of two, and once at
+  ``SEARCH_ROWS``, it estimates the prior again and learns these rows again. From then on the result no longer depends
+  on the size of the first call.
+- If a row is far from all that the prior expects, the prior of the means becomes wider before the row is learned.
+  Without this the second cluster far away is pulled to the prior mean. It becomes so wide that it takes the rows of
+  all later clusters. A posterior is prior + statistics, so that the prior can change at any row.
+
+Both rules depend on the numbers and values of rows only, not on the division of the stream into calls.
+"""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix.clusters._gaussian._prior import SEARCH_ROWS
+from sparsemix.clusters._gaussian._steps import SteppedRows
+
+# A row is far if its squared distance from the prior mean exceeds the expected one by this factor: six standard
+# deviations if there is one column.
+FAR = 36.0
+# After a far row, the next one is far only if its squared distance is this many times larger.
+FARTHER = 4.0
+
+
+class Stream:
+    """Learns rows in order, and corrects an automatic prior.
+
+    Parameters
+    ----------
+    params : StreamingNGGPMixture
+    begin : callable
+        ``begin(rows)`` returns a state without clusters, with priors that depend on these rows.
+    model_of : callable
+        ``model_of(state)`` returns the model that learns rows.
+    state : ClusterState
+        Changes in place.
+    """
+
+    def __init__(self, params, begin, model_of, state):
+        self.params, self.begin, self.model_of, self.state = params, begin, model_of, state
+        self.model = model_of(state)
+        if state.guide is None and follows(params, state):  # after a fit
+            state.guide = Guide(params, state.sums)
+
+    def learn(self, rows, numbers, size):
+        """Learn rows, at most ``size`` of them between two interrupts; ``numbers`` are those of the caller."""
+        guide, first = self.state.guide, self.state.n_rows
+        if guide is not None:
+            guide.store(rows, first)
+        row, read = 0, self._reading(rows, first)
+        while row < len(rows):
+            stop = min(row + size, len(rows))
+            if guide is not None:
+                stop = min(stop, row + guide.rows_left(first + row))
+            part = slice(row, stop)
+            with interrupts_wait():
+                self.model.numbers = numbers
+                self._learn(read.read(part), rows.weight(part), row)
+                if guide is not None and not guide.rows_left(first + stop):
+                    self._search()
+                    guide, read = self.state.guide, self._reading(rows, first)
+            row = stop
+
+    def _reading(self, rows, first):
+        """The rows in the coordinates of the state; ``first`` is the number of the first row in the stream."""
+        sums = self.state.sums
+        if not sums.has_covariances:
+            return rows
+        rows = Rows(rows.X, rows.sample_weight, sums.shift, np.float64)
+        return rows if sums.steps is None else SteppedRows(rows, sums.steps, first, sums.scales)
+
+    def _learn(self, x, weight, start):
+        """Learn a block of rows; the prior becomes wider before a far row."""
+        first, guide = 0, self.state.guide
+        squares = None if guide is None else guide.squares(x)
+        while first < len(x):
+            far = () if squares is None else np.flatnonzero(squares[first:] > guide.limit)
+            stop = first + int(far[0]) if len(far) else len(x)
+            part = slice(first, stop)
+            if stop > first:
+                self.model.stream(x[part], None if weight is None else weight[part], self.state, start + first)
+            if stop < len(x):
+                guide.widen(self.state, self.model.prior.discount, squares[stop])
+            first = stop
+
+    def _search(self):
+        """Estimate the prior from all rows so far, and learn them again."""
+        old = self.state
+        rows = old.guide.rows(old.n_rows)
+        state = self.begin(rows)
+        state.guide.keep(old.guide.x, old.guide.weight, len(rows))
+        twin = Stream(self.params, self.begin, self.model_of, state)
+        try:
+            twin._learn(twin._reading(rows, 0).read(slice(0, len(rows))), rows.sample_weight, 0)
+        except ValueError:  # a row without finite density under the new prior: the old one stays
+            old.guide.keep(old.guide.x, old.guide.weight, len(rows))
+            return
+        self.model = self.model_of(state)
+        vars(old).update(vars(state))
+
+
+def follows(params, state):
+    """Whether the prior is automatic, so that later rows may change it."""
+    return state.sums.has_covariances and params.covariance_prior is None
+
+
+class Guide:
+    """What an automatic prior needs to follow the rows of a stream.
+
+    Parameters
+    ----------
+    params : StreamingNGGPMixture
+    sums : GaussianSlots
+        With the prior.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, D) or None
+        The first rows of the stream; None after the last search.
+    searched : int
+        Number of rows of the last search.
+    limit : float
+        Largest mean square of a row's deviations from the prior mean, in units of the expected variances, for which
+        the row is not far.
+    """
+
+    def __init__(self, params, sums):
+        self.x = self.weight = None
+        self.searched = SEARCH_ROWS
+        widens = sums.family.has_means and params.mean_precision_prior is None
+        prior = sums.prior
+        variances = sums.family.unpack_covariances(sums.family.point_estimate(prior).covariances)[0]
+        variances = np.diagonal(variances) if np.ndim(variances) == 2 else variances
+        self.mean = prior.mean[0].copy()
+        self.inverse = 1.0 / (np.broadcast_to(variances, self.mean.shape) * len(self.mean))
+        self.limit = FAR * (1.0 + 1.0 / prior.mean_precision[0]) if widens else np.inf
+
+    def keep(self, x, weight, searched):
+        """Store the first rows of the stream after a search over ``searched`` of them, unless it was the last one."""
+        self.searched = searched
+        self.x, self.weight = (x, weight) if searched < SEARCH_ROWS else (None, None)
+        if searched >= SEARCH_ROWS and (x[1:] == x[0]).all():
+            warnings.warn(
+                f"the first {searched} rows of the stream are equal, so that the prior of the clusters has an "
+                "arbitrary scale; give covariance_prior, or call fit with rows that differ",
+                stacklevel=2,
+            )
+
+    def store(self, rows, n_rows):
+        """Append the next rows of the stream, of which ``n_rows`` were learned."""
+        if self.x is None:
+            return
+        new, n_new = slice(0, SEARCH_ROWS - n_rows), min(len(rows), SEARCH_ROWS - n_rows)
+        if self.weight is not None or rows.sample_weight is not None:
+            old = np.ones(n_rows) if self.weight is None else self.weight[:n_rows]
+            own = np.ones(n_new) if rows.sample_weight is None else rows.sample_weight[new]
+            self.weight = np.concatenate([old, own])
+        self.x = np.concatenate([self.x[:n_rows], rows.X[new]])
+
+    def rows(self, n_rows):
+        """The first rows of the stream."""
+        return Rows(self.x[:n_rows], None if self.weight is None else self.weight[:n_rows], None, np.float64)
+
+    def rows_left(self, n_rows):
+        """Number of rows from the given one to the next search; 0 if it is due, many after the last one."""
+        if self.x is None:
+            return np.iinfo(np.int64).max
+        return max(min(1 << self.searched.bit_length(), SEARCH_ROWS) - n_rows, 0)
+
+    def squares(self, x):
+        """Mean squares of deviations from the prior mean in units of the expected variances, (n,).
+
+        The order of additions within a row does not depend on the number of rows.
+        """
+        return None if self.limit == np.inf else ((x - self.mean) ** 2 * self.inverse).sum(axis=1)
+
+    def widen(self, state, discount, square):
+        """Widen the prior of means so that it expects the clusters and a row of this mean square.
+
+        1 / kappa_0 becomes the geometric mean of their squares, so that a wild value cannot rule it. Squares below one
+        are within a cluster.
+        """
+        self.limit = max(self.limit, FARTHER * square)
+        prior, slots = state.sums.prior, state.live(discount)
+        if not len(slots):
+            return
+        counts, kappa = state.counts[slots], prior.mean_precision[0]
+        post = state.sums.posterior(slots).mean
+        means = self.mean + (post - self.mean) * ((kappa + counts) / counts)[:, None]
+        squares = np.append(self.squares(means), square)
+        wanted = np.exp(-np.log(np.maximum(squares, 1.0)).mean())
+        if wanted > 0.5 * kappa:
+            return
+        sums = state.sums.copy()
+        sums.change_prior(replace(prior, mean_precision=np.array([wanted])))
+        self.limit = max(self.limit, FAR * (1.0 + 1.0 / wanted))
+        state.sums = sums
