@@ -7,15 +7,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 # What decides how long a fit takes.
 MOST = {
-    "n_components": 9, "max_iter": 3, "n_init": 2, "n_epochs": 3, "n_chains": 2, "n_restarts": 2, "n_init_iter": 2,
+    "n_components": 9, "max_iter": 3, "n_init": 2, "n_epochs": 3, "n_chains": 2, "n_restarts": 2,
     "max_components": 12, "window": 5, "n_sweeps": 3, "n_samples": 4, "verbose": 0,
-    "evaluate_every": 3, "init_size": 40, "thin": 3, "burn_in": 3,
+    "evaluate_every": 3, "thin": 3, "burn_in": 3,
     "n_shards": 4, "rank": 4,
 }  # fmt: skip
 # Set by the case itself.
 GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
 # So many of these are made, whatever comes of them: a number that is too large is no wrong value.
-PASSES = {"n_init_iter", "n_init", "n_restarts", "n_epochs", "n_chains", "thin", "burn_in"}
+PASSES = {"n_init", "n_restarts", "n_epochs", "n_chains", "thin", "burn_in"}
 # Types of NumPy in which parameters are given too.
 SCALARS = {
     bool: [np.bool_],
