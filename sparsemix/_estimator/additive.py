@@ -63,7 +63,8 @@ class AdditiveEstimator(SparsemixEstimator):
     ``verbose`` and ``random_state``, may have ``tol``, and defines
 
     - ``_fitted_class``: class of the published state, made of model and statistics;
-    - ``_read(X, sample_weight, reset, may_be_empty)``: checked X, and its rows of positive weight;
+    - ``_check(X, reset)``: X as checked numbers;
+    - ``_weighted(X, sample_weight, part)``: rows of positive weight of checked X, which may be a ``part`` of all rows;
     - ``_begin_fit(rows, rng, workers, warm)`` and ``_begin_stream(rows, rng, workers)``: a ``FitSetup``;
     - ``_view(model, rows, n_seen)``: model and rows of a visit, if the model converts rows or depends on their number;
     - ``_row_memory(model, n_rows, first_row)``, if the model stores something for each row between visits.
@@ -88,6 +89,11 @@ class AdditiveEstimator(SparsemixEstimator):
     _stop_after = None
 
     # -- learning
+
+    def _read(self, X, sample_weight, reset, may_be_empty=False):
+        """Checked X, and its rows of positive weight."""
+        X = self._check(X, reset)
+        return X, self._weighted(X, sample_weight, may_be_empty)
 
     def _fit(self, X, sample_weight, checkpoint=None):
         """Learn from all rows."""

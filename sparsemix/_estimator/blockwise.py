@@ -4,6 +4,8 @@ A ``Job`` contains everything that a machine needs to read, check and visit bloc
 this process, block by block. An executor on other machines adds in the same order, so the bits are the same.
 """
 
+from contextlib import contextmanager, suppress
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -16,18 +18,24 @@ from sparsemix._engine.rounds.tree import Tree
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import SMALLEST_WEIGHT
+from sparsemix._estimator.input.forms import as_csr
+from sparsemix._estimator.input.labels import check_labels, labels_of
 from sparsemix._estimator.progress import fingerprint, identity, make_monitor
 
 
 class Survey:
-    """Result of the survey of all rows before learning: sums, and size and checksum of every block."""
+    """Result of the survey of all rows before learning: sums, size and checksum of every block, and forms of blocks.
 
-    def __init__(self, blocks, sums):
-        self.blocks, self.sums = blocks, sums
+    A form is a pair: whether a block is sparse, and its dtype.
+    """
+
+    def __init__(self, blocks, forms, sums):
+        self.blocks, self.forms, self.sums = blocks, forms, sums
 
     def add(self, other):
         """Add another survey in place."""
         self.blocks |= other.blocks
+        self.forms |= other.forms
         self.sums = {name: self.sums.get(name, 0) + value for name, value in other.sums.items()} or self.sums
         return self
 
@@ -40,6 +48,13 @@ class Survey:
     def n_rows(self):
         """Number of rows of positive weight."""
         return int(self.sums.get("rows", 0))
+
+    @property
+    def form(self):
+        """Form that holds the numbers of all blocks: sparse if any is, and the common dtype; None if all have one."""
+        if len(self.forms) == 1:
+            return None
+        return any(is_sparse for is_sparse, _ in self.forms), np.result_type(*(dtype for _, dtype in self.forms))
 
 
 class Sample:
@@ -79,27 +94,63 @@ class Job:
 
     def __init__(self, estimator, data, sample_weight):
         self.estimator, self.data, self.sample_weight = estimator, data, sample_weight
-        self.first_rows = None
+        self.first_rows = self.labels = self.form = None
         self._last = None, None
 
     def __getstate__(self):
         shell = clone(self.estimator)  # parameters only; the fitted state is not pickled
-        shell.n_features_in_ = self.estimator.n_features_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator, name):
+                setattr(shell, name, getattr(self.estimator, name))
         return vars(self) | {"estimator": shell, "_last": (None, None), "data": None, "sample_weight": None}
+
+    def read_first(self, reset):
+        """Let the first block with rows set the number and the names of the features."""
+        for number in range(len(self.data)):
+            X = self.data.raw(number)
+            if n_rows_of(X):
+                self.labels = labels_of(X)
+                self._last = number, self.checked(number, X, reset)
+                return
+        raise ValueError("data has no rows; give at least one block that is not empty")
 
     def block(self, number):
         """Rows of a block, which is cached until the next block is read."""
         if self._last[0] != number:
             self._last = None, None  # free the memory before the next block is read
-            self._last = number, self.data[number]
+            self._last = number, self.checked(number, self.data.raw(number))
         return self._last[1]
+
+    def checked(self, number, X, reset=False):
+        """Rows of a block as ``fit`` reads them, from any form that ``fit`` accepts. Errors name the block."""
+        if not n_rows_of(X):
+            return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
+        with block_named(number):
+            check_labels(labels_of(X), self.labels)
+            return self._formed(self.estimator._check(X, reset))
+
+    def _formed(self, X):
+        """Checked rows in the form of all blocks."""
+        if self.form is None:
+            return X
+        is_sparse, dtype = self.form
+        if is_sparse and not sparse.issparse(X):
+            X = as_csr(X)
+        return X if X.dtype == dtype else X.astype(dtype)
+
+    def set_form(self, form):
+        """Set the form of all blocks, and change the cached block."""
+        self.form = form
+        number, X = self._last
+        if number is not None and X.shape[0]:
+            self._last = number, self._formed(X)
 
     def weight(self, number):
         """Weights of a block, or None."""
         return None if self.sample_weight is None else self.sample_weight[number]
 
-    def read(self, number, X, weight):
-        """Rows of positive weight in the estimator's form, or None if there are none. Errors name the block."""
+    def rows(self, number, X, weight):
+        """Rows of positive weight of a checked block, or of a part of it; None if there are none."""
         if weight is not None and weight.shape != (X.shape[0],):
             raise ValueError(
                 f"block {number}: sample_weight has shape {weight.shape}, expected ({X.shape[0]},): give one weight "
@@ -107,18 +158,18 @@ class Job:
             )
         if X.shape[0] == 0 or (weight is not None and not weight.any()):
             return None
-        try:
-            return self.estimator._read(X, weight, reset=False, may_be_empty=True)[1]
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"block {number}: {error}") from error
+        with block_named(number):
+            return self.estimator._weighted(X, weight, part=True)
 
     # -- before learning
 
     def survey(self, number, X, weight, workers):  # noqa: ARG002
         """The survey of a block before learning."""
-        rows = self.read(number, X, weight)
+        rows = self.rows(number, X, weight)
         sums = {} if rows is None else {"rows": len(rows), "mass": rows.mass, **self.estimator._survey(rows)}
-        return Survey({number: [*fingerprint(X, weight)] if X.shape[0] else [0, 0]}, sums)
+        if not X.shape[0]:
+            return Survey({number: [0, 0]}, set(), sums)
+        return Survey({number: [*fingerprint(X, weight)]}, {(sparse.issparse(X), X.dtype)}, sums)
 
     def sample(self, number, X, weight, workers, chosen):  # noqa: ARG002
         """The chosen rows of a block with positive weight; ``chosen`` holds row numbers over all blocks."""
@@ -132,7 +183,7 @@ class Job:
 
     def moments(self, number, X, weight, workers, one):
         """Statistics of a block under a model of one component."""
-        rows = self.read(number, X, weight)
+        rows = self.rows(number, X, weight)
         return one.empty_stats() if rows is None else self.estimator._moments(one, rows, workers)
 
     # -- learning
@@ -145,17 +196,15 @@ class Job:
         """
         number, start, stop = unit
         first = self.first_rows[number] + start
-        rows = self.read(number, X[start:stop], None if weight is None else weight[start:stop])
+        rows = self.rows(number, X[start:stop], None if weight is None else weight[start:stop])
         if rows is None:
             return model.empty_stats()
         view, rows = self.estimator._view(model, rows, n_visited)
         rows.first_row, rows.memory = int(first), memory
-        try:
+        with block_named(number):
             stats = collect(view, rows, slice(0, len(rows)), workers)
             stats.settle()
             return stats if alone else stats.packed(key=n_visited + int(first))
-        except ValueError as error:
-            raise ValueError(f"block {number}: {error}") from error
 
     def new_memory(self, unit, model):
         """An empty row memory for a unit."""
@@ -256,7 +305,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
     with estimator._all_or_nothing(lambda: estimator._publish(monitor)), Workers(estimator._params.n_jobs) as workers:
         executor.workers = workers
         warm = estimator._params.warm_start and hasattr(estimator, "_fitted")
-        read_first(job, reset=not warm)
+        job.read_first(reset=not warm)
         survey = executor.over_blocks("survey")
         if not survey.n_rows:
             raise ValueError("data has no row of positive weight; give at least one")
@@ -265,6 +314,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
                 f"all weights together are {survey.sums['mass']:g}; they must be at least {SMALLEST_WEIGHT:g}: "
                 "multiply sample_weight by a number"
             )
+        job.set_form(survey.form)
         job.first_rows, job.n_kept = np.concatenate([[0], np.cumsum(survey.sizes)]), survey.n_rows
         seeds = check_random_state(estimator._params.random_state)
         seed = seeds.randint(2**31 - 1)
@@ -293,11 +343,28 @@ def sampled(executor, survey, size, seed):
         size *= 4
 
 
-def read_first(job, reset):
-    """Let the estimator check the first row of the first non-empty block, which sets the number of features."""
-    for number in range(len(job.data)):
-        X = job.block(number)
-        if X.shape[0]:
-            job.estimator._read(X[:1], None, reset=reset, may_be_empty=True)
-            return
-    raise ValueError("data has no rows; give at least one non-empty block")
+def n_rows_of(X):
+    """Number of rows of a block of any form; 1 for what is no block, which checks refuse."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        return len(X) if hasattr(X, "__len__") else 1
+    return shape[0] if shape else 1
+
+
+@contextmanager
+def block_named(number):
+    """Name the block in the message of every error."""
+    try:
+        yield
+    except Exception as error:
+        raise named(error, f"block {number}") from error
+
+
+def named(error, where):
+    """An error whose message begins with a place: of the same type if its only argument is a message."""
+    if not error.args or (len(error.args) == 1 and isinstance(error.args[0], str)):
+        with suppress(Exception):
+            return type(error)(f"{where}: {error.args[0]}" if error.args else where)
+    if isinstance(error, OSError) and len(error.args) == 2:
+        return type(error)(error.errno, f"{where}: {error.strerror}", error.filename)
+    return RuntimeError(f"{where}: {type(error).__name__}: {error}")

@@ -25,7 +25,7 @@ from distributed import KilledWorker, get_worker
 from sparsemix._engine.loop import advance
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.blockwise import LocalExecutor
+from sparsemix._estimator.blockwise import LocalExecutor, block_named
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
 from sparsemix.blocks._data import DelayedBlocks, block_of
@@ -83,7 +83,7 @@ class DaskExecutor(LocalExecutor):
         return self._futures[name]
 
     def _source(self, number):
-        """Source of a block: the reader if workers can use it, else a task that holds the block."""
+        """Source of a block: the reader if workers can use it, else a task that holds the checked block."""
         data = self.job.data
         if isinstance(data, DelayedBlocks):
             if number not in self._futures:
@@ -91,7 +91,9 @@ class DaskExecutor(LocalExecutor):
             return self._futures[number]
         if data.portable:
             return self._held("data", lambda: data)
-        return self._held(number, lambda: self.job.block(number))
+        if self.job.form is not None:
+            self._futures.pop((number, None), None)  # the block in its own form
+        return self._held((number, self.job.form), lambda: Checked(self.job.block(number)))
 
     def _weight(self, number):
         weights = self.job.sample_weight
@@ -232,12 +234,21 @@ class Replica:
             self.n_steps += 1
         return state
 
-    def rows(self, number, source):
-        """Rows of a block; the last block is cached."""
-        if self._last[0] != number:
+    def rows(self, job, number, source):
+        """Checked rows of a block; the last block is cached."""
+        key = number, job.form
+        if self._last[0] != key:
             self._last = None, None
-            self._last = number, rows_from(number, source)
+            value = raw_from(number, source)
+            self._last = key, value.rows if isinstance(value, Checked) else job.checked(number, value)
         return self._last[1]
+
+
+class Checked:
+    """Rows of a block that the client has checked."""
+
+    def __init__(self, rows):
+        self.rows = rows
 
 
 _replicas = OrderedDict()
@@ -269,7 +280,7 @@ def look(numbers, sources, weights, task):
     check_signature(signed)
     replica = replica_of(run)
     with replica.lock, Workers(threads()) as workers:
-        X = replica.rows(numbers[0], sources[0])
+        X = replica.rows(job, numbers[0], sources[0])
         return getattr(job, name)(numbers[0], X, thawed(weights[0]), workers, *arguments)
 
 
@@ -282,7 +293,7 @@ def visit(numbers, sources, weights, units, memories, fit):
         state = replica.catch_up(base, deltas, workers.split)
         started = time.perf_counter()
         for number, source, weight, unit, memory in zip(numbers, sources, weights, units, memories, strict=True):
-            X = replica.rows(number, source)
+            X = replica.rows(state.job, number, source)
             tree.push(state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers, alone))
         seconds = time.perf_counter() - started
     return tree.total(), Frozen(memories), seconds
@@ -313,12 +324,10 @@ def thawed(value):
     return value.thaw() if isinstance(value, Frozen) else value
 
 
-def rows_from(number, source):
-    """Rows of a block from a reader, a frozen value, or the result of another task."""
+def raw_from(number, source):
+    """A block as it was given: from a reader, a frozen value, or the result of another task."""
     value = thawed(source)
-    if hasattr(value, "portable"):
-        return value[number]
-    return block_of(value)
+    return value.raw(number) if hasattr(value, "portable") else block_of(value)
 
 
 def threads():
@@ -351,9 +360,10 @@ def delayed_results(function, estimator, data):
     if data.portable:
         source = dask.delayed(Frozen(data), pure=False)
         return [lazily(held, number, source, function) for number in range(len(data))]
-    return [lazily(held, number, Frozen(data[number]), function) for number in range(len(data))]
+    return [lazily(held, number, Frozen(data.raw(number)), function) for number in range(len(data))]
 
 
 def result(estimator, number, source, function):
     """``function`` of a fitted estimator and a block."""
-    return function(estimator.thaw(), rows_from(number, source))
+    with block_named(number):
+        return function(estimator.thaw(), raw_from(number, source))

@@ -4,6 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._compat import configured_sparse
+from sparsemix._estimator.blockwise import block_named, n_rows_of
+from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.parameters import plain
 from sparsemix.blocks._data import as_blocks
 from sparsemix.blocks._readers.arrays import Blocks
@@ -99,12 +101,15 @@ class Results(Blocks):
         return len(self._data)
 
     def __getitem__(self, i):
-        return self._function(self._estimator, self._data[range(len(self))[i]])
+        number = range(len(self))[i]
+        X = self._data.raw(number)
+        with block_named(number):
+            return self._function(self._estimator, X)
 
 
 def read_rows(estimator, X):
     """``transform`` of a block."""
-    if X.shape[0]:
+    if n_rows_of(X):
         return estimator.transform(X)
     empty = 0, plain(estimator.n_components)
     return configured_sparse(sparse.csr_array(empty)) if hasattr(estimator, "predict_sparse_proba") else np.empty(empty)
@@ -112,9 +117,9 @@ def read_rows(estimator, X):
 
 def score_rows(estimator, X):
     """Sum of log likelihoods of a block, and the number of its units (rows or tokens)."""
-    if X.shape[0] == 0:
+    if not n_rows_of(X):
         return 0.0, 0.0
     if hasattr(estimator, "score_samples"):
         log_density = estimator.score_samples(X)
         return float(log_density.sum(dtype=float)), float(len(log_density))
-    return completion(estimator, X, n_jobs=plain(estimator.n_jobs))
+    return completion(estimator, check_counts(estimator, X, reset=False), n_jobs=plain(estimator.n_jobs))

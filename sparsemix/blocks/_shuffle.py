@@ -8,7 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.blockwise import block_named, n_rows_of
+from sparsemix._estimator.input.forms import as_csr, numbers_of
+from sparsemix._estimator.input.labels import check_labels, labels_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix.blocks._data import as_blocks
 from sparsemix.blocks._readers.arrays import BLOCK_BYTES
 from sparsemix.blocks._readers.files import from_npz
 
@@ -25,14 +29,13 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
     Parameters
     ----------
     data : sequence of blocks
-        Readers of this module, or a list of arrays or CSR matrices with the same number of columns.
+        As in :func:`fit`: a reader of this module, or a list of blocks with the same columns.
     folder : path-like
         Folder for the new blocks, created if necessary. It must contain no ``.npz`` or ``.npy`` files.
     n_blocks : int, default=None
         Number of new blocks. None gives blocks of about 64 MB.
     random_state : int, RandomState instance or None, default=None
         Seed of the order. The same seed and the same blocks give the same files.
-        For the order. The same seed and the same blocks give the same files.
 
     Returns
     -------
@@ -42,7 +45,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
     Raises
     ------
     ValueError
-        For data without rows, and a folder that already contains arrays.
+        For data without rows, blocks with different columns, and a folder that already contains arrays.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
         raise ValueError(f"{folder} holds arrays already; give another folder, or empty it")
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        piles = deal(data, scratch, n_blocks, rng)
+        piles = deal(as_blocks(data), scratch, n_blocks, rng)
         if not piles:
             raise ValueError("data has no rows; give at least one block with rows")
         return from_npz([write(gathered(pile, rng), folder / f"block{i:05d}") for i, pile in enumerate(piles)])
@@ -71,10 +74,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
 def deal(data, scratch, n_blocks, rng):
     """Distribute rows at random to files. Return the paths of nonempty files."""
     paths = []
-    for number in range(len(data)):
-        X = data[number]
-        if not X.shape[0]:
-            continue
+    for X in matrices(data):
         if not paths:
             n = n_blocks or max(1, round(nbytes(X) * len(data) / BLOCK_BYTES))
             paths = [os.path.join(scratch, f"{i:05d}") for i in range(n)]
@@ -89,6 +89,24 @@ def deal(data, scratch, n_blocks, rng):
     return [path for path in paths if os.path.exists(path)]
 
 
+def matrices(data):
+    """The numbers of all blocks with rows. Raises if they have different columns."""
+    first = None
+    for number in range(len(data)):
+        raw = data.raw(number)
+        if not n_rows_of(raw):
+            continue
+        with block_named(number):
+            X, labels = numbers_of(raw), labels_of(raw)
+            if X.ndim != 2:
+                raise ValueError(f"it has {X.ndim} dimensions; give rows and columns")
+            first = (X.shape[1], labels) if first is None else first
+            check_labels(labels, first[1])
+            if X.shape[1] != first[0]:
+                raise ValueError(f"it has {X.shape[1]} columns and the first block {first[0]}; give all the same")
+        yield X
+
+
 def gathered(path, rng):
     """The rows of a file, in random order."""
     pieces, end = [], os.path.getsize(path)
@@ -97,7 +115,10 @@ def gathered(path, rng):
             first = np.load(file)
             pieces.append(first if first.ndim == 2 else csr(first, np.load(file), np.load(file), np.load(file)))
     os.remove(path)
-    X = sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.concatenate(pieces)
+    if any(map(sparse.issparse, pieces)):
+        X = sparse.vstack([piece if sparse.issparse(piece) else as_csr(piece) for piece in pieces], format="csr")
+    else:
+        X = np.concatenate(pieces)
     del pieces
     return X[rng.permutation(X.shape[0])]
 

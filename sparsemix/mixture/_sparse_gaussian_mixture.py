@@ -414,10 +414,12 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
 
     # -- inside a fit or a stream
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False):
+    def _check(self, X, reset):
         first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are surveyed before they are read
-        X = check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
-        return X, weighted_rows(X, sample_weight, part=may_be_empty)
+        return check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
+
+    def _weighted(self, X, sample_weight, part):
+        return weighted_rows(X, sample_weight, part=part)
 
     def _begin_fit(self, rows, rng, workers, warm):
         self._check_enough(rows, "give more rows or lower n_components")

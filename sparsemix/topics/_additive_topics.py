@@ -137,9 +137,11 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
 
     # -- inside a fit or a stream
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False):
-        X = check_counts(self, X, reset=reset)
-        return X, weighted_documents(X, sample_weight, self._table_dtype, may_be_empty)
+    def _check(self, X, reset):
+        return check_counts(self, X, reset=reset)
+
+    def _weighted(self, X, sample_weight, part):
+        return weighted_documents(X, sample_weight, self._table_dtype, part)
 
     def _begin_fit(self, documents, rng, workers, warm):
         documents.memory = self._make_memory()

@@ -174,6 +174,11 @@ def csr_of(X, name="X"):
     return sparse.csr_array(kind((data[:used], X.indices[:used], X.indptr), shape=X.shape))
 
 
+def as_csr(X):
+    """Numbers of a dense array as CSR."""
+    return sparse.csr_array(X if X.dtype in TYPES else X.astype(np.float64))
+
+
 def from_entries(X, rows, columns, data):
     """Entries in any order as CSR; those of the same place are added in floating point."""
     data = data.astype(np.float64) if data.dtype.kind == "i" else data

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.input.forms import columns_of, is_frame
+
 COUNTS = "counts of words; count them with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
 NUMBERS = (
     "rows of numbers; encode categories with sklearn.preprocessing.OneHotEncoder, and texts with a sentence encoder, "
@@ -35,11 +37,11 @@ def first_text(X):
     """Row (None: X itself) and value of the first string in X that spells no number; None without any."""
     if isinstance(X, (str, bytes)):
         return None, X
+    if is_frame(X):
+        found = [first_text(np.asarray(column)) for _, column in columns_of(X)]
+        return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
     if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X):
         return None
-    if hasattr(X, "columns"):
-        found = [first_text(np.asarray(X[name])) for name in X.columns]
-        return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
     for row, cells in enumerate(X):
         for cell in [cells] if isinstance(cells, (str, bytes)) or not hasattr(cells, "__iter__") else cells:
             if isinstance(cell, (str, bytes)) and not is_number(cell):

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
+from sparsemix._estimator.blockwise import block_named
 from sparsemix._estimator.input.forms import check_starts, numbers_of
 from sparsemix._estimator.parameters import plain_arguments
 
@@ -56,6 +57,11 @@ class Blocks:
             raise IndexError(f"block {i} of {len(self)}")
         i %= len(self)
         return numbers_of(self._read(i), f"block {i}")
+
+    def raw(self, i):
+        """Rows of block ``i`` as read, such as a data frame with its names."""
+        with block_named(i):
+            return self._read(i)
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))

@@ -151,11 +151,10 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
 
     # -- inside a fit or a stream
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False):
-        X = self._check(X, reset)
-        rows = weighted(X, sample_weight, self._make_rows, part=may_be_empty)
+    def _weighted(self, X, sample_weight, part):
+        rows = weighted(X, sample_weight, self._make_rows, part=part)
         self._refuse(rows.X, rows.kept)
-        return X, rows
+        return rows
 
     def _begin_fit(self, rows, rng, workers, warm):
         self._check_enough(rows, "give more rows or lower n_components")

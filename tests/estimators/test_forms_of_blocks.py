@@ -1,0 +1,150 @@
+"""Blocks of every form that ``fit`` reads: the same bits as blocks of their numbers, or one sentence with the block."""
+
+import warnings
+
+import forms
+import numpy as np
+import pytest
+from estimator_cases import CASES, over
+from fitted import assert_same, attributes, few_passes
+from scipy import sparse
+from sklearn.base import clone
+from test_input_forms import numbers_of, some, takes_sparse
+from test_wrong_input import refused
+
+from sparsemix import SparseGaussianMixture, SparseLDA, blocks
+
+pytestmark = few_passes
+CUT = 14
+
+
+def takes_blocks(case):
+    """Whether ``blocks.fit`` takes the estimator under these settings."""
+    try:
+        case.estimator._refuse_blocks()
+    except (AttributeError, ValueError):
+        return False
+    return getattr(case.estimator, "evaluate_every", None) is None
+
+
+BY_BLOCKS = [case for case in CASES if takes_blocks(case)]
+
+
+def learned(case, *data, read=None):
+    """What a short fit over blocks says of itself, and of the same or of other blocks."""
+    est = case.make(max_iter=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*feature names")  # those of Arrow are not known to every scikit-learn
+        blocks.fit(est, list(data))
+        read = list(data) if read is None else read
+        parts = [part.toarray() if sparse.issparse(part) else part for part in blocks.transform(est, read)]
+        out = attributes(est) | {"rows": np.concatenate(parts), "score": blocks.score(est, read)}
+    out.pop("feature_names_in_", None)
+    return out
+
+
+def halves(A):
+    return A[:CUT], A[CUT:]
+
+
+@over(BY_BLOCKS)
+def test_forms_of_blocks_are_their_numbers(case):
+    A = numbers_of(case)
+    tables = [(lambda A: A.astype(np.float64), forms.DENSE), (lambda A: A.astype(np.float32), forms.SINGLE)]
+    if takes_sparse(case):
+        tables.append((lambda A: sparse.csr_array(A.astype(np.float64)), forms.SPARSE | forms.REPEATED))
+    for canonical, table in tables:
+        wanted = learned(case, *map(canonical, halves(A)))
+        for name in some(case, table):
+            try:
+                assert_same(wanted, learned(case, *map(table[name], halves(A))))
+            except Exception as error:
+                raise AssertionError(f"{name}: {error}") from error
+
+
+@over(BY_BLOCKS)
+def test_blocks_of_different_forms_are_their_numbers(case):
+    """Of the common type, and all sparse if one of them is."""
+    first, second = halves(numbers_of(case))
+    arrays = {name: make for name, make in forms.DENSE.items() if not name.startswith(("frame", "polars", "Arrow"))}
+    read = [first.astype(float), second.astype(float)]
+    wanted = learned(case, *read)
+    for name in some(case, arrays):
+        assert_same(wanted, learned(case, arrays[name](first), second.astype(np.float32), read=read))
+        assert_same(wanted, learned(case, first.astype(np.float16), arrays[name](second), read=read))
+    if takes_sparse(case):
+        read = [sparse.csr_array(part) for part in read]
+        wanted = learned(case, *read)
+        table = {name: make for name, make in (forms.SPARSE | forms.REPEATED).items() if not name.startswith("frame")}
+        for name in some(case, table):
+            assert_same(wanted, learned(case, first, table[name](second), read=read))
+            assert_same(wanted, learned(case, table[name](first), second.astype(np.float32), read=read))
+
+
+@over(BY_BLOCKS)
+def test_what_is_not_a_number_is_refused_with_its_block(case):
+    A, table = numbers_of(case), dict(forms.WRONG)
+    if takes_sparse(case):
+        table |= forms.WRONG_SPARSE
+    for name in some(case, table):
+        form, message = table[name]
+        first = form(A)
+        good = A.astype(float) if not hasattr(first, "columns") and not hasattr(first, "column_names") else first
+        with refused(name, f"^block 0: .*{message}"):
+            blocks.fit(case.make(), [form(A), good])
+
+
+@over(BY_BLOCKS)
+def test_damaged_matrices_are_refused_with_their_block(case):
+    A = numbers_of(case)
+    message = forms.DAMAGE_IS_SAID if takes_sparse(case) else f"{forms.DAMAGE_IS_SAID}|Sparse data was passed"
+    for name in some(case, forms.DAMAGED):
+        with refused(name, f"^block 1: .*({message})"):
+            blocks.fit(case.make(), [A, forms.damaged(name, A)])
+
+
+# -- names of columns
+
+PLACES = ["fit", "transform", "score", "shuffle"]
+
+
+def use(place, data, folder):
+    """A call that reads all blocks."""
+    if place == "fit":
+        return blocks.fit(SparseLDA(2, max_iter=1, random_state=0), data)
+    if place == "shuffle":
+        return blocks.shuffle(data, folder / "shuffled")
+    est = SparseLDA(2, max_iter=1, random_state=0).fit(data[0])
+    return list(blocks.transform(est, data)) if place == "transform" else blocks.score(est, data)
+
+
+FRAMES = {"pandas": forms.PANDAS and forms.frame, "polars": forms.POLARS and forms.polars_frame,
+          "Arrow": forms.ARROW and forms.arrow_table}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [kind for kind, make in FRAMES.items() if make])
+@pytest.mark.parametrize("place", PLACES)
+def test_columns_of_all_blocks_are_the_same(kind, place, tmp_path):
+    frame = FRAMES[kind](np.random.default_rng(0).poisson(3.0, (30, 4)))
+    choose = frame.__getitem__ if kind == "pandas" else frame.select
+    swapped, fewer = choose(["x1", "x0", "x2", "x3"]), choose(["x0", "x1", "x2"])
+    wanted = "names should match.*same order" if place in ("transform", "score") else "another order"
+    with pytest.raises(ValueError, match=rf"(?s)^block 1: .*{wanted}"):
+        use(place, [frame, swapped], tmp_path / "a")
+    wanted = "now missing.*x3" if place in ("transform", "score") else "it lacks 'x3'"
+    with pytest.raises(ValueError, match=rf"(?s)^block 2: .*{wanted}"):
+        use(place, [frame, frame, fewer], tmp_path / "b")
+
+
+def test_names_of_blocks_are_those_of_the_features():
+    frame = pytest.importorskip("pandas") and forms.frame(np.random.default_rng(0).poisson(3.0, (30, 4)))
+    est = blocks.fit(SparseGaussianMixture(2, max_iter=1, random_state=0), [frame[:0], frame[:20], frame[20:]])
+    assert est.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+    numbered = frame.set_axis(range(4), axis=1)  # as of an array
+    blocks.fit(est, [numbered, frame.to_numpy()])  # labels that only number the columns are no names
+    assert not hasattr(est, "feature_names_in_")
+    with pytest.raises(ValueError, match=r"^block 1: .*another order than in the first block: column 0 is 3, not 2"):
+        blocks.fit(clone(est), [numbered[[2, 0, 1, 3]], numbered[[3, 0, 1, 2]]])
+    for first, second, message in [(frame, frame.to_numpy(), "have no names"), (frame.to_numpy(), frame, "have names")]:
+        with pytest.raises(ValueError, match=f"^block 1: its columns {message}.*give all blocks in one form"):
+            blocks.fit(clone(est), [first, second])
