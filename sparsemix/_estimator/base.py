@@ -10,20 +10,26 @@ from sklearn.utils import check_random_state
 from sparsemix._compat import CallbackSupportMixin
 from sparsemix._estimator.encoding import Decoder, Encoder
 from sparsemix._estimator.input.texts import NUMBERS
-from sparsemix._estimator.parameters import PlainParameters
+from sparsemix._estimator.parameters import Parameters, check_parameters
 from sparsemix._version import __version__
 
 # Keys of a saved state: the version that saved it, the names of its attributes, and that of an encoded attribute.
 VERSION, NAMES, ENCODED = "_sparsemix_version", "_sparsemix_names", "__sparsemix__"
 
 
-class SparsemixEstimator(PlainParameters, CallbackSupportMixin, BaseEstimator):
-    """Version-stamped pickles, atomic calls, and scikit-learn's callbacks if its version has them."""
+class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
+    """Checked parameters, version-stamped pickles, atomic calls, and callbacks if scikit-learn's version has them."""
 
     # Classes of fitted state that files store as plain arrays; objects of other classes are pickled.
     _state_classes = ()
     # Description of valid X for errors about texts.
     _takes = NUMBERS
+
+    # The constructor parameters as Python's own numbers.
+    _params = property(Parameters)
+
+    def _validate_params(self):
+        check_parameters(self)
 
     def _share(self):
         """Mark the fitted state as shared with a copy; the next call that changes it copies it first."""

@@ -50,12 +50,12 @@ LARGEST_INTEGER = 1 << 60
 class Parameters:
     """Read-only view of an estimator's constructor parameters, converted by ``plain``.
 
-    A parameter needs an entry in ``_parameter_constraints``. The estimator's ``_fixed_params`` hold what shared code
-    reads instead of parameters that this estimator does not have.
+    A parameter needs an entry in ``_parameter_constraints``. The estimator's ``_fixed_params``, if it has any, hold
+    what shared code reads instead of parameters that this estimator does not have.
 
     Parameters
     ----------
-    estimator : PlainParameters
+    estimator : estimator
     """
 
     __slots__ = ("_estimator",)
@@ -69,26 +69,16 @@ class Parameters:
         cls = type(self._estimator)
         if name in cls._parameter_constraints:
             return plain(getattr(self._estimator, name))
-        if name in cls._fixed_params:
+        if name in getattr(cls, "_fixed_params", ()):
             return cls._fixed_params[name]
         raise AttributeError(f"{cls.__name__} has no parameter {name!r}")
 
 
-class PlainParameters:
-    """Gives an estimator ``_params``, and checks the same values that ``_params`` returns."""
-
-    _fixed_params = {}  # noqa: RUF012
-
-    @property
-    def _params(self):
-        """The constructor parameters as Python's own numbers."""
-        return Parameters(self)
-
-    def _validate_params(self):
-        """Check every parameter against its constraint, after conversion."""
-        converted = {name: plain(value) for name, value in self.get_params(deep=False).items()}
-        validate_parameter_constraints(self._parameter_constraints, converted, caller_name=type(self).__name__)
-        for name, value in converted.items():
-            for each in value if type(value) is tuple else (value,):
-                if type(each) is int and abs(each) > LARGEST_INTEGER:
-                    raise ValueError(f"{name}={value} is too large; give at most {LARGEST_INTEGER}")
+def check_parameters(estimator):
+    """Check every parameter against its constraint, after conversion: the same values that ``Parameters`` returns."""
+    converted = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
+    validate_parameter_constraints(estimator._parameter_constraints, converted, caller_name=type(estimator).__name__)
+    for name, value in converted.items():
+        for each in value if type(value) is tuple else (value,):
+            if type(each) is int and abs(each) > LARGEST_INTEGER:
+                raise ValueError(f"{name}={value} is too large; give at most {LARGEST_INTEGER}")

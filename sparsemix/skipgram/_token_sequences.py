@@ -9,13 +9,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, configured_sparse
-from sparsemix._estimator.parameters import PlainParameters
+from sparsemix._estimator.parameters import Parameters, check_parameters
 from sparsemix.skipgram._input import check_sequences
 
 WORDS = r"(?u)\b\w\w+\b"
 
 
-class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Convert texts to sequences of word numbers, for models of word sequences.
 
     It replaces ``CountVectorizer`` in front of :class:`SkipGramTopicModel`, has its parameters, and chooses the same
@@ -85,6 +85,9 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         "vocabulary": "no_validation",
     }
 
+    # The constructor parameters as Python's own numbers.
+    _params = property(Parameters)
+
     def __init__(
         self,
         *,
@@ -113,6 +116,9 @@ class TokenSequences(PlainParameters, TransformerMixin, BaseEstimator, auto_wrap
         self.min_df = min_df
         self.max_features = max_features
         self.vocabulary = vocabulary
+
+    def _validate_params(self):
+        check_parameters(self)
 
     def _counter(self, **changes):
         names = set(self.get_params(deep=False)) - {"gaps"}

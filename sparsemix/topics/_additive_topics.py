@@ -4,11 +4,12 @@ import numpy as np
 
 from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
+from sparsemix._engine.rounds.sample import SampledDocuments
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix.topics import _start
 from sparsemix.topics._assemble import weighted_documents
-from sparsemix.topics._blockwise import TopicsOfBlocks
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
@@ -17,7 +18,7 @@ from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 MOST_ENTRIES = 1 << 22
 
 
-class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
+class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
     """Topic estimator that learns by steps from statistics.
 
     In addition to the parameters of ``AdditiveEstimator``, a subclass has ``n_components`` and
@@ -184,3 +185,37 @@ class AdditiveTopics(TopicsOfBlocks, TopicPredictMixin, AdditiveEstimator):
         self._start_stream(documents, workers)
         self.n_steps_ = n_steps
         return documents
+
+    # -- fits over blocks
+
+    def _refuse_blocks(self):
+        if getattr(self._params, "mini_epoch", None) is not None:
+            raise ValueError(
+                "mini_epoch visits the same documents several times in a row, but a fit over blocks visits them "
+                "once per epoch; set mini_epoch=None"
+            )
+
+    def _survey(self, documents):
+        return {"totals": documents.word_totals(), "entries": documents.entries * len(documents)}
+
+    def _start_size(self, survey):
+        params = self._params
+        method = params.init_params
+        if not isinstance(method, str) or method in ("random", "uniform"):
+            return 1
+        if method == "bregman":
+            return max(_start.SEED_DOCUMENTS, 2 * params.n_components)
+        entries = max(1.0, survey.sums["entries"] / survey.n_rows)
+        return _start.em_documents(entries, min(params.n_components, _start.EM_COMPONENTS))
+
+    def _whole(self, survey, X, weight, source):
+        sums, n_rows = survey.sums, survey.n_rows
+        if not sums["totals"].any():
+            raise ValueError("no document of data has a token of positive weight; give at least one that is not empty")
+        entries = max(1.0, sums["entries"] / n_rows)
+        return SampledDocuments(
+            X, weight, self._table_dtype, source, n_rows, float(sums["mass"]), entries, sums["totals"]
+        )
+
+    def _step_size(self, documents, survey):  # noqa: ARG002
+        return self._documents_of_step(documents)
