@@ -3,11 +3,10 @@
 import numpy as np
 from scipy import sparse
 
-from sparsemix._kernels.collapsed import _mhw
 from sparsemix._kernels.skipgram import _positions, _walk
 from sparsemix._models.skipgram.stochastic_model import SampledTopics
 from sparsemix._models.topics.sums import sum_groups
-from sparsemix._models.topics.walker_sampler import EARLY_STEPS, NEGLIGIBLE
+from sparsemix._models.topics.walker_sampler import TableSampler
 from sparsemix._stats.by_word import ByWord
 
 
@@ -115,7 +114,7 @@ class DenseSampler(Sampler):
         )  # fmt: skip
 
 
-class WalkerSampler(Sampler):
+class WalkerSampler(TableSampler, Sampler):
     """Metropolis-Hastings-Walker chains; a uniformly chosen context word proposes topics ([IF19] Eq. 10).
 
     Parameters
@@ -131,31 +130,11 @@ class WalkerSampler(Sampler):
 
     def __init__(self, n_samples, max_age):
         self.n_topics = n_samples
-        self.max_age = max_age
-        self.forget()
-
-    def forget(self):
-        """Drop all tables."""
-        self._tables, self._age = None, self.max_age
-
-    def __getstate__(self):
-        return {**vars(self), "_tables": None, "_age": self.max_age}
-
-    def begin(self, model):
-        """Age the tables by one step; expire them in early steps and after too few acceptances."""
-        self._age = self.max_age + 1 if model.n_steps <= EARLY_STEPS else self._age + 1
+        super().__init__(max_age)
 
     def prepare(self, model, x, workers):
-        """Build the tables of the words of a chunk."""
-        if self._tables is None:
-            self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
-            self._age = self.max_age
-        if self._age >= self.max_age:
-            base = model.offset + model.topic_word_prior
-            self._tables.clear(np.ones(model.n_components), model.inverse, base)
-            self._age = 0
-        smallest = NEGLIGIBLE * model.topic_word_prior
-        self._tables.build(np.unique(x.words), model.table, model.factor, workers, smallest)
+        """Build the tables of the words of a chunk; context words propose topics without the document's prior."""
+        self._build(model, x.words, np.ones(model.n_components), workers)
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
         """Continue the chain of every position of a tile from its last visit by some steps."""

@@ -49,7 +49,40 @@ class SampledGamma:
         return SampledGamma(indptr, self.topics[first:last], self.values[first:last], self.tally[start:stop])
 
 
-class WalkerSampler:
+class TableSampler:
+    """Base class of chains: alias tables of words, which are not saved and expire after ``max_age`` global steps."""
+
+    def __init__(self, max_age):
+        self.max_age = max_age
+        self.forget()
+
+    def forget(self):
+        """Drop all tables."""
+        self._tables, self._age = None, self.max_age
+        self._draws = self._accepted = 0
+
+    def __getstate__(self):
+        return {**vars(self), "_tables": None, "_age": self.max_age}
+
+    def begin(self, model):
+        """Age the tables by one step; expire them in early steps and after too few acceptances."""
+        if model.n_steps <= EARLY_STEPS or self._accepted < LEAST_ACCEPTANCE * self._draws:
+            self._age = self.max_age
+        self._age += 1
+
+    def _build(self, model, words, alpha, workers):
+        """Build the tables of the words of a chunk, with prior weights ``alpha`` (K,) of topics."""
+        if self._tables is None:
+            self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
+            self._age = self.max_age
+        if self._age >= self.max_age:
+            self._tables.clear(alpha, model.inverse, model.offset + model.topic_word_prior)
+            self._age = self._draws = self._accepted = 0
+        smallest = NEGLIGIBLE * model.topic_word_prior
+        self._tables.build(np.unique(words), model.table, model.factor, workers, smallest)
+
+
+class WalkerSampler(TableSampler):
     """Sampler with S samples per word and sweep ([IF19] Section 3).
 
     Parameters
@@ -76,16 +109,7 @@ class WalkerSampler:
         self.exclude_own = exclude_own
         self.local_rate = local_rate
         self.sparsity = sparsity
-        self.max_age = max_age
-        self.forget()
-
-    def forget(self):
-        """Drop all tables."""
-        self._tables, self._age = None, self.max_age
-        self._draws = self._accepted = 0
-
-    def __getstate__(self):
-        return {**vars(self), "_tables": None, "_age": self.max_age}
+        super().__init__(max_age)
 
     def sums(self, model, rows, selection):  # noqa: ARG002
         """Zero sums, sparse."""
@@ -97,22 +121,9 @@ class WalkerSampler:
         tile = int(np.clip(CHUNK_SAMPLES / TILES / (n_samples * rows.entries), 1, 1 << 12))
         return tile, TILES * tile
 
-    def begin(self, model):
-        """Age the tables by one step; expire them in early steps and after too few acceptances."""
-        if model.n_steps <= EARLY_STEPS or self._accepted < LEAST_ACCEPTANCE * self._draws:
-            self._age = self.max_age
-        self._age += 1
-
     def prepare(self, model, x, workers):
         """Build the tables of the words of a chunk."""
-        if self._tables is None:
-            self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
-            self._age = self.max_age
-        if self._age >= self.max_age:
-            self._tables.clear(model.doc_topic_prior, model.inverse, model.offset + model.topic_word_prior)
-            self._age = self._draws = self._accepted = 0
-        smallest = NEGLIGIBLE * model.topic_word_prior
-        self._tables.build(np.unique(x.indices), model.table, model.factor, workers, smallest)
+        self._build(model, x.indices, model.doc_topic_prior, workers)
 
     def empty_responsibilities(self, model, x, n_rows):
         """Memory for the samples."""
