@@ -26,6 +26,10 @@ TASKS = {
     ),
     "SparseGaussianMixture, stream": (ROWS, "Stream(SparseGaussianMixture(60, random_state=0))"),
     "SparseVonMisesFisherMixture": (ROWS, "SparseVonMisesFisherMixture(60, max_iter=5, tol=0.0, random_state=0)"),
+    "SparseBernoulliMixture": (
+        f"{DOCUMENTS}; A, B = (A > 0).astype(float), (B > 0).astype(float)",
+        "SparseBernoulliMixture(60, max_iter=5, tol=0.0, random_state=0)",
+    ),
     "SparseMultinomialMixture": (DOCUMENTS, "SparseMultinomialMixture(60, max_iter=5, tol=0.0, random_state=0)"),
     "StreamingNGGPMixture": (ROWS, "StreamingNGGPMixture(random_state=0)"),
     "GibbsNGGPMixture": (ROWS, "GibbsNGGPMixture(max_iter=4, burn_in=2, thin=1, n_chains=1, random_state=0)"),

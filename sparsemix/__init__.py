@@ -6,7 +6,12 @@ with quiet_interrupts():
     from sparsemix._report import Report, report, representative_documents
     from sparsemix._version import __version__
     from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
-    from sparsemix.mixture import SparseGaussianMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
+    from sparsemix.mixture import (
+        SparseBernoulliMixture,
+        SparseGaussianMixture,
+        SparseMultinomialMixture,
+        SparseVonMisesFisherMixture,
+    )
     from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
     from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
@@ -15,6 +20,7 @@ __all__ = [
     "GibbsNGGPMixture",
     "Report",
     "SkipGramTopicModel",
+    "SparseBernoulliMixture",
     "SparseGaussianMixture",
     "SparseLDA",
     "SparseMultinomialMixture",

@@ -7,6 +7,7 @@ the few fields of a ``Case`` that cannot be read off it. Its wrong parameters go
 from dataclasses import dataclass, replace
 
 import cluster_cases
+import flag_cases
 import mixture_cases
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
+    SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseLDA,
     SparseMultinomialMixture,
@@ -45,7 +47,8 @@ from sparsemix.datasets import make_sparse_lda
 class Data:
     """Rows, many of them, and what is tried in their place: (rows, weights, message) that calls refuse, and sizes.
 
-    ``kind`` is "points", "counts" of words, or "words" in their order; the last two are sparse.
+    ``kind`` is "points", "counts" of words, "flags" of zeros and ones, or "words" in their order; the last three are
+    sparse.
     """
 
     rows: object
@@ -64,8 +67,8 @@ class Data:
     @property
     def other(self):
         """Rows of another kind, of which an old model may be."""
-        if self.kind == "words":
-            return sequence_cases.OTHER
+        if self.kind in ("words", "flags"):
+            return sequence_cases.OTHER if self.kind == "words" else 1 - self.rows.toarray()[::-1]
         return 2 * self.rows[::-1] + (0 if self.sparse else 1.0)
 
     def units(self, rows):
@@ -93,6 +96,9 @@ _many, _, _ = make_sparse_lda(450, n_features=V, n_components=K, doc_length=15, 
 _noise = np.random.default_rng(5).normal(scale=0.1, size=(450, 2))
 COUNTS = Data(X, _many, topic_cases.BAD_CALLS, topic_cases.LATER, topic_cases.SIZES, "counts")
 ROWS = Data(CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_cases.LATER, row_cases.SIZES, "points")
+FLAGS = Data(
+    flag_cases.X, (_many > 0).astype(np.int64), flag_cases.BAD_CALLS, flag_cases.LATER, flag_cases.SIZES, "flags"
+)
 _refused = sequence_cases.BAD | sequence_cases.WEIGHTS
 SEQUENCES = Data(
     sequence_cases.X, sequence_cases.MANY, _refused, _refused | sequence_cases.UNKNOWN, sequence_cases.SIZES, "words"
@@ -208,6 +214,11 @@ def multinomial(name, **params):
     return Case(name, SparseMultinomialMixture(K, **(defaults | params)), COUNTS, LinearMixture)
 
 
+def bernoulli(name, **params):
+    defaults = {"inference": "vb", "n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "random_state": 0}
+    return Case(name, SparseBernoulliMixture(K, **(defaults | params)), FLAGS, LinearMixture)
+
+
 def lda(name, **params):
     defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "random_state": 0}
     start = {"init_params": GIVEN, "learning_method": "batch", "n_restarts": 0}
@@ -296,6 +307,10 @@ CASES = [
     multinomial("words em memoized", inference="em"),
     multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),
     multinomial("words plain", n_nonzero=3, word_prior=1.0),
+    bernoulli("flags"),
+    bernoulli("flags em", inference="em", learning_method="batch", init_params="random"),
+    bernoulli("flags candidates", candidates=2, inference="em"),
+    bernoulli("flags online", learning_method="online", n_nonzero=None, init_params="random_from_data", beta_prior=1.0),
     lda("lda"),
     lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, doc_topic_prior="learned"),
     lda("lda online", learning_method="online", init_params="bregman"),

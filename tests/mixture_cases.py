@@ -3,6 +3,13 @@
 import numpy as np
 import reference
 
+from sparsemix import (
+    SparseBernoulliMixture,
+    SparseGaussianMixture,
+    SparseMultinomialMixture,
+    SparseVonMisesFisherMixture,
+)
+
 
 def fitted_arrays(est, X):
     """All that a fitted mixture says of itself and of rows."""
@@ -25,17 +32,10 @@ def assert_valid(est, X):
     assert est.weights_.shape == (n_components,)
     assert (est.weights_ >= 0).all()
     assert abs(est.weights_.sum() - 1.0) < 1e-6
-    parameters = {"means_", "word_proportions_"} & set(dir(type(est)))
-    for name in parameters:
+    for name in {"means_", "word_proportions_", "probabilities_"} & set(dir(type(est))):
         assert getattr(est, name).shape == (n_components, d)
         assert np.isfinite(getattr(est, name)).all()
-    if hasattr(est, "concentration_type"):
-        np.testing.assert_allclose(np.linalg.norm(est.means_, axis=1), 1.0, rtol=1e-9)
-        assert (est.concentrations_ >= 0).all()
-    elif hasattr(est, "covariance_type"):
-        assert_valid_covariances(est, d)
-    else:
-        np.testing.assert_allclose(est.word_proportions_.sum(axis=1), 1.0, rtol=1e-9)
+    RANGES[type(est)](est)
     assert np.isfinite(est.score_samples(X)).all()
     dense, kept = est.predict_proba(X), est.predict_sparse_proba(X)
     np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-5)  # float32 rows among them
@@ -47,9 +47,9 @@ def assert_valid(est, X):
     assert sum(record["lower_bound"] for record in est.history_) < np.inf
 
 
-def assert_valid_covariances(est, d):
+def assert_valid_covariances(est):
     """Positive, with inverses, and rows can be drawn."""
-    covariances = est.covariances_
+    covariances, d = est.covariances_, est.n_features_in_
     if est.covariance_type == "low_rank":
         assert (est.noise_variance_ > 0).all()
         assert np.isfinite(est.loadings_).all()
@@ -64,3 +64,29 @@ def assert_valid_covariances(est, d):
     drawn, _ = est.sample(5)
     assert drawn.shape == (5, d)
     assert np.isfinite(drawn).all()
+
+
+def assert_valid_directions(est):
+    """Unit vectors."""
+    np.testing.assert_allclose(np.linalg.norm(est.means_, axis=1), 1.0, rtol=1e-9)
+    assert (est.concentrations_ >= 0).all()
+
+
+def assert_valid_proportions(est):
+    """Distributions over words."""
+    np.testing.assert_allclose(est.word_proportions_.sum(axis=1), 1.0, rtol=1e-9)
+
+
+def assert_valid_probabilities(est):
+    """Probabilities, never zero or one."""
+    assert (est.probabilities_ > 0).all()
+    assert (est.probabilities_ < 1).all()
+
+
+# What parameters of each class fulfil.
+RANGES = {
+    SparseGaussianMixture: assert_valid_covariances,
+    SparseVonMisesFisherMixture: assert_valid_directions,
+    SparseMultinomialMixture: assert_valid_proportions,
+    SparseBernoulliMixture: assert_valid_probabilities,
+}

@@ -1,4 +1,4 @@
-"""Mixtures of directions and of words, commit by commit: small, so that a regression shows and a run stays short."""
+"""Mixtures of directions, words, yes and no, commit by commit: small, so that regressions show and runs stay short."""
 
 import warnings
 
@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from asv_suite import _measures
-from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
+from sparsemix import SparseBernoulliMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
 from sparsemix.datasets import make_sparse_lda
 
 N_ROWS, N_TEST, N_FEATURES, N_WORDS, PASSES = 6_000, 1_000, 32, 2_000, 5
@@ -16,13 +16,15 @@ class Case:
     """Common parts: rows, dense directions or sparse counts, and a fit of a few passes."""
 
     param_names = ("estimator", "n_components", "n_nonzero")
-    params = (["directions", "words"], [20, 100], [1, 4])
+    params = (["directions", "words", "flags"], [20, 100], [1, 4])
 
     def setup(self, estimator, n_components, n_nonzero):
         warnings.simplefilter("ignore", ConvergenceWarning)
         n = N_ROWS + N_TEST
         if estimator == "words":
             kind, X = SparseMultinomialMixture, make_sparse_lda(n, N_WORDS, 20, random_state=0)[0]
+        elif estimator == "flags":
+            kind, X = SparseBernoulliMixture, make_sparse_lda(n, N_WORDS, 20, random_state=0)[0] > 0
         else:
             kind, X = SparseVonMisesFisherMixture, make_blobs(n, N_FEATURES, centers=50, random_state=0)[0]
         self.X, self.X_test = X[:N_ROWS], X[N_ROWS:]

@@ -1,7 +1,13 @@
 """Mixtures of a given number of components."""
 
+from sparsemix.mixture._linear.sparse_bernoulli_mixture import SparseBernoulliMixture
 from sparsemix.mixture._linear.sparse_multinomial_mixture import SparseMultinomialMixture
 from sparsemix.mixture._linear.sparse_von_mises_fisher_mixture import SparseVonMisesFisherMixture
 from sparsemix.mixture._sparse_gaussian_mixture import SparseGaussianMixture
 
-__all__ = ["SparseGaussianMixture", "SparseMultinomialMixture", "SparseVonMisesFisherMixture"]
+__all__ = [
+    "SparseBernoulliMixture",
+    "SparseGaussianMixture",
+    "SparseMultinomialMixture",
+    "SparseVonMisesFisherMixture",
+]

@@ -135,6 +135,42 @@ class RowPredictMixin(ResponsibilityFeatures, DensityMixin):
         log_density = self.score_samples(X)
         return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
 
+    def aic(self, X):
+        """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        aic : float
+            Lower is better.
+        """
+        return self._criterion(X, lambda _: 2.0)
+
+    def bic(self, X):
+        """Bayesian information criterion of rows, -2 log likelihood + log(n_samples) parameters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        bic : float
+            Lower is better.
+        """
+        return self._criterion(X, np.log)
+
+    def _criterion(self, X, price):
+        """-2 log likelihood of rows + the price of a parameter, a function of their number."""
+        log_density, model = self.score_samples(X), self._fitted.model
+        n_parameters = model.family.n_parameters(model.n_components) + model.n_components - 1
+        return -2.0 * float(np.average(log_density)) * len(log_density) + price(len(log_density)) * n_parameters
+
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
@@ -274,36 +310,6 @@ class MixturePredictMixin(RowPredictMixin):
             "covariance_type": family.name,
         }
 
-    def aic(self, X):
-        """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        aic : float
-            Lower is better.
-        """
-        return -2.0 * self.score(X) * len(X) + 2.0 * self._n_parameters()
-
-    def bic(self, X):
-        """Bayesian information criterion of rows, -2 log likelihood + log(n_samples) parameters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        bic : float
-            Lower is better.
-        """
-        return -2.0 * self.score(X) * len(X) + np.log(len(X)) * self._n_parameters()
-
     # -- fitted attributes that follow from the statistics
 
     @parameter
@@ -428,7 +434,3 @@ class MixturePredictMixin(RowPredictMixin):
     def _posterior(self, name):
         fitted = self._attribute(name, variational=True)
         return fitted.model.posterior(fitted.stats)
-
-    def _n_parameters(self):
-        model = self._fitted.model
-        return model.family.n_parameters(model.n_components) + model.n_components - 1

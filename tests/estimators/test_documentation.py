@@ -11,6 +11,7 @@ from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
+    SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseLDA,
     SparseMultinomialMixture,
@@ -23,7 +24,7 @@ FAMILIES = {
     "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
-    "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture],
+    "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
     "words in order": [SkipGramTopicModel],
 }
 # Those that prior + statistics make, whose words for the same rule are the same.

@@ -64,7 +64,8 @@ def test_warm_start_of_other_rows_is_valid(case):
     rows = case.data.rows
     stack = sparse.vstack if case.data.sparse else np.vstack
     est = case.fitted(warm_start=True)
-    others = rows[:12], stack([rows, rows]), case.data.other if case.data.kind == "words" else 7 * rows, case.data.many
+    longer = case.data.other if case.data.kind in ("words", "flags") else 7 * rows
+    others = rows[:12], stack([rows, rows]), longer, case.data.many
     for other in others:
         again = copy.deepcopy(est).set_params(max_iter=0).fit(other)
         if case in ADDITIVE:
@@ -225,7 +226,8 @@ def test_a_stream_of_unknown_length_loses_nothing(case):
         est.partial_fit(rows[part])
         seen = rows[: part.stop]
         if case in ADDITIVE:
-            units = part.stop if case.has("word_prior") else case.data.units(seen)  # of documents with one cluster
+            one_cluster = case.has("weight_concentration_prior")
+            units = part.stop if one_cluster else case.data.units(seen)
             np.testing.assert_allclose(est._fitted.stats["mass"], total(case, seen), rtol=1e-6)
             np.testing.assert_allclose(est._fitted.stats["count"].sum(), units, rtol=1e-4)
         elif not est.prune_threshold:

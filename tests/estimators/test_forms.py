@@ -1,5 +1,6 @@
 """Rows in every form give the same result and stay as they are; unusual rows and sizes give a valid fit."""
 
+import flag_cases
 import numpy as np
 import pytest
 import row_cases
@@ -33,7 +34,7 @@ def everything(case, rows):
 READ = """lda, lda priors, lda online, scvb0 mhw, scvb0 dense, scvb0 gibbs, scvb0 mini-epochs, cvb0, cvb, gibbs,
     stream multinomial, epochs multinomial, chain multinomial""".replace("\n   ", "").split(", ")
 READING = [case for case in CASES if case.data.kind != "counts" or case.name in READ]
-FORMS = {"counts": topic_cases.FORMS, "words": sequence_cases.FORMS}
+FORMS = {"counts": topic_cases.FORMS, "flags": flag_cases.FORMS, "words": sequence_cases.FORMS}
 
 
 def features_in_single_precision(values):
@@ -49,7 +50,7 @@ def test_form_of_the_rows_changes_neither_result_nor_data(case, tmp_path):
     wanted = everything(case, case.data.rows)
     for name, rows in forms.items():
         before = state_of(rows) if case.data.sparse else np.array(rows)
-        single = case.data.kind == "counts" and getattr(rows, "dtype", None) == np.float32
+        single = case.data.kind in ("counts", "flags") and getattr(rows, "dtype", None) == np.float32
         assert_same(features_in_single_precision(wanted) if single else wanted, everything(case, rows))
         after = state_of(rows) if case.data.sparse else np.array(rows)
         for a, b in zip(before, after, strict=True):
@@ -105,7 +106,7 @@ def test_unusual_blocks_of_a_stream(case, total_samples):
         resp = (est.predict_proba if case.can("predict_proba") else est.transform)(rows)
         assert np.isfinite(resp).all()
         np.testing.assert_allclose(resp.sum(axis=1), 1.0, rtol=1e-9 if resp.dtype == np.float64 else 1e-5)
-        names = {"components_", "means_", "word_proportions_"} & set(dir(est))
+        names = {"components_", "means_", "word_proportions_", "probabilities_"} & set(dir(est))
         assert all(np.isfinite(getattr(est, name)).all() for name in names)
 
 
@@ -121,7 +122,7 @@ def test_unusual_counts_from_every_start_with_few_and_many_components(case):
     for init_params in starts(case):
         for params in ks:
             for rows in case.data.sizes.values():
-                if case.has("word_prior"):  # a mixture: as many rows as components
+                if case.has("weight_concentration_prior"):  # a mixture: as many rows as components
                     few = min(params["n_components"], rows.shape[0])
                     est = case.make(init_params=init_params, n_components=few)
                 else:
@@ -186,7 +187,7 @@ def test_mostly_empty_documents(case):
         case.assert_valid(case.make(**params).fit(form), rows)
 
 
-@over([case for case in with_methods("partial_fit") if case.data.sparse])
+@over([case for case in with_methods("partial_fit") if case.data.kind in ("counts", "words")])
 def test_block_of_empty_documents_changes_nothing(case):
     """Those that are stored as zeros too."""
     rows = case.data.rows

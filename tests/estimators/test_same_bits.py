@@ -40,7 +40,7 @@ def weights(n):
 def differs(est, other):
     """Whether two fits end elsewhere."""
     first, second = attributes(est), attributes(other)
-    names = {"means_", "components_", "word_proportions_", "covariances_"} & set(first)
+    names = {"means_", "components_", "word_proportions_", "probabilities_", "covariances_"} & set(first)
     return any(not np.array_equal(first[name], second[name]) for name in names)
 
 

@@ -12,6 +12,7 @@ from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
+    SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseLDA,
     SparseMultinomialMixture,
@@ -75,8 +76,11 @@ def expected_failures(est):
         return {}
     if isinstance(est, SparseGaussianMixture) and not draws_rows(est):
         return {}
+    names = "check_estimator_sparse_array", "check_estimator_sparse_matrix"
+    if isinstance(est, SparseBernoulliMixture):
+        drawn = {DENSE: DRAWN, SPARSE: DRAWN} if est.inference == "vb" else {}
+        return dict.fromkeys(names, AS_A_CLASSIFIER) | drawn
     if isinstance(est, SparseMultinomialMixture):
-        names = "check_estimator_sparse_array", "check_estimator_sparse_matrix"
         return dict.fromkeys(names, AS_A_CLASSIFIER)
     if isinstance(est, SparseVonMisesFisherMixture):
         names = "check_estimators_dtypes", "check_estimator_sparse_tag"
@@ -198,7 +202,11 @@ WORDS = [
     SparseMultinomialMixture(3, max_iter=20),
     SparseMultinomialMixture(3, inference="em", learning_method="batch", max_iter=20),
 ]
-SETTINGS = [MIXTURES, DIRECTIONS, WORDS, LDA, SCVB0, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS]
+FLAGS = [
+    SparseBernoulliMixture(3, binarize=0.0, max_iter=20),
+    SparseBernoulliMixture(3, binarize=0.5, inference="vb", learning_method="batch", n_nonzero=None, max_iter=20),
+]
+SETTINGS = [MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS]
 
 
 def test_every_class_is_checked():

@@ -101,6 +101,8 @@ WRONG = {
     "weight_concentration_prior": [0, -1.0, np.nan, "auto"],
     "weight_concentration_prior_type": ["process", None],
     "word_prior": [0, 1e-38, -1.0, np.nan, np.inf, "auto"],
+    "beta_prior": [0, 1e-38, -1.0, np.nan, np.inf, "auto"],
+    "binarize": [-0.1, np.nan, "0"],
     "window": [0, -1, 2.5, None],
 }
 # What some do and others do not.

@@ -56,6 +56,17 @@ def draw_counts(rng, n_features=None):
     return disorder(rng, getattr(sparse, form)(X))
 
 
+def draw_flags(rng, n_features=None):
+    """Rows of zeros and ones; now and then counts."""
+    X = draw_counts(rng, n_features)
+    if rng.random() < 0.1:
+        return X
+    if sparse.issparse(X):
+        X.data = (X.data > 0).astype(X.dtype)
+        return X
+    return (np.asarray(X) > 0).astype(float)
+
+
 def some(rng, *kinds):
     """One of some kinds of trouble, or none, which is likelier."""
     return kinds[rng.integers(len(kinds))] if rng.random() < 0.4 else ""

@@ -6,31 +6,25 @@ import warnings
 from functools import partial
 
 import numpy as np
+from estimator_cases import CLASSES
 from fitted import assert_same, attributes
 from fuzz_arrays import draw_arrays
-from fuzz_data import draw_counts, draw_rows, draw_sequences, draw_weights, dressed
+from fuzz_data import draw_counts, draw_flags, draw_rows, draw_sequences, draw_weights, dressed
 from fuzz_parameters import draw_parameters
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sparsemix import (
-    CollapsedLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
+    SparseBernoulliMixture,
     SparseGaussianMixture,
-    SparseLDA,
-    SparseMultinomialMixture,
-    SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
     blocks,
 )
 
-CLASSES = [
-    SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, CollapsedLDA, StreamingNGGPMixture, GibbsNGGPMixture,
-    SkipGramTopicModel, SparseVonMisesFisherMixture, SparseMultinomialMixture,
-]  # fmt: skip
-BY_BLOCKS = SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, SparseVonMisesFisherMixture, SparseMultinomialMixture
+BY_BLOCKS = [cls for cls in CLASSES if hasattr(cls, "_refuse_blocks")]
 CLEAR = (ValueError, TypeError, NotFittedError)
 # Documented to be NaN where nothing was proposed or compared, or infinite where no number is large enough.
 MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")
@@ -112,6 +106,8 @@ def draw_of(rng, cls):
     """What this class learns from."""
     if cls is SkipGramTopicModel:
         return draw_sequences
+    if cls is SparseBernoulliMixture:
+        return draw_flags
     either = StreamingNGGPMixture, GibbsNGGPMixture, SparseVonMisesFisherMixture
     if cls is SparseGaussianMixture or (cls in either and rng.random() < 0.6):
         return draw_rows

@@ -561,7 +561,7 @@ def test_results_do_not_depend_on_blocks(structure):
 def test_tied_gaussians_are_refused():
     family = GAUSSIANS["tied"](2)
     prior = family.prior(None, mean_precision=1.0, mean=np.zeros(2), dof=4.0, covariance=np.eye(2))
-    with pytest.raises(ValueError, match="share a covariance"):
+    with pytest.raises(ValueError, match="depend on each other"):
         GaussianSlots(family, prior, 3)
 
 

@@ -1,4 +1,4 @@
-"""Mixtures of directions and of word counts: slow twins, closed forms, sums over all assignments, bounds."""
+"""Mixtures of directions, word counts, yes and no: slow twins, closed forms, sums over all assignments, bounds."""
 
 from copy import copy
 from itertools import product
@@ -12,11 +12,12 @@ from scipy.stats import vonmises_fisher
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from sparsemix import SparseMultinomialMixture, SparseVonMisesFisherMixture
+from sparsemix import SparseBernoulliMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.mixture.linear_model import LinearMixture
-from sparsemix._stats.linear import Multinomial, VonMisesFisher, draws
+from sparsemix._stats.linear import Bernoulli, Multinomial, VonMisesFisher, draws
 from sparsemix._stats.linear._base import dense
+from sparsemix._stats.linear.bernoulli import SEED_ROWS
 from sparsemix._stats.linear.multinomial import SEED_TOKENS
 from sparsemix._stats.linear.von_mises_fisher import log_constant
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
@@ -43,11 +44,24 @@ def documents(n=200, v=30, seed=0):
     return np.array([rng.multinomial(8, proportions[k]) for k in labels]).astype(float), labels
 
 
+def flags(n=200, d=30, seed=0):
+    """Four clusters of rows of zeros and ones, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % K
+    return (rng.random((n, d)) < rng.beta(0.4, 0.6, (K, d))[labels]).astype(float), labels
+
+
 def unit(x):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
 class ExactMultinomialMixture(SparseMultinomialMixture):
+    """Tables in double precision."""
+
+    _table_dtype = np.float64
+
+
+class ExactBernoulliMixture(SparseBernoulliMixture):
     """Tables in double precision."""
 
     _table_dtype = np.float64
@@ -65,8 +79,14 @@ def words(**params):
     return ExactMultinomialMixture(K, **params)
 
 
-MAKERS = {"directions": (vmf, directions), "words": (words, documents)}
-both = pytest.mark.parametrize("kind", MAKERS)
+def yes_no(**params):
+    params = {"inference": "vb", "n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0,
+              "random_state": 0} | params  # fmt: skip
+    return ExactBernoulliMixture(K, **params)
+
+
+MAKERS = {"directions": (vmf, directions), "words": (words, documents), "flags": (yes_no, flags)}
+over_kinds = pytest.mark.parametrize("kind", MAKERS)
 
 
 # -- slow twins
@@ -179,14 +199,16 @@ def test_bound_of_one_component_of_words_is_the_evidence():
 
 
 def family_of(kind, n_features):
-    return Multinomial(n_features, 0.4) if kind == "words" else VonMisesFisher(n_features)
+    families = {"words": Multinomial, "flags": Bernoulli}
+    return families[kind](n_features, 0.4) if kind in families else VonMisesFisher(n_features)
 
 
-@both
+@over_kinds
 def test_bound_is_below_the_log_evidence(kind):
     """The sum over all 2^6 assignments; concentrations are held at the value that the bound has chosen."""
     rng = np.random.default_rng(3)
     x = rng.poisson(1.0, (6, 5)).astype(float) if kind == "words" else unit(rng.normal(size=(6, 3)) + 1.0)
+    x = (rng.random((6, 5)) < 0.4).astype(float) if kind == "flags" else x
     family = family_of(kind, x.shape[1])
     model = LinearMixture(family, DirichletWeights(0.8), 2, 2, np.float64, variational=True)
     for _ in range(10):
@@ -198,7 +220,7 @@ def test_bound_is_below_the_log_evidence(kind):
 
         def evidence(labels, parameters=parameters):
             hard = sums_of(family, np.eye(2)[list(labels)], x)
-            if kind == "words":
+            if kind != "directions":
                 return family.objective(family.fit(hard, True), hard, True)
             kappa = parameters.kappa[0]
             length = np.linalg.norm(hard["first"], axis=1)
@@ -222,14 +244,14 @@ def sums_of(family, resp, x):
 # -- bounds, rows in other forms
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("n_nonzero", [1, 2, K])
 @pytest.mark.parametrize("learning_method", METHODS)
 def test_bounds_never_fall(kind, learning_method, n_nonzero, inference, own):
     make, rows = MAKERS[kind]
-    if own and kind == "words":
+    if own and kind != "directions":
         return
     params = {"concentration_type": "own" if own else "shared"} if kind == "directions" else {}
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), 200)
@@ -240,7 +262,7 @@ def test_bounds_never_fall(kind, learning_method, n_nonzero, inference, own):
     assert np.diff(bounds).min() >= -1e-9 * np.abs(bounds).max()
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize("inference", ["vb", "em"])
 def test_sparse_rows_give_what_dense_ones_give(kind, inference):
     make, rows = MAKERS[kind]
@@ -253,7 +275,7 @@ def test_sparse_rows_give_what_dense_ones_give(kind, inference):
     assert dense.lower_bound_ == pytest.approx(thin.lower_bound_, rel=1e-11)
 
 
-@both
+@over_kinds
 def test_weights_equal_repeated_rows(kind):
     make, rows = MAKERS[kind]
     x, _ = rows()
@@ -266,7 +288,7 @@ def test_weights_equal_repeated_rows(kind):
     assert weighed.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-10)
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize("learning_method", [*METHODS, "online"])
 def test_clusters_are_found(kind, learning_method):
     make, rows = MAKERS[kind]
@@ -294,14 +316,19 @@ def test_sizes_are_as_even_as_those_of_k_means(spread):
     assert len(np.unique(found)) == 100
 
 
-@pytest.mark.parametrize("kind", ["dense directions", "sparse directions", "words"])
+@pytest.mark.parametrize("kind", ["dense directions", "sparse directions", "words", "flags"])
 def test_seeds_weigh_rows_as_a_twin_in_numpy_one_or_many(kind):
     counts = documents(20)[0]
-    x = counts if kind == "words" else unit(counts)
+    x = {"words": counts, "flags": (counts > 0).astype(float)}.get(kind, unit(counts))
     corpus = (x.sum(axis=0) + 1.0) / (x.sum() + 30.0)
     smoothed = (x + SEED_TOKENS * corpus) / (x.sum(axis=1) + SEED_TOKENS)[:, None]
     expected = np.log(smoothed) @ x.T if kind == "words" else x @ x.T
     family = Multinomial(30, 0.1, corpus) if kind == "words" else VonMisesFisher(30)
+    if kind == "flags":
+        frequencies = (x.sum(axis=0) + 1.0) / (len(x) + 2.0)
+        family = Bernoulli(30, 0.1, frequencies)
+        smoothed = (x + SEED_ROWS * frequencies) / (1.0 + SEED_ROWS)
+        expected = np.log(smoothed) @ x.T + np.log(1.0 - smoothed) @ (1.0 - x).T
     rows = x if kind == "dense directions" else DocumentBlock.of(sparse.csr_array(x), np.float64)
     under = family.seed_weights(rows)
     np.testing.assert_allclose(under(np.array([3, 17, 3])), expected[[3, 17, 3]], rtol=1e-12, atol=1e-12)
@@ -309,15 +336,19 @@ def test_seeds_weigh_rows_as_a_twin_in_numpy_one_or_many(kind):
     np.testing.assert_allclose(family.own_weights(rows), np.diag(expected), rtol=1e-12)
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("as_dict", [False, True])
 def test_rows_start_in_the_component_of_the_most_likely_given_mean(kind, form, as_dict):
-    make, rows = (vmf, directions) if kind == "directions" else (words, documents)
+    make, rows = MAKERS[kind]
     x, _ = rows()
     means = 3.0 * np.random.default_rng(1).dirichlet(np.full(x.shape[1], 0.5), K)
     if kind == "directions":
         weights = unit(x) @ unit(means).T
+    elif kind == "flags":
+        means /= 3.0
+        yes = (0.1 + len(x) / K * means) / (0.2 + len(x) / K)
+        weights = x @ np.log(yes).T + (1.0 - x) @ np.log(1.0 - yes).T
     else:
         tokens = means / 3.0 * x.sum() / K
         weights = x @ np.log((tokens + 0.1) / (tokens + 0.1).sum(axis=1, keepdims=True)).T
@@ -326,14 +357,16 @@ def test_rows_start_in_the_component_of_the_most_likely_given_mean(kind, form, a
     np.testing.assert_allclose(est.weights_, counts / counts.sum(), rtol=1e-12)
 
 
-@both
+@over_kinds
 def test_given_means_are_checked(kind):
-    make, rows = (vmf, directions) if kind == "directions" else (words, documents)
+    make, rows = MAKERS[kind]
     x, _ = rows()
     with pytest.raises(ValueError, match=r"init_params has shape \(3, "):
         make(init_params=x[:3]).fit(x)
-    with pytest.raises(ValueError, match=r"row 1 of init_params is zero|a row that is no distribution"):
-        make(init_params=np.vstack([x[:1], 0 * x[:1], x[2:4]])).fit(x)
+    message = {"directions": "row 1 of init_params is zero", "words": "a row that is no distribution"}
+    wrong = -1.0 * x[:1] if kind == "flags" else 0 * x[:1]
+    with pytest.raises(ValueError, match=message.get(kind, "row 1 of init_params holds a number outside 0 to 1")):
+        make(init_params=np.vstack([x[:1], wrong, x[2:4]])).fit(x)
     with pytest.raises(ValueError, match="the keys may be 'means', 'responsibilities'"):
         make(init_params={"weights": np.full(K, 1 / K)}).fit(x)
 
@@ -394,7 +427,7 @@ def test_number_that_is_none_is_named_in_sparse_rows():
         vmf().fit(thin)
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize("learning_method", METHODS)
 def test_candidates_of_sparse_rows_find_what_all_components_find(kind, learning_method):
     make, rows = MAKERS[kind]
@@ -426,7 +459,7 @@ def test_rows_of_the_other_kind_are_seen_by_all_components(forms):
     assert est._fitted.model.search is not None
 
 
-@both
+@over_kinds
 def test_bounds_never_fall_with_candidates_of_sparse_rows(kind):
     rng = np.random.default_rng(0)
     make, rows = MAKERS[kind]
@@ -438,7 +471,7 @@ def test_bounds_never_fall_with_candidates_of_sparse_rows(kind):
     assert np.diff(bounds).min() >= -1e-9 * np.abs(bounds).max()
 
 
-@both
+@over_kinds
 def test_statistics_of_sparse_rows_add_up(kind):
     make, rows = MAKERS[kind]
     x = rows()[0]
@@ -485,7 +518,7 @@ def test_sample_draws_from_all_components():
         est.sample(0)
 
 
-@both
+@over_kinds
 def test_components_may_be_less_likely_than_single_precision_tells(kind):
     make, rows = MAKERS[kind]
     x = rows()[0].astype(np.float32)

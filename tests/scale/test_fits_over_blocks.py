@@ -19,6 +19,7 @@ from topic_cases import LEARNED
 
 import sparsemix
 from sparsemix import (
+    SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseLDA,
     SparseMultinomialMixture,
@@ -60,6 +61,10 @@ def words(**params):
     return SparseMultinomialMixture(K, **({"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0} | params))
 
 
+def flags(**params):
+    return SparseBernoulliMixture(K, **({"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0} | params))
+
+
 CASES = {
     "mixture batch": mixture(learning_method="batch"),
     "mixture memoized": mixture(batch_size=120),
@@ -91,11 +96,15 @@ CASES = {
     "directions sparse": directions(n_components=10, candidates=3, batch_size=120, inference="vb"),
     "words memoized": words(batch_size=120),
     "words online lists": words(learning_method="online", batch_size=60, candidates=2, n_nonzero=1, inference="vb"),
+    "flags memoized": flags(batch_size=120),
+    "flags online lists": flags(learning_method="online", batch_size=60, candidates=2, inference="vb"),
     "scvb0 mhw": scvb0(sampler="mhw", init_params="uniform", batch_size=25, max_iter=8),
 }
 
 
 def rows_for(est):
+    if isinstance(est, SparseBernoulliMixture):
+        return (COUNTS > 0).astype(float)
     dense = isinstance(est, SparseVonMisesFisherMixture) and est.candidates != 3
     return ROWS if dense or isinstance(est, SparseGaussianMixture) else COUNTS
 

@@ -88,9 +88,18 @@ class LinearFamily(ABC):
     def plug_in(self, parameters):
         """The log likelihood at the point estimates, as an object like ``expected``."""
 
+    def moments(self, parameters):
+        """Gaussians with the moments of each component; only for likelihoods of dense rows, whose candidate search
+        needs them."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def n_parameters(self, n_components):
+        """Free parameters of the components."""
+
     @abstractmethod
     def seed_weights(self, x):
-        """Function of i: weights (n,) of all rows ``x`` if row i were a component; for several i, one line each."""
+        """Function of i: weights (n,) of all rows ``x`` if row i were a component; for m numbers i, (m, n)."""
 
     @abstractmethod
     def own_weights(self, x):

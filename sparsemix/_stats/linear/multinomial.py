@@ -105,6 +105,10 @@ class Multinomial(LinearFamily):
         """Logarithms of the posterior means."""
         return self.expected(parameters, variational=False)
 
+    def n_parameters(self, n_components):
+        """See LinearFamily; proportions sum to one."""
+        return n_components * (self.n_features - 1)
+
     def seed_weights(self, x):
         """Log likelihoods under the document's smoothed proportions."""
         rows, smoothing = csr(x, self.n_features).astype(np.float64), SEED_TOKENS * self.corpus

@@ -188,6 +188,10 @@ class VonMisesFisher(LinearFamily):
         """See LinearFamily."""
         return self.expected(parameters, variational=False)
 
+    def n_parameters(self, n_components):
+        """See LinearFamily; directions have unit length."""
+        return n_components * (self.n_features - 1) + (1 if self.shared else n_components)
+
     def seed_weights(self, x):
         """Cosines."""
         rows = x if isinstance(x, np.ndarray) else csr(x, self.n_features)

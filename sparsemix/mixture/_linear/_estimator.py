@@ -196,11 +196,6 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         stats.scale(rows.mass / float(stats["mass"]))
         return model, stats
 
-    def _check_enough(self, rows, remedy):
-        if not rows.informative:
-            raise ValueError("no document of X has a token of positive weight; give at least one")
-        super()._check_enough(rows, remedy)
-
     def _checked(self, X, density=False):
         X = self._check(X, reset=False)
         if density:

@@ -71,6 +71,15 @@ class SparseDocuments(Standing, Documents):
     sparse = True
 
 
+class YesNoRows(SparseDocuments):
+    """Rows of zeros and ones; a row of zeros is informative too."""
+
+    @property
+    def informative(self):
+        """Whether there is a row."""
+        return len(self) > 0
+
+
 class UnitDocuments(SparseDocuments):
     """Sparse rows, each scaled to length one as it is read, without a dense copy."""
 
@@ -121,6 +130,40 @@ def check_zeros(X, kept, name):
                 f"row {row} of X is zero and has no direction, which {name} needs; remove "
                 "such rows, or give them sample_weight 0"
             )
+
+
+def check_yes_no(estimator, X, reset, threshold=None):
+    """Checked rows of zeros and ones, dense or CSR, of any numeric type; with a threshold larger values become ones.
+
+    The error names the first row with another value.
+    """
+    X = validated(estimator, X, reset, accept_sparse=True)
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    for start, stop in spans(X.shape[0], 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])):
+        block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]
+        fits = np.isfinite(block) if threshold is not None else (block == 0) | (block == 1)
+        if not fits.all():
+            place = np.argwhere(~fits)[0]
+            value = block[tuple(place)]
+            row = place[0] if block.ndim == 2 else np.searchsorted(X.indptr, X.indptr[start] + place[0], "right") - 1
+            raise ValueError(message_of_yes_no(type(estimator).__name__, value, start * (block.ndim == 2) + row))
+    if threshold is None:
+        return X
+    if not sparse.issparse(X):
+        return np.greater(X, threshold).astype(np.float32 if X.dtype == np.float32 else bool, copy=False)
+    return sparse.csr_array((np.greater(X.data, threshold).astype(X.dtype), X.indices, X.indptr), shape=X.shape)
+
+
+def message_of_yes_no(name, value, row):
+    """The error of a value that is neither 0 nor 1."""
+    if not np.isfinite(value):
+        return f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {row}; remove or correct that row"
+    return (
+        f"{'Negative values in data: r' if value < 0 else 'r'}ow {row} of X holds {value:g}, and {name} takes 0 and 1; "
+        "set binarize to a threshold (binarize=0 makes all positive values ones), or correct that row"
+    )
 
 
 def weighted(X, sample_weight, make, part=False):

@@ -210,3 +210,8 @@ class SparseMultinomialMixture(LinearEstimator):
 
     def _refuse(self, X, kept):
         """Accept documents without words."""
+
+    def _check_enough(self, rows, remedy):
+        if not rows.informative:
+            raise ValueError("no document of X has a token of positive weight; give at least one")
+        super()._check_enough(rows, remedy)

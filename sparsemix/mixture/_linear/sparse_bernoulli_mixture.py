@@ -1,0 +1,241 @@
+"""SparseBernoulliMixture: classes of rows of yes and no (latent class analysis)."""
+
+import numbers
+
+import numpy as np
+
+from sparsemix._compat import Interval
+from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.input.checks import PRIOR
+from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._stats.linear import Bernoulli
+from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._linear._rows import YesNoRows, check_yes_no
+
+
+# The docstring is half of this file: it is the manual of the class.
+class SparseBernoulliMixture(LinearEstimator):
+    """Mixture of Bernoulli distributions: classes of rows of yes and no, known as latent class analysis.
+
+    Use it for tables of 0 and 1: answers of a survey, symptoms, purchases, species at sites, tags. Within a component
+    the features are independent. Rows may be sparse, and the cost of a row is proportional to its ones. Unlike in
+    :class:`SparseMultinomialMixture`, a zero is an answer too. ``n_components`` is an upper limit: unneeded components
+    stay empty.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components K.
+    n_nonzero : int or None, default=4
+        Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
+    inference : {"em", "vb"}, default="em"
+        "em" is expectation maximisation: it adds ``beta_prior`` to the counts of yes and of no before it divides, and
+        weights have no prior. "vb" is variational Bayes over weights and probabilities.
+    learning_method : {"memoized", "batch", "online"}, default="memoized"
+        Algorithm of ``fit``, as in SparseGaussianMixture. "memoized" takes a step after each of about ten batches and
+        stores the statistics of each batch: its bound never decreases, as with "batch", and it is faster. "online"
+        takes steps of decreasing size on random batches. It stores no statistics of batches and computes no bound.
+        ``partial_fit`` does not use this parameter.
+    candidates : {"auto", "all"} or int, default="auto"
+        Components whose weights are computed for a row during learning, as in SparseGaussianMixture. "auto" keeps lists
+        of max(4, n_nonzero) components in ``fit`` from 500 components on (dense rows of directions: from 100 on), else
+        it computes all weights. Predictions and scores are always exact.
+    beta_prior : float, default=0.1
+        Parameter of the Beta prior of each probability: each component begins with this many rows of yes and as many
+        of no.
+    binarize : float or None, default=None
+        Threshold, not negative: larger values are yes, all others no. None means that X holds 0 and 1, or booleans;
+        other values are refused.
+    weight_concentration_prior : float, default=None
+        Dirichlet parameter of each component's weight (VB). None means 1 / K.
+    init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
+        Initialisation: "k-means++" seeds with rows that are far apart in likelihood, "random_from_data" with random
+        rows; "random" draws random labels. An array gives initial probabilities. A dict gives them as "means", or
+        "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you know them.
+    max_iter : int, default=100
+        Maximum number of epochs.
+    tol : float, default=1e-3
+        Convergence threshold: the fit stops when an epoch gains less than this per row, in nats.
+    batch_size : int, default=None
+        Rows of a batch. None means a tenth of the data for "memoized" and 10 K for "online"; in both cases at least
+        1,000 and 10 K.
+    total_samples : float, default=None
+        Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
+        and counts the same.
+    step_size : tuple of two floats, default=(10.0, 0.6)
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
+        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
+        first batches are not typical.
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the last fitted mixture.
+    n_jobs : int, default=None
+        Threads. Results are the same bits for any number.
+    verbose : int, default=0
+        Print a line every so many passes.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initialisation, the batches and draws.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixture weights.
+    probabilities_ : ndarray of shape (n_components, n_features)
+        Probability of yes of each feature in each component; posterior means in VB.
+    weight_concentration_prior_ : float
+        Prior of the weights: the given value or the default (VB).
+    lower_bound_ : float
+        Evidence lower bound (VB), or expected log likelihood plus entropy (EM), of all rows, in nats. Absent for
+        "online".
+    lower_bounds_ : list of float
+        Lower bound after each epoch; for "memoized" from the second epoch on.
+    converged_ : bool
+        Whether the last epoch gained less than ``tol`` per row.
+    n_iter_ : int
+        Number of epochs.
+    history_ : list of dict
+        One record for each epoch: its number, the seconds so far and the bound (for "online" an estimate).
+    n_samples_seen_ : int
+        Number of rows of positive weight seen by ``fit``, plus those seen since by ``partial_fit``;
+        ``update_from_stats`` adds the mass of its statistics.
+    n_steps_ : int
+        Number of ``partial_fit`` calls since the first call or the last ``fit``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features, if ``X`` had names.
+
+    See Also
+    --------
+    SparseMultinomialMixture : Counts of words, where absent words give no information of their own.
+    SparseGaussianMixture : Rows of numbers.
+    sklearn.naive_bayes.BernoulliNB : The same likelihood with known classes.
+
+    Notes
+    -----
+    Statistics take 8 K D bytes; the table takes 4 K D, and 8 K D for predictions. Statistics of a batch are sparse,
+    also when memoized learning stores them. With ``binarize``, fits and predictions make a copy of X. Missing
+    answers are not modelled: leave such rows out, or code "missing" as a feature.
+
+    References
+    ----------
+    .. [1] Lazarsfeld, P. F. and Henry, N. W., "Latent Structure Analysis", Houghton Mifflin 1968.
+    .. [2] Bishop, C. M., "Pattern Recognition and Machine Learning", Springer 2006, Section 9.3.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseBernoulliMixture
+    >>> rng = np.random.default_rng(0)
+    >>> probabilities = np.repeat([[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]], 4, axis=1)
+    >>> X = rng.random((200, 12)) < probabilities[np.arange(200) % 2]
+    >>> mixture = SparseBernoulliMixture(2, random_state=0).fit(X)
+    >>> np.bincount(mixture.predict(X)).tolist()
+    [100, 100]
+    >>> np.round(mixture.probabilities_[mixture.predict(X[:1])[0]], 1).tolist()
+    [0.9, 0.8, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5]
+    """
+
+    _takes = "tables of 0 and 1; encode answers with sklearn.preprocessing.OneHotEncoder"
+    _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
+    cluster_centers_ = Absent("read probabilities_, the probabilities of the components")
+    _parameter_constraints: dict = CONSTRAINTS | {
+        "beta_prior": [PRIOR],
+        "binarize": [Interval(numbers.Real, 0.0, None, closed="left"), None],
+    }
+
+    # Type of the table of log odds. Tests set float64 for exact comparison.
+    _table_dtype = np.float32
+
+    def __init__(
+        self,
+        n_components=1,
+        *,
+        n_nonzero=4,
+        inference="em",
+        learning_method="memoized",
+        candidates="auto",
+        beta_prior=0.1,
+        binarize=None,
+        weight_concentration_prior=None,
+        init_params="k-means++",
+        max_iter=100,
+        tol=1e-3,
+        batch_size=None,
+        total_samples=None,
+        step_size=(10.0, 0.6),
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.inference = inference
+        self.learning_method = learning_method
+        self.candidates = candidates
+        self.beta_prior = beta_prior
+        self.binarize = binarize
+        self.weight_concentration_prior = weight_concentration_prior
+        self.init_params = init_params
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.step_size = step_size
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        """Zeros and ones, sparse or dense."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._params.binarize is None
+        return tags
+
+    @plain_arguments
+    def sample(self, n_samples=1):
+        """Draw rows from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features), bool
+            Rows, grouped by component.
+        y : ndarray of shape (n_samples,), int64
+            Component of each row.
+        """
+        labels, rng = self._drawn_components(n_samples)
+        return rng.random((n_samples, self.n_features_in_)) < self.probabilities_[labels], labels
+
+    @property
+    def probabilities_(self):
+        """Probabilities of yes, (n_components, n_features)."""
+        return self._attribute("probabilities_").parameters.means
+
+    def _make_family(self, rows):
+        frequencies = (rows.total() + 1.0) / (rows.mass + 2.0)
+        return Bernoulli(rows.X.shape[1], self._params.beta_prior, frequencies)
+
+    def _sums_of(self, means, rows):  # noqa: ARG002
+        if not ((means >= 0) & (means <= 1)).all():
+            row = np.flatnonzero(~((means >= 0) & (means <= 1)).all(axis=1))[0]
+            raise ValueError(f"row {row} of init_params holds a number outside 0 to 1; give probabilities")
+        return means
+
+    def _make_rows(self, X, sample_weight):
+        return YesNoRows(X, sample_weight, self._table_dtype)
+
+    def _exact_rows(self, X):
+        return YesNoRows(X, None, np.float64)
+
+    def _check(self, X, reset):
+        return check_yes_no(self, X, reset, self._params.binarize)
+
+    def _refuse(self, X, kept):
+        """Accept rows of zeros."""
