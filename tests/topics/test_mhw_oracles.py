@@ -145,7 +145,7 @@ def test_tokens_of_a_repeated_word_are_drawn_together():
 def test_proposals_of_words_are_their_conditionals(monkeypatch):
     """Where counts have a background, which tables of words do not store, and none is too small for them."""
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 0.0)
-    sampler = walker_sampler.WalkerSampler(1, 0, 1, "none", None, 0.0, 1)
+    sampler = walker_sampler.WalkerSampler(1, 0, 1, None, 0.0, 1)
     model = StochasticCollapsedModel(V, ALPHA, BETA, sampler, dtype=np.float64)
     stats = model.same_topics(1, 50_000.0)
     stats.replace("word_topic", np.ascontiguousarray(GIVEN.T, dtype=np.float64))

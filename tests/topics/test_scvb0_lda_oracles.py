@@ -317,7 +317,7 @@ def test_step_of_size_zero_leaves_the_topics_and_of_size_one_replaces_them():
 def test_lazy_factors_are_an_eager_update(background, dtype, rtol, monkeypatch):
     """Two hundred minibatches, with the factor folded in now and then, and a step of size one among them."""
     rng, folds = np.random.default_rng(3), []
-    model = StochasticCollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
+    model = StochasticCollapsedModel(V, ALPHA, BETA, DenseSampler(1), dtype=dtype)
     fold = suffstats.SufficientStatistics._fold_words
     monkeypatch.setattr(
         suffstats.SufficientStatistics, "_fold_words", lambda s: (folds.append(s._word_factor), fold(s))
@@ -402,7 +402,7 @@ def test_packed_statistics_keep_every_words_sum_and_largest_count(dtype, smalles
     words = np.sort(rng.choice(V, size=18, replace=False))
     rows = (rng.gamma(0.2, size=(18, K)) * 10.0 ** rng.integers(-4, 2, size=(18, 1))).astype(dtype)
     rows[3], rows[5, 1:] = 0.0, 0.0
-    model = StochasticCollapsedModel(V, ALPHA, BETA, DenseSampler(1, "none"), dtype=dtype)
+    model = StochasticCollapsedModel(V, ALPHA, BETA, DenseSampler(1), dtype=dtype)
     stats = model.empty_stats()
     stats.replace("word_topic", WordRows(words, rows.copy(), V))
     stats["count"], stats["mass"] = rows.sum(axis=0), rows.sum()
@@ -471,8 +471,8 @@ def test_many_samples_of_old_tables_approach_the_responsibilities_too(monkeypatc
     monkeypatch.setattr(walker_sampler, "LEAST_ACCEPTANCE", 0.0)
     documents, found = Documents(X, None, np.float64), {}
     for name, sampler in {
-        "dense": DenseSampler(3, "document"),
-        "mhw": WalkerSampler(4096, 0, 3, "document", None, 0.0, 100),
+        "dense": DenseSampler(3),
+        "mhw": WalkerSampler(4096, 0, 3, None, 0.0, 100),
     }.items():
         model = StochasticCollapsedModel(V, 10 * ALPHA, BETA, sampler, dtype=np.float64)
         rng = np.random.default_rng(6)

@@ -50,19 +50,17 @@ class DenseSampler:
     ----------
     n_sweeps : int
         Sweeps per visit; the last one sets the responsibilities that are summed.
-    exclude_own : {"none", "document", "both"}
-        Counts from which a token's own responsibility is removed.
     local_rate : callable or None
         Called with n; returns at least n step sizes rho, by which N_j is updated after each token of a visit ([IF19]
-        Eq. 9). None: N_j is an exact sum; only then can own tokens be excluded.
+        Eq. 9). None: N_j is an exact sum, from which a token's own responsibility is removed before its topic is
+        inferred.
     """
 
     name = "dense"
     visits_chunks = False
 
-    def __init__(self, n_sweeps, exclude_own, local_rate=None):
+    def __init__(self, n_sweeps, local_rate=None):
         self.n_sweeps = n_sweeps
-        self.exclude_own = exclude_own
         self.local_rate = local_rate
         self._room = None
 
@@ -114,13 +112,13 @@ class DenseSampler:
         known = memory is not None and memory.recall(numbers, doc_topic)
         if not known:
             doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
-        rates = None
+        rates, exclude = None, "document"
         if self.local_rate is not None:
-            rates = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0)))
+            rates, exclude = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0))), "none"
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
         _scvb.local_step(
             x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
-            alpha, self.n_sweeps, _scvb.EXCLUDE[self.exclude_own], rates, doc_topic, resp.values, resp.total,
+            alpha, self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, resp.total,
             scratch.room,
         )  # fmt: skip
         if memory is not None:

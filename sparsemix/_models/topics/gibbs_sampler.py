@@ -75,16 +75,13 @@ class GibbsSampler:
     ----------
     n_sweeps : int
         Sweeps per visit; the last one sets the expected counts.
-    exclude_own : {"none", "document"}
-        Counts from which a token itself is excluded.
     """
 
     name = "gibbs"
     visits_chunks = True
 
-    def __init__(self, n_sweeps, exclude_own):
+    def __init__(self, n_sweeps):
         self.n_sweeps = n_sweeps
-        self.exclude_own = exclude_own
         self.forget()
 
     def forget(self):
@@ -94,7 +91,7 @@ class GibbsSampler:
         self._workers = None
 
     def __getstate__(self):
-        return vars(GibbsSampler(self.n_sweeps, self.exclude_own))
+        return vars(GibbsSampler(self.n_sweeps))
 
     def is_sparse(self, model):
         """Whether sums are sparse, for very many topics."""
@@ -165,7 +162,7 @@ class GibbsSampler:
         def share(first, last):  # noqa: ARG001
             _split.local_step(
                 x.indptr, x.indices, x.counts, *counts, self._base, self._inverse, self._fixed, self._blocks,
-                self.n_sweeps, self.exclude_own != "none", numbers, model.seed, model.n_steps, *start, starts,
+                self.n_sweeps, True, numbers, model.seed, model.n_steps, *start, starts,
                 states, resp.records, resp.shares, order, n_taken, rooms[first],
             )  # fmt: skip
 

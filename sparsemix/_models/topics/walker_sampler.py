@@ -91,7 +91,7 @@ class WalkerSampler(TableSampler):
         S, for the document's counts.
     n_even : int
         M topics for the sums by word, each for an equal part of the conditional; 0 uses the samples.
-    n_sweeps, exclude_own, local_rate
+    n_sweeps, local_rate
         As in DenseSampler.
     sparsity : float
         Share of the last token's step below which a document's counts become zero after the burn-in.
@@ -102,11 +102,10 @@ class WalkerSampler(TableSampler):
     name = "mhw"
     visits_chunks = False
 
-    def __init__(self, n_samples, n_even, n_sweeps, exclude_own, local_rate, sparsity, max_age):
+    def __init__(self, n_samples, n_even, n_sweeps, local_rate, sparsity, max_age):
         self.n_samples = n_samples
         self.n_even = n_even
         self.n_sweeps = n_sweeps
-        self.exclude_own = exclude_own
         self.local_rate = local_rate
         self.sparsity = sparsity
         super().__init__(max_age)
@@ -142,10 +141,9 @@ class WalkerSampler(TableSampler):
         room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(room, dtype=np.int32)
         values = np.empty(room, dtype=model.dtype)
-        rates = None
+        rates, exclude = None, "document"
         if self.local_rate is not None:
-            longest = self.n_sweeps * x.lengths().max(initial=0.0)
-            rates = self.local_rate(int(longest))
+            rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"
         samples, shares, even = resp.topics, resp.values, None
         if self.n_even:
             samples = np.empty((len(x.indices), self.n_samples), dtype=np.int32)
@@ -155,7 +153,7 @@ class WalkerSampler(TableSampler):
         _mhw.sample_documents(
             x.indptr, x.indices, x.counts, numbers, *start, model.table, model.factor, model.offset,
             model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, fresh, model.seed,
-            model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, self.exclude_own, SHARE, states,
+            model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, exclude, SHARE, states,
             samples, shares, indptr, topics, values, resp.tally, scratch, even,
         )  # fmt: skip
         if memory is not None:

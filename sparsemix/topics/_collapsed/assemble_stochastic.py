@@ -48,22 +48,22 @@ def make_model(params, n_words, dtype):
     n_sweeps, steps, kind = params.burn_in + 1, params.local_step_size, params.sampler
     offset, decay = LOCAL_STEP_SIZE if steps is None else steps
     rates = LearningRates(decay, offset)
-    exclude_own, later_rates = ("document", None) if steps is None else ("none", rates)
+    later_rates = None if steps is None else rates
     if kind == "auto":
         kind = "gibbs" if steps is None else "dense"
     if kind == "mhw":
         n_even = EVEN_SAMPLES if steps is None else 0  # published with steps, and with the samples themselves
         sampler = WalkerSampler(
-            params.n_samples, n_even, n_sweeps, exclude_own, later_rates, SPARSITY / params.n_components, TABLE_AGE
+            params.n_samples, n_even, n_sweeps, later_rates, SPARSITY / params.n_components, TABLE_AGE
         )
     elif kind == "gibbs":
         if steps is not None:
             raise ValueError('local_step_size needs sampler="dense" or "mhw"; set local_step_size=None for "gibbs"')
-        sampler = GibbsSampler(n_sweeps, exclude_own)
+        sampler = GibbsSampler(n_sweeps)
     else:
-        sampler = DenseSampler(n_sweeps, exclude_own, later_rates)
+        sampler = DenseSampler(n_sweeps, later_rates)
     return StochasticCollapsedModel(
-        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, DenseSampler(n_sweeps, "none", rates),
+        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, DenseSampler(n_sweeps, rates),
         dtype=dtype, **learned_priors(params),
     )  # fmt: skip
 
