@@ -3,11 +3,14 @@ command, and printed text cannot control the terminal.
 """
 
 import argparse
+import errno
 import os
 import re
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
+# Errors of a disk on which the output does not fit.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -25,31 +28,40 @@ class Console:
 
     def __init__(self, stream):
         self.stream = stream
+        self.error = None  # of a full disk; a reader who has left is no error
 
     def write(self, text):
         """Write text; escape characters that the encoding lacks."""
         encoding = getattr(self.stream, "encoding", None) or "utf-8"
         try:
             self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        except (OSError, ValueError):
-            self.silence()
+        except (OSError, ValueError) as error:
+            self.silence(error)
         return len(text)
 
     def flush(self):
         """Flush."""
         try:
             self.stream.flush()
-        except (OSError, ValueError):
-            self.silence()
+        except (OSError, ValueError) as error:
+            self.silence(error)
 
-    def silence(self):
+    def silence(self, error):
         """Send further output to the null device, for example after `| head` has exited."""
+        if isinstance(error, OSError) and error.errno in FULL:
+            self.error = error
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.stream.fileno())
             os.close(nowhere)
         except (OSError, ValueError, AttributeError):
             pass  # a stream without a descriptor, as in tests, or a closed stream
+
+    def refuse_full_disk(self):
+        """Print an error and exit if some output was lost because the disk was full."""
+        if self.error is not None:
+            print(f"sparsemix: error: standard output: {self.error.strerror}", file=sys.stderr)
+            raise SystemExit(1)
 
     def isatty(self):
         """Whether the stream is a terminal."""
@@ -58,13 +70,20 @@ class Console:
 
 @contextmanager
 def console():
-    """Use standard streams that cannot fail, inside the context."""
-    with redirect_stdout(Console(sys.stdout)), redirect_stderr(Console(sys.stderr)):
+    """Use standard streams that cannot fail, inside the context. Then exit with status 1 if the disk was full."""
+    out = Console(sys.stdout)
+    with redirect_stdout(out), redirect_stderr(Console(sys.stderr)):
         try:
             yield
+        except SystemExit as end:
+            if not end.code:
+                out.flush()
+                out.refuse_full_disk()
+            raise
         finally:
-            sys.stdout.flush()
+            out.flush()
             sys.stderr.flush()
+        out.refuse_full_disk()
 
 
 def printable(text):

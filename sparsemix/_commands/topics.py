@@ -16,17 +16,21 @@ from sklearn.utils import check_random_state
 
 import sparsemix
 from sparsemix import blocks
+from sparsemix._commands.alike import fillers, likenesses
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, Spool, cell
 from sparsemix._commands.reading.corpus import READING, Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.topics_options import (
     DESCRIPTION,
+    DOCUMENTS_OF_A_TOPIC,
     ESTIMATORS,
     FEW_PASSES,
     IN_ORDER,
     MAX_HELD_OUT,
     MAX_ITER,
+    MOST_TOPICS,
+    TOKENS_OF_A_TOPIC,
     UNLIMITED,
     add_options,
 )
@@ -40,7 +44,9 @@ LEAST_TOKENS = 100
 # Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
 # Topics of a document in documents.csv: smallest share and maximal number.
-LEAST_SHARE, MOST_TOPICS = 0.01, 10
+LEAST_SHARE, MOST_LISTED = 0.01, 10
+# Words that a run proposes to skip.
+MOST_FILLERS = 10
 
 
 def add_parser(commands):
@@ -99,10 +105,12 @@ def learn(options, outputs):
         words=Words(
             options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
             options.max_df, tuple(options.ngram_range), options.vocabulary, options.vectorizer,
-            options.gaps if options.estimator in IN_ORDER else None,
+            options.gaps if options.estimator in IN_ORDER else None, tuple(filter(None, options.skip.split(","))),
         ),
-        copies=options.copies, where=options.counts, scratch=outputs.scratch,
+        copies=options.copies, passages=options.passages, where=options.counts, scratch=outputs.scratch,
     )  # fmt: skip
+    if options.n_components is None:
+        options.n_components = number_of_topics(corpus)
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
     describe(corpus, learned, held_out, options)
     model = estimator(options, corpus.counts.shape[1])
@@ -118,6 +126,12 @@ def learn(options, outputs):
     outputs.save_model(Pipeline([(step, corpus.vectorizer), ("topics", model)]))
     model.set_params(n_jobs=options.n_jobs)
     return corpus, model, seconds, held_out, scored
+
+
+def number_of_topics(corpus):
+    """The default number of topics: at least two, and as many as the corpus has words and documents for."""
+    n_tokens, n_documents = corpus.counts.sum(dtype=np.float64), corpus.counts.shape[0]
+    return int(max(2, min(n_tokens // TOKENS_OF_A_TOPIC, n_documents // DOCUMENTS_OF_A_TOPIC, MOST_TOPICS)))
 
 
 def estimator(options, n_words):
@@ -165,7 +179,8 @@ def describe(corpus, learned, held_out, options):
     n_tokens = corpus.counts.sum(dtype=np.float64)
     print(
         f"{corpus.counts.shape[0]:,} documents, {n_tokens:,.0f} tokens of {corpus.counts.shape[1]:,} words; "
-        f"{options.n_components} topics from {len(learned):,} documents, {len(held_out):,} held out",
+        f"{options.n_components} topics from {len(learned):,} documents, {len(held_out):,} held out"
+        + ("" if "--n-components" in options.given else " (--n-components changes the number of topics)"),
         flush=True,
     )
     if options.n_components > len(learned) or n_tokens < LEAST_TOKENS * options.n_components:
@@ -230,12 +245,15 @@ def conclude(options, outputs, corpus, model, seconds, held_out, scored):
     )  # fmt: skip
     page.data["load"] = load_text(outputs.folder / outputs.model)
     table = page.table(options.n_top_words)
+    for fact in mark_alike(table, page.data["topics"], model, corpus):
+        facts.append(fact)
+        page.data["facts"].append([*fact])
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     if coherent:
         coherence = f"{np.mean(coherent):.4f}"
         facts.append(("mean coherence (NPMI)", coherence))
         page.data["facts"].append(["mean coherence (NPMI)", coherence])
-    columns = ["topic", "weight", "coherence", "words", "relevant_words"]
+    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats"]
     outputs.write_table(TOPICS, columns, (topic_row(row) for row in table))
     outputs.write(DOCUMENTS, spool.copy_to)
     outputs.write(REPORT, lambda file: file.write(page.html().encode()))
@@ -304,7 +322,7 @@ def document_columns(corpus):
 
 def document_rows(corpus, tokens, held, start, shares):
     """Rows of documents.csv: the largest topic, and all topics above the least share in descending order."""
-    order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_TOPICS]
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_LISTED]
     for row, topics in enumerate(order):
         i = start + row
         listed = [k for k in topics if shares[row, k] >= LEAST_SHARE] or topics[:1]
@@ -320,8 +338,31 @@ def document_rows(corpus, tokens, held, start, shares):
 def topic_row(row):
     """A row of topics.csv."""
     coherence = "" if row["coherence"] is None else f"{row['coherence']:.6f}"
-    words = (cell(" ".join(row[key])) for key in ("words", "relevant_words"))
-    return [row["topic"], f"{row['weight']:.6f}", coherence, *words]
+    words = (cell(listed(row[key])) for key in ("words", "relevant_words"))
+    return [row["topic"], f"{row['weight']:.6f}", coherence, *words, row["repeats"] or ""]
+
+
+def listed(words):
+    """Words separated by spaces; spaces inside them, as of a user's vectorizer, become underscores."""
+    return " ".join("_".join(word.split()) or "_" for word in words)
+
+
+def mark_alike(table, records, model, corpus):
+    """Mark the topics that repeat another one or the whole corpus. Return facts on them, and on fillers."""
+    order = [row["topic"] for row in table]
+    repeated = likenesses(model.components_, corpus.counts.sum(axis=0, dtype=np.float64).A1, order)
+    for row in (*table, *records):
+        found = repeated[row["id"] if "id" in row else row["topic"]]
+        row["repeats"] = f"topic {found}" if isinstance(found, int) else found
+    facts, n_alike = [], sum(found is not None for found in repeated)
+    if n_alike:
+        advice = f"{n_alike} repeat others or the corpus; try --n-components {max(2, len(table) - n_alike)}"
+        facts.append(("distinct topics", f"{len(table) - n_alike} of {len(table)}; {advice}"))
+    if found := fillers([row["words"] for row in table])[:MOST_FILLERS]:
+        some = ", ".join(f"{word} ({n})" for word, n in found)
+        skip = ",".join(word for word, _ in found)
+        facts.append(("words of many topics", f"{some}; to fit without them, add --force --skip {skip}"))
+    return facts
 
 
 def record_of(options, corpus, model, seconds, score, coherent, facts):
@@ -367,7 +408,8 @@ def tell(table, facts):
     print(f"\n{'topic':>5s} {'weight':>7s} {'NPMI':>6s}  most probable words")
     for row in table:
         coherence = "" if row["coherence"] is None else f"{row['coherence']:.3f}"
-        print(f"{row['topic']:5d} {row['weight']:7.2%} {coherence:>6s}  {printable(' '.join(row['words']))}")
+        like = f"  (like {row['repeats']})" if row["repeats"] else ""
+        print(f"{row['topic']:5d} {row['weight']:7.2%} {coherence:>6s}  {printable(listed(row['words']))}{like}")
     print()
     width = max(32, *(len(label) for label, _ in facts))
     for label, value in facts:

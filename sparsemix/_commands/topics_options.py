@@ -7,6 +7,9 @@ from sparsemix._commands.reading.corpus import KINDS
 # Epochs without --max-iter: with early stopping, for estimators without it, and if --seconds ends the fit.
 MAX_ITER, FEW_PASSES, UNLIMITED = 50, 20, 1_000_000
 MAX_HELD_OUT = 1000
+# Without --n-components: words and documents for each topic, and the largest number of topics. With fewer words, topics
+# become copies of each other.
+TOKENS_OF_A_TOPIC, DOCUMENTS_OF_A_TOPIC, MOST_TOPICS = 2000, 5, 100
 DESCRIPTION = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
 folder or an archive (ZIP, TAR) of texts; a text file with one document per line; a table or records (CSV, TSV, JSON,
 Excel, Parquet) with a field of texts; mail (mbox, eml); a page, book or paper (HTML, Markdown, Word, OpenDocument,
@@ -50,6 +53,8 @@ def add_corpus_options(add):
     add("--date", help="field with the date, for topic shares over time")
     add("--counts", choices=("auto", "memory", "disk"), default="auto",
         help="where to keep word counts (default: on disk above 1 GB of text, which is then read twice)")  # fmt: skip
+    add("--passages", type=positive(int), metavar="N",
+        help="cut documents into passages of about N words (default: 300 for a single long text, else whole documents)")
     add("--copies", choices=("keep", "drop"), default="keep",
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", help="field with the group, for topic shares by group; 'folder' groups files by their folder")
@@ -70,6 +75,7 @@ def add_word_options(add):
     add("--stop-words", default="auto", metavar="WORDS",
         help="words to skip: auto (default) those of the languages of the texts; none; or languages and files, "
         "separated by commas, such as german,words.txt")  # fmt: skip
+    add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
     add("--gaps", choices=("close", "keep"), default="close",
         help="for SkipGramTopicModel: remove the places of skipped words or keep them (default: close)")  # fmt: skip
     add("--vectorizer", metavar="PICKLE", help="your own vectorizer, replaces these options; load only files you trust")
@@ -78,7 +84,9 @@ def add_word_options(add):
 def add_model_options(add):
     """Add the options of the estimator and its evaluation."""
     add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
-    add("--n-components", type=positive(int), default=100, metavar="K", help="number of topics (default: %(default)s)")
+    add("--n-components", type=positive(int), metavar="K",
+        help=f"number of topics (default: a topic for each {TOKENS_OF_A_TOPIC:,} words and each {DOCUMENTS_OF_A_TOPIC} "
+        f"documents, at most {MOST_TOPICS})")  # fmt: skip
     add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics per word, for SparseLDA (default: 8)")
     add("--window", type=positive(int), default=5, metavar="W",
         help="context words on each side of a word, for SkipGramTopicModel (default: 5)")

@@ -132,7 +132,7 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
 
     with (output / "topics.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [list(row) for row in rows] == 3 * [["topic", "weight", "coherence", "words", "relevant_words"]]
+    assert [list(row) for row in rows] == 3 * [["topic", "weight", "coherence", "words", "relevant_words", "repeats"]]
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
     weights = [float(row["weight"]) for row in rows]
     assert weights == sorted(weights, reverse=True)
@@ -325,7 +325,7 @@ def wrong(tmp_path, name, content, *options):
         ("empty", "folder", ["--glob", "/x"], "--glob '/x' is not a pattern"),
         ("empty", "folder", ["--format", "lines"], "is a folder; it needs another --format"),
         ("file.txt", b"words", ["--format", "folder"], "is a file; it needs another --format"),
-        ("file.txt", b"", [], "No words are left of 0 documents"),
+        ("file.txt", b"", [], "is empty"),
         ("file.txt", b"word word\nword\n", [], "No words are left of 2 documents .* see --min-df"),
         ("file.txt", b"some words\n", ["--min-df", "-1"], "'min_df'"),
         ("file.txt", b"%PDF\x00\x01", [], "is a PDF document; give it the ending .pdf or say --format pdf"),

@@ -5,6 +5,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix._commands.reading.words.patterns import needs_segmenter
 from sparsemix._commands.reading.words.vectorizers import BY_PATTERN
+from sparsemix._report.strata import read_date
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
@@ -26,6 +27,10 @@ def warnings_of(tally, texts, counts, vectorizer, encoding):
         )
     if (n_copies := len(texts.copies())) > MANY_COPIES * n_texts:
         yield f"{n_copies:,} of {n_texts:,} documents are copies of others; --copies drop leaves them out"
+    unread = {date for date in set(texts.dates) if date and read_date(date) is None}
+    if unread:
+        n = sum(date in unread for date in texts.dates)
+        yield f"{n:,} dates are not read ({some_of(sorted(unread))}); write them like 2024-01-31"
     yield from warnings_of_words(texts, vectorizer)
 
 

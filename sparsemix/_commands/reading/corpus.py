@@ -10,19 +10,22 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix._commands.reading.checks import warnings_of
 from sparsemix._commands.reading.counts import READERS_OF_COUNTS, read_counts
-from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, on_disk
+from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.reading.on_disk import counted, learn_vocabulary
+from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.spool import Texts
+from sparsemix._commands.reading.words.cleaning import composed_lower
 from sparsemix._commands.reading.words.stop_words import find_stop_words
 from sparsemix._commands.reading.words.vectorizers import analyzer_of, is_fitted, make_vectorizer, vectorizer_of
 from sparsemix.skipgram import TokenSequences
 from sparsemix.skipgram._input import counts_of
 
 # Options of words, and all options of reading.
-OF_WORDS = {"--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--ngram-range"}
-READING = OF_WORDS | {"--glob", "--encoding", "--field", "--id", "--date", "--group", "--copies", "--vectorizer"}
+OF_WORDS = {"--skip", "--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--ngram-range"}
+ALWAYS = {"--passages", "--copies", "--vectorizer"}
+READING = OF_WORDS | ALWAYS | {"--glob", "--encoding", "--field", "--id", "--date", "--group"}
 WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
 # Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
@@ -74,11 +77,12 @@ class Words:
     vocabulary: str | None = None
     vectorizer: str | None = None
     gaps: str | None = None
+    skip: tuple = ()
 
 
 def read_corpus(
-    path, *, kind="auto", glob=None, encoding="utf-8", fields=None, words=None, copies="keep", where="memory",
-    scratch=None,
+    path, *, kind="auto", glob=None, encoding="utf-8", fields=None, words=None, copies="keep", passages=None,
+    where="memory", scratch=None,
 ):  # fmt: skip
     """Read a corpus. Documents without a word are omitted and counted.
 
@@ -100,6 +104,8 @@ def read_corpus(
         Options for words. For counts, ``vocabulary`` is the file with the words of the columns.
     copies : {"keep", "drop"}, default="keep"
         What to do with texts that equal an earlier text.
+    passages : int, default=None
+        Words of the passages into which documents are cut. None cuts a single long text only.
     where : {"memory", "disk", "auto"}, default="memory"
         Where counts of texts are kept; "auto" decides by the size of the texts.
     scratch : callable, default=None
@@ -119,13 +125,15 @@ def read_corpus(
     with on_disk(path) as path:
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist.")
-        kind = guess_kind(path) if kind == "auto" else KINDS_BEFORE.get(kind, kind)
+        given, kind = kind, guess_kind(path) if kind == "auto" else KINDS_BEFORE.get(kind, kind)
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
         counts = kind in READERS_OF_COUNTS
         if counts and words.gaps is not None:
             raise ValueError(f"{path} holds counts without word order; give texts, or choose another --estimator.")
         vectorizer = None if counts else make_vectorizer(words)
+        wrapped = kind == "lines" and given == "auto" and is_one_text(path, encoding)
+        kind = "text" if wrapped else kind
         folder = None
         if where != "memory" and wants_disk(where, path, kind, glob, vectorizer, words):
             folder = scratch()
@@ -135,7 +143,9 @@ def read_corpus(
             tally = Tally(encoding=encoding)
             tally.used.update(() if kind in WITHOUT_ENCODING else ["--encoding"])
             documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
-            texts = Texts(documents, folder)
+            texts = Texts(cut(documents, passages, tally), folder)
+            if not len(texts):
+                raise ValueError(f"{path} {'has no documents' if size_of([path]) else 'is empty'}.")
             if copies == "drop":
                 texts.drop_copies()
             corpus = corpus_of_texts(texts, tally, vectorizer, words, encoding, folder)
@@ -156,6 +166,12 @@ def wants_disk(where, path, kind, glob, vectorizer, words):
     if refusal is not None:
         raise ValueError(f"{refusal}, or give --counts memory.")
     return True
+
+
+def is_one_text(path, encoding):
+    """Whether the lines of a file are parts of one text."""
+    with open_text(path, encoding) as file:
+        return is_wrapped(line.strip() for line in checked_lines(file, path))
 
 
 def size_of(files):
@@ -183,8 +199,11 @@ def corpus_of_counts(path, kind, vocabulary):
 def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
     """The corpus of texts that are read; their counts go to a folder if one is given."""
     facts = {"languages": texts.describe_languages()}
+    if tally.passages:
+        facts["passages"] = f"{len(texts):,} of about {tally.passages} words (--passages N changes it)"
     if words.vectorizer is None:
         skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, texts, analyzer_of(vectorizer))
+        skipped = sorted({*(skipped or ()), *(composed_lower(word.strip()) for word in words.skip)}) or None
         vectorizer.set_params(stop_words=skipped)
     counts, sequences = count_words(vectorizer, texts, folder)
     told = warnings_of(tally, texts, counts, vectorizer, encoding)
@@ -193,7 +212,7 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
         counts, vectorizer.get_feature_names_out(), texts.names, vectorizer, sequences, texts,
         texts.dates if any(texts.dates) else None, texts.groups if any(texts.groups) else None,
         {what: n for what, n in left_out.items() if n}, facts, tuple(told), folder,
-        frozenset(tally.used) | {"--copies", "--vectorizer"} | (set() if words.vectorizer is not None else OF_WORDS),
+        frozenset(tally.used | ALWAYS | (set() if words.vectorizer is not None else OF_WORDS)),
     )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ function topicRow(topic, state) {
     el("span", { class: "head" },
       el("span", {}, `topic ${topic.id}`), bar(topic.weight / largest),
       el("span", { class: "number" }, percent(topic.weight)),
-      topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`)),
+      topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`),
+      topic.repeats ? el("span", { class: "number" }, `like ${topic.repeats}`) : null),
     el("span", { class: "words" }, ...words)));
 }
 

@@ -61,6 +61,7 @@ class Tally:
     skipped: list = field(default_factory=list)
     other_files: tuple = ()
     encoding: str = "utf-8"
+    passages: int = 0
 
     def clean(self, text):
         """The text in composed characters; replaces and counts undecodable bytes and surrogates."""

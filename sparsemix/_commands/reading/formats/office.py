@@ -1,5 +1,6 @@
 """Texts of PDF files and of documents that are ZIP archives of XML: Word, OpenDocument, PowerPoint, EPUB."""
 
+import io
 import logging
 import lzma
 import re
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 
 from sparsemix._commands.reading.formats.files import LARGEST_FILE
 from sparsemix._commands.reading.formats.web import text_of_page
+from sparsemix.datasets._files import open_packed
 
 # By file ending: the names of the members with text, and the tags of paragraphs.
 PARTS = {
@@ -90,8 +92,9 @@ def read_pdf(path, *, tally, **_):
         ) from error
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
-        reader = PdfReader(path)
-        text = "\n".join(page.extract_text() for page in reader.pages)
+        with open_packed(path) as file:
+            reader = PdfReader(io.BytesIO(file.read()))
+            text = "\n".join(page.extract_text() for page in reader.pages)
         title = str((reader.metadata and reader.metadata.title) or "")
     except Exception as error:  # pypdf lets errors of many kinds through for damaged files
         raise ValueError(f"{path} is not a PDF document that pypdf can read ({error}).") from error

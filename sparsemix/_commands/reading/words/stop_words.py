@@ -19,7 +19,7 @@ LEAST_SHARE = 0.02
 # A derived stop word occurs in this share of the documents, and in so many of them as if its tokens were placed at
 # random: words with a meaning crowd in some documents. Over man pages in German this finds 77 of the 80 stop words
 # among the 300 most frequent words; as many others are formulas of licences.
-LEAST_DOCUMENTS, EVENNESS = 0.1, 0.75
+LEAST_DOCUMENTS, EVENNESS, MOST_WORDS = 0.1, 0.75, 300
 # Documents from which stop words are derived, and their least number.
 SAMPLE, FEWEST = 5000, 30
 EXTRA = "pip install 'sparsemix[languages]'"
@@ -93,7 +93,8 @@ def derived(documents, analyze):
     if len(lengths) < FEWEST:
         return []
     lengths = np.array(lengths, dtype=np.float64)
-    rates = {word: tokens[word] / lengths.sum() for word, n in spread.items() if n >= LEAST_DOCUMENTS * len(lengths)}
+    frequent = [word for word, _ in tokens.most_common(MOST_WORDS) if spread[word] >= LEAST_DOCUMENTS * len(lengths)]
+    rates = {word: tokens[word] / lengths.sum() for word in frequent}
     # without clustering, the tokens of a word are a Poisson process
     expected = {word: -np.expm1(-rate * lengths).sum() for word, rate in rates.items()}
     return sorted(word for word, n in expected.items() if spread[word] > EVENNESS * n)

@@ -1,0 +1,63 @@
+"""Topics that repeat another topic or the whole corpus, and words that fill many topics."""
+
+from collections import Counter
+
+import numpy as np
+from scipy import sparse
+
+# Two topics are alike if the sum over words of the root of their probabilities' product (Bhattacharyya's coefficient)
+# exceeds this. In fits to documentation with enough words for each topic, the largest of any two topics was 0.6. The
+# mean of a few topics is the corpus: they may resemble it.
+ALIKE, LIKE_CORPUS, FEW = 0.8, 0.9, 5
+# Words of each topic that are compared, most probable first.
+COMPARED = 1000
+# Words are fillers if so many topics, and at least so large a share of them, list the word.
+FILLED, FILLED_SHARE = 5, 0.15
+
+
+def roots(weights):
+    """Unit vectors of the roots of word weights, of the most probable words of each row; CSR."""
+    n, v = weights.shape
+    m = min(COMPARED, v)
+    words = np.argpartition(-weights, m - 1, axis=1)[:, :m]
+    values = np.sqrt(np.take_along_axis(weights, words, axis=1).astype(np.float64))
+    values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-300)
+    return sparse.csr_array((values.ravel(), words.ravel(), np.arange(n + 1) * m), shape=(n, v))
+
+
+def likenesses(components, frequencies, order):
+    """What each topic repeats: "the corpus", the number of a topic that precedes it in ``order``, or None.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_topics, n_words)
+        Weights of words; rows need not be normalised.
+    frequencies : ndarray of shape (n_words,)
+        Of the words in the corpus.
+    order : sequence of int
+        Topics; the first of several alike is the one that the others repeat.
+
+    Returns
+    -------
+    repeated : list of length n_topics
+    """
+    topics = roots(components)
+    general = (topics @ roots(np.asarray(frequencies, dtype=np.float64)[None, :]).T).toarray().ravel() > LIKE_CORPUS
+    found, kept = [None] * len(components), []
+    for k in order:
+        if general[k] and len(components) > FEW:
+            found[k] = "the corpus"
+            continue
+        near = (topics[kept] @ topics[[k]].T).toarray().ravel() if kept else np.zeros(0)
+        if len(near) and near.max() > ALIKE:
+            found[k] = int(kept[near.argmax()])
+        else:
+            kept.append(k)
+    return found
+
+
+def fillers(listed):
+    """Words that many topics list, with their numbers of topics, most frequent first."""
+    counts = Counter(word for words in listed for word in words)
+    least = max(FILLED, FILLED_SHARE * len(listed))
+    return [(word, n) for word, n in counts.most_common() if n >= least]

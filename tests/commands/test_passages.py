@@ -1,0 +1,149 @@
+"""Long texts as passages, the number of topics that a corpus has words for, and topics that repeat others."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sparsemix.__main__ import main
+from sparsemix._commands.alike import fillers, likenesses
+from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix._commands.reading.passages import passages
+
+ALL = Words(stop_words=None)
+
+
+def sentences(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return " ".join(" ".join(rng.choice(["apple", "pear", "plum"], rng.integers(3, 12))) + "." for _ in range(n))
+
+
+@pytest.mark.parametrize("text", [sentences(400), sentences(1), sentences(400).replace(".", ""), "", "字" * 9000])
+@pytest.mark.parametrize("n_words", [1, 7, 100])
+def test_passages_are_a_partition_at_ends_of_sentences(text, n_words):
+    found = list(passages(text, n_words))
+    assert "".join("".join(found).split()) == "".join(text.split())
+    if text.isascii():
+        assert all(len(passage.split()) <= 1.5 * n_words + 1 for passage in found)
+        assert all(len(passage.split()) >= n_words / 2 for passage in found[:-1])
+    if "." in text and n_words == 100:
+        assert all(passage.endswith(".") for passage in found)
+
+
+def corpus_of(tmp_path, text, name="book.txt", **options):
+    (tmp_path / name).write_text(text)
+    return read_corpus(tmp_path / name, words=ALL, **options)
+
+
+def test_a_single_long_text_becomes_passages(tmp_path):
+    text = sentences(1000)
+    for name in ("book.txt", "book.md", "book.html"):
+        corpus = corpus_of(tmp_path, text, name)
+        assert corpus.names[1].endswith(", passage 2")
+        assert corpus.facts["passages"].startswith(f"{len(corpus.names)} of about 300 words (--passages N")
+    assert len(corpus_of(tmp_path, text, passages=50).names) > 2 * len(corpus_of(tmp_path, text).names)
+    several = corpus_of(tmp_path, f"{text}\n{text}")
+    assert len(several.names) == 2
+    assert "passages" not in several.facts
+    (tmp_path / "a.csv").write_text(f"id,day,text\n7,2024-01-01,{text}\n8,2024,short\n")
+    corpus = read_corpus(tmp_path / "a.csv", words=ALL, fields=Fields("text", "id", "day"), passages=100)
+    assert corpus.names[:2] == ["7, passage 1", "7, passage 2"]
+    assert corpus.names[-1] == "8, passage 1"
+    assert corpus.dates[0] == "2024-01-01"
+
+
+def test_wrapped_lines_are_one_text(tmp_path):
+    words, lines, line = sentences(800).split(), [], ""
+    for word in words:
+        if len(line) + len(word) > 70:
+            lines, line = [*lines, line.strip()], ""
+        line += " " + word
+    assert corpus_of(tmp_path, "\n".join(lines)).names[0] == "book.txt, passage 1"
+    assert len(corpus_of(tmp_path, "\n".join(lines), kind="lines").names) == len(lines)
+    tweets = [" ".join(words[7 * i : 7 * i + 1 + i % 7]) for i in range(400)]
+    assert len(corpus_of(tmp_path, "\n".join(tweets)).names) == 400
+
+
+def test_topics_that_repeat_are_found():
+    rng = np.random.default_rng(0)
+    distinct = rng.dirichlet(np.full(300, 0.05), size=8)
+    corpus = distinct.mean(axis=0)
+    components = np.vstack([distinct, distinct[2] * 7 + 1e-4, corpus * 100])
+    order = [2, 0, 1, 9, 8, 3, 4, 5, 6, 7]
+    assert likenesses(components, corpus, order) == [*8 * [None], 2, "the corpus"]
+    assert likenesses(components, corpus, [8, *order])[2] == 8
+    assert likenesses(components[[0, 9]], corpus, [0, 1]) == [None, None]  # the corpus is the mean of few topics
+
+
+def test_fillers_are_words_of_many_topics():
+    lists = [["using", f"a{i}", *(["package"] if i < 5 else [])] for i in range(20)]
+    assert fillers(lists) == [("using", 20), ("package", 5)]
+    assert fillers(lists[:4]) == []
+
+
+def test_the_number_of_topics_follows_from_the_corpus(tmp_path, capsys):
+    """One topic for each 2,000 words, fillers that can be skipped, and marks in all outputs."""
+    rng = np.random.default_rng(0)
+    themes = [
+        [f"{theme}{word}" for word in "abcdefgh"] for theme in ("red", "blue", "green", "black", "white", "brown")
+    ]
+    texts = [" ".join([*rng.choice(themes[i % 6], 35), *(15 * ["filler"])]) for i in range(300)]
+    (tmp_path / "a.txt").write_text("\n".join(texts))
+    output = tmp_path / "out"
+    command = [
+        "topics",
+        str(tmp_path / "a.txt"),
+        "--max-df",
+        "1.0",
+        "--output",
+        str(output),
+        "--force",
+        "--n-jobs",
+        "1",
+    ]
+    main(command)
+    printed = capsys.readouterr().out
+    assert "300 documents, 15,000 tokens of 49 words; 7 topics from 270" in printed
+    assert "(--n-components changes the number of topics)" in printed
+    assert "filler (" in printed
+    assert "add --force --skip filler" in printed
+    main([*command, "--skip", "Filler", "--n-components", "20", "--max-iter", "20"])
+    printed = capsys.readouterr().out
+    assert "filler" not in printed
+    with (output / "topics.csv").open(newline="") as file:
+        repeats = [row["repeats"] for row in csv.DictReader(file)]
+    n_distinct = repeats.count("")
+    assert n_distinct < 20
+    facts = json.loads((output / "run.json").read_text())["facts"]
+    assert facts["distinct topics"].startswith(f"{n_distinct} of 20; {20 - n_distinct} repeat others or the corpus")
+    assert "like topic" in printed or "like the corpus" in printed
+
+
+def test_options_without_an_effect_and_unreadable_dates_are_told(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("text,day\n" + "\n".join(f"apple pear,{day}" for day in ["soon", "2024-01-02"] * 9))
+    command = ["topics", str(tmp_path / "a.csv"), "--output", str(tmp_path / "out"), "--max-df", "1.0", "--force"]
+    main([*command, "--date", "day", "--glob", "*.x", "--window", "3", "--max-iter", "1"])
+    told = capsys.readouterr().err
+    assert "9 dates are not read (soon); write them like 2024-01-31" in told
+    assert "--glob has no effect" in told
+    assert "--window has no effect" in told
+    assert "--date has" not in told
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")
+def test_a_full_disk_is_an_error_and_a_closed_pipe_is_none():
+    command = [sys.executable, "-m", "sparsemix", "--version"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b"sparsemix: error: standard output: No space left on device\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
