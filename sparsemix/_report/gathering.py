@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.metrics._checks import read_counts, read_topics
+from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
 # Rows of doc_topic in memory at once.
@@ -151,6 +151,7 @@ def representative_documents(model, X, n_documents=3):
 
 def check_documents(model, X):
     """Checked documents: the input of the model, and counts of its words."""
+    check_has_words(model, "model", "components_")
     n_words = read_topics(model, "model").shape[1]
     if hasattr(model, "transform_words"):  # it reads word sequences
         rows, _ = check_sequences(model, X, n_words)

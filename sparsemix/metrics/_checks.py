@@ -13,13 +13,16 @@ from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
 
 # Tokens of one word in one document that may be listed: 600 MB.
 MOST_TOKENS = 10_000_000
+# Attributes of fitted estimators with word weights, one row for each topic or cluster.
+WORD_WEIGHTS = ("components_", "word_proportions_")
 
 
 def read_topics(topics, name="topics"):
     """Topic weights (K, V) of an estimator or an array: finite, nonnegative, no zero row."""
-    if hasattr(topics, "fit") and not hasattr(topics, "components_"):
-        raise NotFittedError(f"{name} is a {type(topics).__name__} without components_; call its fit first")
-    weights = getattr(topics, "components_", topics)
+    held = next((value for value in WORD_WEIGHTS if hasattr(topics, value)), None)
+    if hasattr(topics, "fit"):
+        check_has_words(topics, name, held)
+    weights = topics if held is None else getattr(topics, held)
     if sparse.issparse(weights) or np.ndim(weights) != 2 or np.size(weights) == 0:
         raise ValueError(
             f"{name} must be a fitted estimator with components_ or a dense array of weights of shape (n_topics, "
@@ -37,6 +40,20 @@ def read_topics(topics, name="topics"):
     if len(empty):
         raise ValueError(f"row {empty[0]} of {name} is all zero, so it has no word distribution; remove it")
     return weights
+
+
+def check_has_words(model, name, held):
+    """Raise for an estimator without word weights: it is not fitted, or its rows are not documents."""
+    if held is not None and hasattr(model, held):
+        return
+    kind = type(model).__name__
+    if hasattr(model, "n_features_in_"):
+        wanted = " or ".join(WORD_WEIGHTS) if held is None else held
+        raise ValueError(
+            f"{name} is a fitted {kind}, which has no {wanted}; give a topic model, such as SparseSCVB0LDA, or an "
+            "estimator with that attribute"
+        )
+    raise NotFittedError(f"{name} is a {kind} without components_; call its fit first")
 
 
 def read_counts(X, n_words=None):

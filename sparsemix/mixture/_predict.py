@@ -250,7 +250,7 @@ class MixturePredictMixin(RowPredictMixin):
 
     @plain_arguments
     def sample(self, n_samples=1):
-        """Draw rows from the mixture.
+        """Draw rows from the mixture whose log densities ``score_samples`` returns.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class MixturePredictMixin(RowPredictMixin):
         """
         labels, rng = self._drawn_components(n_samples)
         X = rng.standard_normal((n_samples, self.n_features_in_))
-        square_root = self._fitted.model.family.square_roots(self._fitted.definite)
+        square_root = self._fitted.model.family.square_roots(self._fitted.plug_in.definite())
         for k in np.unique(labels):
             X[labels == k] = X[labels == k] @ square_root(k).T
         return X + self.means_[labels], labels

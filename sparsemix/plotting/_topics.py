@@ -9,6 +9,7 @@ from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, words_of
 from sparsemix._report.strata import bins_of_dates
 from sparsemix.metrics import top_words
+from sparsemix.metrics._checks import check_has_words
 
 
 @plain_arguments
@@ -39,6 +40,7 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
     """
     check_number("n_topics", n_topics)
     check_number("n_top_words", n_top_words)
+    check_has_words(model, "model", "components_")
     components = model.components_
     names, _ = words_of(model, feature_names, components.shape[1], [])
     order = largest(model, n_topics)
@@ -165,6 +167,7 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
         For numbers below one, and if ``feature_names`` does not have one name per word.
     """
     check_number("n_labels", n_labels)
+    check_has_words(model, "model", "components_")
     components = model.components_
     names, _ = words_of(model, feature_names, components.shape[1], [])
     places = topic_map(affinities(components))

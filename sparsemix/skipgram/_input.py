@@ -1,6 +1,7 @@
 """Checks of word sequences: errors name the row and place of the first bad word, and the remedy."""
 
 import numbers
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -107,7 +108,26 @@ def from_matrix(estimator, X):
     if not X.data.all():
         X = X.copy()
         X.eliminate_zeros()
+    if looks_like_counts(X):
+        warnings.warn(
+            "X looks like word counts of documents, which have no order of words: most of its entries are 1, far "
+            f"apart in wide rows; {REMEDY}, as TokenSequences makes it from texts",
+            stacklevel=4,
+        )
     return X
+
+
+def looks_like_counts(X):
+    """Whether CSR without zeros and with sorted indices looks like counts.
+
+    In counts most entries are 1, and most places before the last entry of a row are empty. In sequences places follow
+    each other, except where words are unknown, and the same word is rarely most of a text.
+    """
+    if X.nnz == 0:
+        return False
+    filled = X.indptr[1:] > X.indptr[:-1]
+    n_places = (X.indices[X.indptr[1:][filled] - 1] + 1.0).sum()
+    return 2 * X.nnz < n_places and 2 * np.count_nonzero(X.data == 1) > X.nnz
 
 
 def raise_two_words(rows, places, entry):

@@ -14,6 +14,7 @@ from scipy.stats import chisquare
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 
+from sparsemix import SparseGaussianMixture, SparseMultinomialMixture
 from sparsemix.metrics import (
     _coherence,
     _completion,
@@ -722,6 +723,20 @@ def test_bad_topics(call, case):
 def test_unfitted_estimators(call):
     with pytest.raises(NotFittedError, match="LatentDirichletAllocation without components_; call its fit"):
         ON_TOPICS[call](LatentDirichletAllocation())
+
+
+@pytest.mark.parametrize("call", ON_TOPICS)
+def test_fitted_estimators_without_words_are_named(call):
+    rows = np.random.default_rng(0).normal(size=(30, TOPICS.shape[1]))
+    with pytest.raises(ValueError, match="is a fitted SparseGaussianMixture, which has no components_ or word_prop"):
+        ON_TOPICS[call](SparseGaussianMixture(2, random_state=0).fit(rows))
+
+
+def test_clusters_of_documents_have_top_words():
+    X = np.random.default_rng(0).poisson(1.0, (40, 12))
+    mixture = SparseMultinomialMixture(3, random_state=0).fit(X)
+    found = topic_coherence(mixture, X, n_top_words=3)
+    np.testing.assert_array_equal(found, topic_coherence(mixture.word_proportions_, X, n_top_words=3))
 
 
 def test_bad_true_topics_are_named():

@@ -378,3 +378,11 @@ def test_pipelines_can_be_reported_step_by_step(fitted):
     pipeline = make_pipeline(CountVectorizer(), SparseSCVB0LDA(3, max_iter=3, random_state=0)).fit(texts)
     made = report(pipeline[-1], pipeline[0].transform(texts), pipeline[0], documents=texts)
     assert len(made.data["documents"]) > 0
+
+
+@pytest.mark.parametrize("function", [sparsemix.report, sparsemix.representative_documents])
+def test_fitted_mixtures_are_no_topic_models(function):
+    X = np.random.default_rng(0).poisson(1.0, (40, 6)).astype(float)
+    for mixture in (sparsemix.SparseGaussianMixture(2), sparsemix.SparseMultinomialMixture(2)):
+        with pytest.raises(ValueError, match=r"is a fitted .*Mixture, which has no components_; give a topic model"):
+            function(mixture.fit(X), X)

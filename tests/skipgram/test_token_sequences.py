@@ -102,3 +102,18 @@ def test_pipelines_and_grid_searches():
     search = GridSearchCV(pipeline, {"skipgramtopicmodel__n_components": [1, 3]}, cv=2).fit(texts)
     assert search.best_params_ == {"skipgramtopicmodel__n_components": 3}
     assert search.best_estimator_.transform(texts).shape == (40, 3)
+
+
+def test_word_counts_give_a_warning():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{i}" for i in rng.zipf(1.3, 40) if i < 500) for _ in range(50)]
+    counts = CountVectorizer().fit_transform(texts)
+    model = SkipGramTopicModel(2, max_iter=1, random_state=0)
+    for given in (counts, counts.toarray()):
+        with pytest.warns(UserWarning, match="looks like word counts.*TokenSequences"):
+            model.fit(given)
+    sequences = TokenSequences().fit(texts).transform(texts)
+    gaps = sparse.csr_array(sequences.toarray() * (rng.random(sequences.shape) < 0.3))  # words that are unknown
+    same = sparse.csr_array(np.ones((5, 30), dtype=np.int32))  # one word, in every place
+    for given in (sequences, gaps, same):
+        model.fit(given)
