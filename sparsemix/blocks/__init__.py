@@ -13,7 +13,8 @@ blocks on disk.
 from sparsemix.blocks._fit import fit
 from sparsemix.blocks._predict import score, transform
 from sparsemix.blocks._readers.arrays import Blocks, from_arrays, from_function
-from sparsemix.blocks._readers.files import from_npz, from_parquet
+from sparsemix.blocks._readers.files import from_npz
+from sparsemix.blocks._readers.parquet import from_parquet
 from sparsemix.blocks._readers.stores import from_h5ad, from_zarr
 from sparsemix.blocks._readers.texts import from_text
 from sparsemix.blocks._shuffle import shuffle

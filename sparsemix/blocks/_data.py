@@ -5,7 +5,7 @@ from scipy import sparse
 
 from sparsemix._estimator.input.forms import csr_of, floats_of, is_frame
 from sparsemix.blocks._readers.arrays import Blocks, from_arrays
-from sparsemix.blocks._readers.files import needed
+from sparsemix.blocks._readers.paths import needed
 
 
 def as_blocks(data):

@@ -300,6 +300,102 @@ def test_wide_tables(tmp_path):
     check(blocks.from_parquet(tmp_path / "t.parquet", columns=["c", "a"]), X[:, [2, 0]], portable=True)
 
 
+# -- several files
+
+PARTS = (slice(0, 9), slice(9, 10), slice(10, 23))
+
+
+def write_parts(kind, folder):
+    """Three files of a kind, the middle one with its columns in another order where they have names."""
+    if kind == "npz":
+        for i, part in enumerate(PARTS):
+            sparse.save_npz(folder / f"{i}.npz", COUNTS[part])
+        return blocks.from_npz, 1
+    if kind == "parquet":
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        for i, part in enumerate(PARTS):
+            columns = {name: COUNTS.toarray()[part, j] for j, name in enumerate("abcdefg")}
+            names = "gabcdef" if i == 1 else "abcdefg"
+            table = pyarrow.table({name: columns[name] for name in names})
+            parquet.write_table(table, folder / f"{i}.parquet", row_group_size=5)
+        return blocks.from_parquet, 2
+    anndata = pytest.importorskip("anndata")
+    pytest.importorskip("zarr" if kind == "zarr" else "h5py")
+    for i, part in enumerate(PARTS):
+        cells = anndata.AnnData(sparse.csr_matrix(COUNTS[part].astype(np.float32)))
+        cells.raw = cells.copy()
+        cells.X = cells.X * 0.5
+        (cells.write_h5ad if kind == "h5ad" else cells.write_zarr)(folder / f"{i}.{kind}")
+    if kind == "h5ad":
+        return lambda paths: blocks.from_h5ad(paths, raw=True, rows=5), 2
+    return lambda paths: blocks.from_zarr(paths, "raw/X", rows=5), 2
+
+
+@pytest.mark.filterwarnings("ignore")  # of anndata and zarr
+@pytest.mark.parametrize("kind", ["npz", "parquet", "h5ad", "zarr"])
+def test_lists_folders_globs_and_addresses_are_all_their_files(tmp_path, kind):
+    read, per_nine = write_parts(kind, tmp_path)
+    paths = [tmp_path / f"{i}.{kind}" for i in range(3)]
+    for form in (paths, tuple(map(str, paths)), tmp_path, str(tmp_path / f"*.{kind}"), str(tmp_path / f"[0-2].{kind}")):
+        data = read(form)
+        check(data, COUNTS, portable=True)
+        assert len(data) == (per_nine + 1 + (3 if per_nine == 2 else 1))
+    np.testing.assert_array_equal(joined(read(paths[::2])), np.delete(COUNTS.toarray(), 9, axis=0))
+    with pytest.raises(ValueError, match="the list of paths is empty"):
+        read([])
+    (tmp_path / "empty").mkdir()
+    if kind != "zarr":  # where an empty folder may be a store
+        with pytest.raises(FileNotFoundError, match=rf"empty has no file that ends in .*\.{kind}"):
+            read(tmp_path / "empty")
+    with pytest.raises(FileNotFoundError, match="matches no file"):
+        read(str(tmp_path / "q*"))
+    if kind != "zarr":
+        fsspec = pytest.importorskip("fsspec")
+        system = fsspec.filesystem("memory")
+        for path in paths:
+            system.pipe(f"/{tmp_path.name}/{path.name}", path.read_bytes())
+        for form in (f"memory://{tmp_path.name}", f"memory://{tmp_path.name}/*.{kind}"):
+            np.testing.assert_array_equal(joined(read(form)), COUNTS.toarray())
+        with pytest.raises(FileNotFoundError, match="memory://nothing does not exist"):
+            read("memory://nothing")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_with_other_columns_are_refused(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    for name, genes in (("a", "0123456"), ("b", "0123465")):
+        cells = anndata.AnnData(sparse.csr_matrix(COUNTS.astype(np.float32)))
+        cells.var_names = list(genes)
+        cells.write_h5ad(tmp_path / f"{name}.h5ad")
+    with pytest.raises(ValueError, match=r"column 5 of .*b\.h5ad is .6., and of .*a\.h5ad .5.; give files"):
+        blocks.from_h5ad(tmp_path)
+    cells[:, :4].copy().write_h5ad(tmp_path / "b.h5ad")
+    with pytest.raises(ValueError, match=r"b\.h5ad has 4 columns, and .*a\.h5ad has 7"):
+        blocks.from_h5ad(tmp_path)
+
+
+def test_tables_with_other_columns_are_refused_and_lists_are_rows(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    names = {"a": "ab", "b": "abc"}
+    for name, columns in names.items():
+        parquet.write_table(pyarrow.table({c: X[:, i] for i, c in enumerate(columns)}), tmp_path / f"{name}.parquet")
+    a, b = (tmp_path / f"{name}.parquet" for name in names)
+    with pytest.raises(ValueError, match=r"b\.parquet has the column 'c', and the first file has not"):
+        blocks.from_parquet([a, b])
+    with pytest.raises(ValueError, match=r"a\.parquet has no column 'c'; it has a, b"):
+        blocks.from_parquet([b, a])
+    check(blocks.from_parquet([b, a], columns=["b", "a"]), np.concatenate([X[:, 1::-1]] * 2), portable=True)
+    fixed = pyarrow.FixedSizeListArray.from_arrays(X.ravel(), 3)
+    for vectors in (pyarrow.array(X.tolist()), fixed):
+        parquet.write_table(pyarrow.table({"id": range(23), "vector": vectors}), a, row_group_size=9)
+        check(blocks.from_parquet(a, columns=["vector"]), X, portable=True)
+    with pytest.raises(ValueError, match=r"a\.parquet has no numbers in the column 'vector', which is of type fixed"):
+        list(blocks.from_parquet(a))
+    parquet.write_table(pyarrow.table({"vector": [[1.0], [1.0, 2.0]]}), a)
+    with pytest.raises(ValueError, match="lists of different lengths in the column 'vector': 1, 2"):
+        list(blocks.from_parquet(a))
+
+
 # -- plans, sums, samples
 
 

@@ -1,5 +1,6 @@
 """Blocks of arrays, of memory-mapped files, and of a function."""
 
+import bisect
 import mmap
 import os
 from itertools import pairwise
@@ -150,6 +151,37 @@ class ArrayBlocks(Blocks):
             maps, shape = self._X
             arrays = [np.memmap(**each) for each in maps]
             self._X = arrays[0] if len(arrays) == 1 else sparse.csr_array(tuple(arrays), shape=shape)
+
+
+class JoinedBlocks(Blocks):
+    """The blocks of several readers, one reader after the other."""
+
+    def __init__(self, readers):
+        self._readers = readers
+        self._ends = np.cumsum([len(reader) for reader in readers]).tolist()
+
+    @property
+    def sizes(self):
+        """Rows of each block, if all readers know them."""
+        known = [reader.sizes for reader in self._readers]
+        return None if any(sizes is None for sizes in known) else [n for sizes in known for n in sizes]
+
+    @property
+    def portable(self):
+        """Whether all readers are portable."""
+        return all(reader.portable for reader in self._readers)
+
+    def __len__(self):
+        return self._ends[-1]
+
+    def _read(self, i):
+        reader = bisect.bisect_right(self._ends, i)
+        return self._readers[reader]._read(i - (self._ends[reader - 1] if reader else 0))
+
+
+def joined(readers):
+    """One reader of the blocks of several."""
+    return readers[0] if len(readers) == 1 else JoinedBlocks(readers)
 
 
 def parts_of(X):

@@ -1,5 +1,6 @@
 """Blocks of matrices in HDF5 and Zarr files: AnnData's files of single cells, and plain arrays."""
 
+import os
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -7,24 +8,28 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.blocks._readers.arrays import Blocks, bounds_of, rows_of
-from sparsemix.blocks._readers.files import named_in_errors, needed, paths_of
+from sparsemix.blocks._readers.arrays import Blocks, bounds_of, joined, rows_of
+from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
 
 PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 
 
 @plain_arguments
-def from_h5ad(path, layer=None, rows=None):
-    """Blocks of the cells of an AnnData file; reads only the matrix or layer.
+def from_h5ad(paths, layer=None, rows=None, raw=False):
+    """Blocks of the cells of AnnData files; reads only the matrix or layer.
 
     Parameters
     ----------
-    path : path-like
-        A ``.h5ad`` file whose matrix is dense or CSR (AnnData's default).
+    paths : path-like or list of path-like
+        ``.h5ad`` files whose matrix is dense or CSR (AnnData's default), with the same genes in the same order. Also
+        folders, globs such as ``"run/*.h5ad"``, and addresses such as ``s3://bucket/x.h5ad`` (needs fsspec). Files of
+        a folder or a glob are sorted by name.
     layer : str, default=None
         Name of a layer; None reads ``X``.
     rows : int, default=None
         Cells per block. None gives blocks of about 64 MB.
+    raw : bool, default=False
+        Read the matrix of ``adata.raw``, which often holds counts.
 
     Returns
     -------
@@ -35,19 +40,24 @@ def from_h5ad(path, layer=None, rows=None):
     ImportError
         If h5py is missing (``pip install h5py``; anndata is not needed).
     KeyError, ValueError
-        For a missing layer, and for a CSC matrix, whose rows are not contiguous.
+        For a missing layer, for a CSC matrix, whose rows are not contiguous, and for files with different genes.
     """
-    return StoreBlocks("h5ad", paths_of(path)[0], "X" if layer is None else f"layers/{layer}", rows)
+    if raw and layer is not None:
+        raise ValueError(f"raw=True has no layers, and layer is {layer!r}; give one of the two")
+    name = "raw/X" if raw else "X" if layer is None else f"layers/{layer}"
+    return stores("h5ad", paths_of(paths, ".h5ad"), name, rows)
 
 
 @plain_arguments
-def from_zarr(path, array=None, rows=None):
-    """Blocks of the rows of a Zarr array, or of a sparse matrix written by AnnData.
+def from_zarr(paths, array=None, rows=None):
+    """Blocks of the rows of Zarr arrays, or of sparse matrices written by AnnData.
 
     Parameters
     ----------
-    path : path-like
-        A two-dimensional array, or a group.
+    paths : path-like or list of path-like
+        Two-dimensional arrays, or groups, with the same columns. Also folders of ``.zarr`` stores, globs such as
+        ``"run/*.zarr"``, and addresses such as ``s3://bucket/x.zarr`` (needs fsspec). Stores of a glob or a folder are
+        sorted by name.
     array : str, default=None
         Name of the array in the group; AnnData's matrix is "X".
     rows : int, default=None
@@ -64,7 +74,42 @@ def from_zarr(path, array=None, rows=None):
     KeyError, ValueError
         For an array that is missing or not two-dimensional, and for a CSC matrix.
     """
-    return StoreBlocks("zarr", paths_of(path)[0], array, rows)
+    return stores("zarr", paths_of(paths, ".zarr", is_store), array, rows)
+
+
+def is_store(path):
+    """Whether a folder is a Zarr store, and not a folder of stores."""
+    if is_address(path):
+        return True
+    if any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup")):
+        return True
+    return not any(name.endswith(".zarr") for name in os.listdir(path))
+
+
+def stores(kind, paths, name, rows):
+    """One reader of several stores with the same columns."""
+    readers = [StoreBlocks(kind, path, name, rows) for path in paths]
+    first = readers[0]
+    for other in readers[1:]:
+        if other.n_columns != first.n_columns:
+            raise ValueError(
+                f"{other.path} has {other.n_columns} columns, and {first.path} has {first.n_columns}; give stores with "
+                "the same columns"
+            )
+        if first.genes is not None and other.genes is not None and (first.genes != other.genes).any():
+            at = int(np.flatnonzero(first.genes != other.genes)[0])
+            raise ValueError(
+                f"column {at} of {other.path} is {text(other.genes[at])!r}, and of {first.path} "
+                f"{text(first.genes[at])!r}; give files with the same genes in the same order"
+            )
+    for reader in readers:
+        reader.genes = None
+    return joined(readers)
+
+
+def text(value):
+    """A name that may be stored as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 class StoreBlocks(Blocks):
@@ -73,11 +118,14 @@ class StoreBlocks(Blocks):
     portable = True
 
     def __init__(self, kind, path, name, rows):
-        self._kind, self._path, self._name = kind, path, name
+        self._kind, self.path, self._name = kind, path, name
         if rows is not None and rows < 1:
             raise ValueError(f"rows is {rows}; give at least 1 row per block")
         with named_in_errors(path, PACKAGES[kind]), self._open() as node:
             self._indptr, self._shape, n_bytes = self._look(node)
+        self.n_columns = self._shape[1]
+        with named_in_errors(path, PACKAGES[kind]), self._opened() as root:
+            self.genes = self._names(root)
         self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
 
     def _look(self, node):
@@ -86,41 +134,58 @@ class StoreBlocks(Blocks):
             encoding = dict(node.attrs).get("encoding-type", "none")
             if encoding != "csr_matrix":
                 raise ValueError(
-                    f"{self._path} holds {self._name!r} as {encoding}, whose rows cannot be read separately; "
+                    f"{self.path} holds {self._name!r} as {encoding}, whose rows cannot be read separately; "
                     "write it as CSR, adata.X = adata.X.tocsr()"
                 )
             indptr, shape = np.asarray(node["indptr"][:]), np.asarray(node.attrs["shape"])
             data, indices = node["data"], node["indices"]
             if not all(np.dtype(each.dtype).kind in "iu" for each in (indptr, shape, indices)):
                 raise ValueError(
-                    f"{self._path} has bounds of rows, columns or a shape of {self._name!r} that are not whole numbers"
+                    f"{self.path} has bounds of rows, columns or a shape of {self._name!r} that are not whole numbers"
                 )
             indptr, shape = indptr.astype(np.int64), tuple(shape.tolist())
             fits = len(shape) == 2 and min(shape) >= 0 and indptr.shape == (shape[0] + 1,) and indptr[0] >= 0
             if not fits or (np.diff(indptr) < 0).any() or indptr[-1] > min(data.shape[0], indices.shape[0]):
                 raise ValueError(
-                    f"{self._path} has parts of {self._name!r} that do not fit each other: {len(indptr)} bounds of "
+                    f"{self.path} has parts of {self._name!r} that do not fit each other: {len(indptr)} bounds of "
                     f"rows, {data.shape[0]} values, {indices.shape[0]} columns, shape {shape}"
                 )
             return indptr, shape, int(indptr[-1]) * (data.dtype.itemsize + indices.dtype.itemsize)
         if len(node.shape) != 2:
-            raise ValueError(f"{self._path} has {len(node.shape)} dimensions; give rows and columns")
+            raise ValueError(f"{self.path} has {len(node.shape)} dimensions; give rows and columns")
         return None, tuple(node.shape), node.dtype.itemsize * node.shape[0] * node.shape[1]
+
+    def _names(self, root):
+        """Names of the columns in an AnnData store; None if it has none."""
+        place = "raw/var" if self._name is not None and self._name.startswith("raw/") else "var"
+        if not hasattr(root, "keys") or place not in root or "_index" not in root[place].attrs:
+            return None
+        names = root[f"{place}/{root[place].attrs['_index']}"]
+        return np.asarray(names[:]) if len(names.shape) == 1 and names.shape[0] == self.n_columns else None
+
+    @contextmanager
+    def _opened(self):
+        """Open the store for one read: an open HDF5 file is locked for writers."""
+        if self._kind == "zarr":
+            yield needed("zarr").open(self.path, mode="r")
+        elif is_address(self.path):
+            with open_binary(self.path) as file, needed("h5py").File(file, "r") as root:
+                yield root
+        else:
+            with needed("h5py").File(self.path, "r") as root:
+                yield root
 
     @contextmanager
     def _open(self):
-        """Open the array or group for one read: an open HDF5 file is locked for writers."""
-        if self._kind == "h5ad":
-            with needed("h5py").File(self._path, "r") as root:
-                yield self._member(root)
-        else:
-            yield self._member(needed("zarr").open(self._path, mode="r"))
+        """Open the array or group for one read."""
+        with self._opened() as root:
+            yield self._member(root)
 
     def _member(self, root):
         if self._name is None:
             return root
         if self._name not in root:
-            raise KeyError(f"{self._path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
+            raise KeyError(f"{self.path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
         return root[self._name]
 
     @property
@@ -133,7 +198,7 @@ class StoreBlocks(Blocks):
 
     def _read(self, i):
         start, stop = self._bounds[i : i + 2]
-        with named_in_errors(self._path, PACKAGES[self._kind]), self._open() as node:
+        with named_in_errors(self.path, PACKAGES[self._kind]), self._open() as node:
             if self._indptr is None:
                 return np.asarray(node[start:stop])
             indptr = self._indptr[start : stop + 1]

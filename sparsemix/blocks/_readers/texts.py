@@ -4,7 +4,7 @@ from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._readers.arrays import Blocks
-from sparsemix.blocks._readers.files import paths_of
+from sparsemix.blocks._readers.paths import open_binary, paths_of
 
 
 @plain_arguments
@@ -16,7 +16,7 @@ def from_text(paths, vectorizer, lines=20_000):
     Parameters
     ----------
     paths : path-like or list of path-like
-        UTF-8 files.
+        UTF-8 files, folders of ``.txt`` files, globs, and addresses such as ``s3://bucket/x.txt`` (needs fsspec).
     vectorizer : object
         Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
         which is read line by line.
@@ -42,7 +42,7 @@ def from_text(paths, vectorizer, lines=20_000):
     ...     [block.shape for block in blocks.from_text(path, counter, lines=2)]
     [(2, 3), (1, 3)]
     """
-    return TextBlocks(paths_of(paths), vectorizer, lines)
+    return TextBlocks(paths_of(paths, ".txt"), vectorizer, lines)
 
 
 class TextBlocks(Blocks):
@@ -67,7 +67,7 @@ class TextBlocks(Blocks):
     def texts(self, i):
         """Lines of a block."""
         path, start, n = self._places[i]
-        with open(path, "rb") as file:
+        with open_binary(path) as file:
             file.seek(start)
             return [file.readline().rstrip(b"\r\n").decode("utf-8", errors="replace") for _ in range(n)]
 
@@ -78,7 +78,7 @@ class TextBlocks(Blocks):
 def places_of(path, lines):
     """(path, first byte, number of lines) of each block of a file."""
     places, start, n, at = [], 0, 0, 0
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         for line in file:
             at += len(line)
             n += 1
