@@ -1,6 +1,6 @@
 """The fit loop, written once for every additive model and every schedule."""
 
-from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -51,46 +51,71 @@ def respond(model, rows, selection, workers):
     return resp, x
 
 
-def run(model, rows, schedule, monitor, workers, stats, collect=collect, keep=None, births=None, repair=None):
+@dataclass(frozen=True)
+class Fit:
+    """What hooks may read and change."""
+
+    model: object
+    rows: object
+    schedule: object
+    monitor: object
+    workers: object
+
+
+class Hook:
+    """Acts between the epochs of a fit; all methods may be left as they are."""
+
+    def before(self, epoch, fit, stats):  # noqa: ARG002
+        """Statistics from which the epoch starts; an interrupt waits for them."""
+        return stats
+
+    def end(self, epoch, fit, stats):  # noqa: ARG002
+        """Statistics at the end of the epoch, and whether the epoch was undone; an interrupt waits for them."""
+        return stats, False
+
+    def after(self, epoch, fit, stats):
+        """Called with the statistics of the recorded epoch, from which the next one starts."""
+
+
+def run(model, rows, schedule, monitor, workers, stats, collect=collect, hooks=()):
     """Fit ``model`` from initial statistics; returns the final statistics, which match the model's parameters.
 
-    Steps change the statistics in place. An interrupt waits for the end of a step; if a step raises, nothing is
-    published. A monitor with completed epochs continues with the next epoch. ``keep(stats)`` is called after every
-    epoch with the statistics that the next epoch starts from; samplers' tables are never among them. ``births``
-    change the statistics before some epochs, and may undo that when the epoch ends. ``repair`` may correct the memory
-    of rows after epochs 4, 8, 16, ..., and when the fit would end as converged.
+    1. The first global step makes the model's tables. A monitor with completed epochs continues after them instead.
+    2. Before an epoch, hooks may change the statistics.
+    3. For each batch: local step and sums, then the schedule's update and the global step. Steps change the statistics
+       in place. An interrupt waits for the end of a step; if a step raises, nothing is published.
+    4. At the end of the epoch the model drops its caches, and hooks may undo their changes.
+    5. The monitor records the epoch and decides whether the fit ends.
+    6. Hooks see the recorded epoch: they repair the memory of rows, or write a checkpoint.
     """
-    if monitor.n_epochs_done == 0:
+    fit = Fit(model, rows, schedule, monitor, workers)
+    if monitor.n_epochs_done == 0:  # 1
         model.global_step(stats, workers.split)
     elif monitor.is_over(model, stats):
         return stats
     for epoch in range(monitor.n_epochs_done + 1, monitor.max_iter + 1):
         monitor.begin(epoch)
-        if births is not None and epoch > 1:
+        for hook in hooks:  # 2
             with interrupts_wait():
-                monitor.step(stats, copy(model))  # published if an interrupt comes before the next step
-                stats = births.propose(epoch, model, rows, schedule, stats, workers)
-        for selection in schedule.batches():
-            new = collect(model, rows, selection, workers, schedule.following)  # local step and summary
+                stats = hook.before(epoch, fit, stats)
+        for selection in schedule.batches():  # 3
+            new = collect(model, rows, selection, workers, schedule.following)
             with interrupts_wait():
                 monitor.before_step()
                 stats = advance(model, schedule, stats, new, workers.split)
                 monitor.model = model
                 monitor.step(stats)
-        model.forget()
+        model.forget()  # 4
         undone = False
-        if births is not None:
+        for hook in hooks:
             with interrupts_wait():
-                stats, undone = births.settle(model, rows, stats, workers)
+                stats, by_hook = hook.end(epoch, fit, stats)
+                undone |= by_hook
                 monitor.step(stats)
-        ended = monitor.epoch(epoch, model, stats, undone)
-        if repair is not None and epoch < monitor.max_iter:
-            due = monitor.converged or (epoch >= 4 and epoch & (epoch - 1) == 0)
-            if due and repair(epoch, model, rows, workers):
-                ended = monitor.go_on()
-        if keep is not None:
-            keep(stats)
-        if ended:
+        monitor.epoch(epoch, model, stats, undone)  # 5
+        for hook in hooks:  # 6
+            hook.after(epoch, fit, stats)
+        if monitor.ended:
             break
     return stats
 

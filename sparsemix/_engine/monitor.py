@@ -106,12 +106,16 @@ class Monitor:
                 flush=True,
             )  # fmt: skip
         self.stopped = self.observer is not None and bool(self.observer.end(self))
+        return self.ended
+
+    @property
+    def ended(self):
+        """Whether the fit ends after the last recorded epoch."""
         return self.converged or self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
-    def go_on(self):
-        """The memory was repaired, so the next epoch may improve; returns whether the fit ends for another reason."""
+    def repaired(self):
+        """The memory of rows was repaired: the last epoch cannot show convergence."""
         self.history[-1]["repaired"], self.converged = True, False
-        return self.stopped or self.history[-1]["seconds"] >= self.max_seconds
 
     def _judge(self, size):
         """Set ``converged`` from the history."""

@@ -21,7 +21,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.parameters import plain, plain_arguments
-from sparsemix._estimator.progress import Progress, fingerprint, identity, make_monitor
+from sparsemix._estimator.progress import Checkpoints, Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
 
 # Attributes of the last ``fit``; a later step of a stream removes them.
@@ -149,20 +149,16 @@ class AdditiveEstimator(SparsemixEstimator):
             monitor.resume(resumed["record"])
             if resumed["observer"] is not None:
                 observer.resume(resumed["observer"])
-        keep = progress.keeper(
-            monitor, begin, (lambda: begin.rows.memory) if source is None else source.memory, observer
-        )
-        births, repair = self._births(begin), self._repair(begin) if source is None else None
+        memory = (lambda: begin.rows.memory) if source is None else source.memory
+        hooks = [*self._hooks(begin), Checkpoints(progress, memory, observer)]  # the last, after all changes
         monitor.stats = run(
             begin.model, begin.rows, begin.schedule, monitor, workers, begin.stats,
-            collect if source is None else source.collect, keep, births, repair,
+            collect if source is None else source.collect, hooks,
         )  # fmt: skip
 
-    def _births(self, begin):
-        """Object that changes statistics between epochs; None by default."""
-
-    def _repair(self, begin):
-        """Function that repairs the row memory after an epoch; None by default."""
+    def _hooks(self, begin):  # noqa: ARG002
+        """Hooks of the fit loop; none by default."""
+        return []
 
     def _resume(self, rows, resumed):
         """The setup of a fit that continues from a checkpoint."""

@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 from scipy import sparse
 
+from sparsemix._engine.loop import Hook
 from sparsemix._engine.monitor import Monitor
 from sparsemix._estimator.checkpoints import checksum
 from sparsemix._kernels.vectors import _simd
@@ -34,24 +35,26 @@ class Progress:
         now, self.state["now"] = self.state["now"], None
         return now
 
-    def keeper(self, monitor, begin, memory, observer):
-        """A function that the fit loop calls after every epoch to save a checkpoint; ``memory()`` returns the row
-        memory."""
-        if self.folder is None:
-            return None
-
-        def keep(stats):
-            over = monitor.converged or monitor.stopped or monitor.n_epochs_done == monitor.max_iter
-            if over or monitor.n_epochs_done % self.folder.every == 0:
-                parts = {"model": begin.model, "stats": stats, "schedule": begin.schedule}
-                state = observer.state() if hasattr(observer, "state") else None
-                self._save(parts | {"memory": memory(), "record": monitor.record(), "observer": state})
-
-        return keep
-
-    def _save(self, now):
+    def save(self, now):
+        """Write the next checkpoint."""
         self.state["number"] += 1
         self.folder.save(self.state["number"], self.state | {"now": now})
+
+
+class Checkpoints(Hook):
+    """Saves a checkpoint after an epoch if the fit has a folder; ``memory()`` returns the row memory."""
+
+    def __init__(self, progress, memory, observer):
+        self.progress, self.memory, self.observer = progress, memory, observer
+
+    def after(self, epoch, fit, stats):
+        """See Hook."""
+        folder, monitor = self.progress.folder, fit.monitor
+        over = monitor.converged or monitor.stopped or epoch == monitor.max_iter
+        if folder is not None and (over or epoch % folder.every == 0):
+            parts = {"model": fit.model, "stats": stats, "schedule": fit.schedule}
+            state = self.observer.state() if hasattr(self.observer, "state") else None
+            self.progress.save(parts | {"memory": self.memory(), "record": monitor.record(), "observer": state})
 
 
 def make_monitor(estimator):

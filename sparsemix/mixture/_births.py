@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect, respond
+from sparsemix._engine.loop import Hook, collect, respond
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, Splitting, cut_gains
@@ -42,7 +42,7 @@ PARTNERS = 4
 # -- in a fit
 
 
-class Births:
+class Births(Hook):
     """Proposes births before epochs 2, 3, 5, 9, 17 and so on, and accepts or undoes them at their end.
 
     Sample rows come from all rows; over blocks, from the subsample of the initialisation. No state survives an epoch,
@@ -51,13 +51,17 @@ class Births:
 
     _before = None
 
-    def propose(self, epoch, model, rows, schedule, stats, workers):
+    def before(self, epoch, fit, stats):
         """Take a step with births; return their statistics, or the given ones without births."""
+        if epoch == 1 or (epoch - 1) & (epoch - 2):
+            return stats
+        model, rows, schedule, workers = fit.model, fit.rows, fit.schedule, fit.workers
+        fit.monitor.step(stats, copy(model))  # published if an interrupt comes before the next step
         count = stats["count"]
         dead = np.flatnonzero(count < DEAD * count.sum() / len(count))
         parents = np.argsort(-count, kind="stable")[: CHOICE * len(dead)]
         parents = np.sort(np.setdiff1d(parents, dead))
-        if (epoch - 1) & (epoch - 2) or not len(dead) or not len(parents):
+        if not len(dead) or not len(parents):
             return stats
         cuts = self._cut(model, rows, count, parents, len(dead), np.random.default_rng(epoch), workers)
         if cuts is None:
@@ -84,10 +88,11 @@ class Births:
             rows.source.changed(stats)
         return stats
 
-    def settle(self, model, rows, stats, workers):
+    def end(self, epoch, fit, stats):  # noqa: ARG002
         """Statistics after the epoch with births, and whether the births were undone."""
         if self._before is None:
             return stats, False
+        model, rows, workers = fit.model, fit.rows, fit.workers
         (bound, before, parameters, undo), self._before = self._before, None
         if model.lower_bound(stats) >= bound:
             return stats, False

@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from sparsemix._engine.loop import respond
+from sparsemix._engine.loop import Hook, respond
 from sparsemix.mixture._births import looked
 
 # Number of rows to check, and the acceptable loss: nats of the log sum of the weights of their best components.
@@ -20,6 +20,16 @@ def missed(model, rows, selection, workers):
     x.memory = None
     gain = respond(exact, x, selection, workers)[0].log_z - looked(model, rows, selection, workers).log_z
     return float(gain.mean())
+
+
+class Repairs(Hook):
+    """Checks the lists after epochs 4, 8, 16, ..., and when the fit would end as converged."""
+
+    def after(self, epoch, fit, stats):  # noqa: ARG002
+        """See Hook."""
+        due = fit.monitor.converged or (epoch >= 4 and epoch & (epoch - 1) == 0)
+        if due and epoch < fit.monitor.max_iter and repaired_lists(epoch, fit.model, fit.rows, fit.workers):
+            fit.monitor.repaired()
 
 
 def repaired_lists(epoch, model, rows, workers):

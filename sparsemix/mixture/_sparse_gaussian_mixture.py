@@ -19,7 +19,7 @@ from sparsemix.mixture._assemble import (
 from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._predict import MixturePredictMixin
-from sparsemix.mixture._repairs import repaired_lists, widened
+from sparsemix.mixture._repairs import Repairs, widened
 from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
 
 
@@ -429,13 +429,11 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
         return begin_stream(self._params, rows, rng, workers)
 
-    def _births(self, begin):
+    def _hooks(self, begin):
         few = self._params.n_components < SPLITTING_FROM  # few components should match the clusters of the data
         family = begin.model.family
-        return None if few or family.tied or family.has_loadings else Births()
-
-    def _repair(self, begin):
-        return None if begin.rows.memory is None else repaired_lists
+        births = [] if few or family.tied or family.has_loadings else [Births()]
+        return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)

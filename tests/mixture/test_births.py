@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import collect
+from sparsemix._engine.loop import Hook, collect
 from sparsemix._engine.threads import Workers
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -50,7 +50,7 @@ def test_dead_components_are_born_again(covariance_type, inference, learning_met
     params = {"covariance_type": covariance_type, "inference": inference, "init_params": start}
     params |= {"learning_method": learning_method, "batch_size": 400}
     est = mixture(**params).fit(X)
-    monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
+    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)
     without = mixture(**params).fit(X)
     assert (without.weights_ < 0.002).sum() >= 4
     # four clusters in a square may stay together: to halve them gains a round component nothing
@@ -65,7 +65,7 @@ def test_dead_components_are_born_again(covariance_type, inference, learning_met
 @pytest.mark.parametrize("prior", ["dirichlet_distribution", "dirichlet_process"])
 def test_bounds_never_fall_with_births(prior, learning_method, candidates, monkeypatch):
     settled = []
-    original = Births.settle
+    original = Births.end
 
     def settle(self, *args):
         waiting = self._before is not None
@@ -73,7 +73,7 @@ def test_bounds_never_fall_with_births(prior, learning_method, candidates, monke
         settled.extend([undone] * waiting)
         return stats, undone
 
-    monkeypatch.setattr(Births, "settle", settle)
+    monkeypatch.setattr(Births, "end", settle)
     X, y = blobs()
     params = {"weight_concentration_prior_type": prior, "learning_method": learning_method, "candidates": candidates}
     est = mixture(init_params={"responsibilities": dead_start(y)}, batch_size=400, **params).fit(X)
@@ -86,12 +86,12 @@ def test_bounds_never_fall_with_births(prior, learning_method, candidates, monke
 @pytest.mark.parametrize("inference", ["vb", "em"])
 def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, candidates, monkeypatch):
     """As if no bound were ever good enough."""
-    original, undone = Births.settle, []
+    original, undone = Births.end, []
 
-    def settle(self, model, rows, stats, workers):
+    def settle(self, *args):
         if self._before is not None:
             self._before = (np.inf, *self._before[1:])
-        stats, was = original(self, model, rows, stats, workers)
+        stats, was = original(self, *args)
         undone.append(was)
         return stats, was
 
@@ -99,35 +99,35 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
     params = {"inference": inference, "learning_method": learning_method, "candidates": candidates}
     params |= {"init_params": {"responsibilities": dead_start(y)}, "batch_size": 400}
     with monkeypatch.context() as patch:
-        patch.setattr(Births, "settle", settle)
+        patch.setattr(Births, "end", settle)
         est = mixture(**params, max_iter=9).fit(X)
     n_undone = sum(undone)
     assert n_undone >= 2
     assert np.diff(est.lower_bounds_).min() >= -1e-8 * np.abs(est.lower_bounds_).max()
     if candidates == "all":  # each pass that was taken back is as if it had not been
-        monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
+        monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)
         same = mixture(**params, max_iter=9 - n_undone).fit(X)
         assert_same_bits(fitted_arrays(est, X)[:-1], fitted_arrays(same, X)[:-1])
 
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_births_that_are_taken_back_leave_the_lists_of_before(learning_method, monkeypatch):
-    propose, settle, changed = Births.propose, Births.settle, []
+    propose, settle, changed = Births.before, Births.end, []
 
-    def proposed(self, epoch, model, rows, *arguments):
-        self.lists = rows.memory.lists.copy()
-        return propose(self, epoch, model, rows, *arguments)
+    def proposed(self, epoch, fit, stats):
+        self.lists = fit.rows.memory.lists.copy()
+        return propose(self, epoch, fit, stats)
 
-    def settled(self, model, rows, *arguments):
+    def settled(self, epoch, fit, stats):
         if self._before is not None:
             self._before = (np.inf, *self._before[1:])
-            changed.append((rows.memory.lists != self.lists).any())
-        stats, undone = settle(self, model, rows, *arguments)
-        assert not undone or (rows.memory.lists == self.lists).all()
+            changed.append((fit.rows.memory.lists != self.lists).any())
+        stats, undone = settle(self, epoch, fit, stats)
+        assert not undone or (fit.rows.memory.lists == self.lists).all()
         return stats, undone
 
-    monkeypatch.setattr(Births, "propose", proposed)
-    monkeypatch.setattr(Births, "settle", settled)
+    monkeypatch.setattr(Births, "before", proposed)
+    monkeypatch.setattr(Births, "end", settled)
     X, y = blobs()
     params = {"learning_method": learning_method, "candidates": 4, "batch_size": 400}
     mixture(init_params={"responsibilities": dead_start(y)}, max_iter=3, **params).fit(X)
@@ -157,8 +157,8 @@ def test_interrupted_trial_leaves_a_whole_mixture(monkeypatch):
             raise KeyboardInterrupt
         return original(self, *args)
 
-    original = _births.Births.settle
-    monkeypatch.setattr(Births, "settle", interrupt)
+    original = _births.Births.end
+    monkeypatch.setattr(Births, "end", interrupt)
     est = mixture(init_params={"responsibilities": dead_start(y)}, inference="em")
     with pytest.raises(KeyboardInterrupt):
         est.fit(X)

@@ -11,7 +11,7 @@ from mixture_cases import assert_same_bits, fitted_arrays
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import blocks
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import respond
+from sparsemix._engine.loop import Hook, respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input import checks
 from sparsemix._models.mixture import candidates as _candidates
@@ -589,9 +589,9 @@ def test_repair_sees_what_lists_miss():
     X = rows_of("full")
     est = mixture(max_iter=5)
     begin = {}
-    original = type(est)._births
+    original = type(est)._hooks
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(est), "_births", lambda self, begun: begin.update(begun=begun) or original(self, begun))
+        patch.setattr(type(est), "_hooks", lambda self, begun: begin.update(begun=begun) or original(self, begun))
         est.fit(X)
     model, rows = begin["begun"].model, begin["begun"].rows
     everything = np.arange(len(X))
@@ -648,7 +648,7 @@ def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stre
     monkeypatch.setattr(
         CandidateSearch, "_round", lambda self, *a, **k: looks.append(k.get("least")) or search_round(self, *a, **k)
     )
-    monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)  # nothing is born
+    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # nothing is born
     original = _assemble.make_search  # which is not told that the components were given
     monkeypatch.setattr(_assemble, "make_search", lambda *args, **_: original(*args))
     for est in (lists, dense):
@@ -686,7 +686,7 @@ def test_wrong_candidates_are_refused(candidates):
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_interrupted_fit_leaves_the_last_step(learning_method, ctrl_c, monkeypatch):  # noqa: ARG001
     X = rows_of("full")
-    monkeypatch.setattr(SparseGaussianMixture, "_births", lambda *_: None)  # rows are visited in passes alone
+    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # rows are visited in passes alone
     params = {"learning_method": learning_method, "batch_size": 300, "warm_start": True}
     whole = mixture(max_iter=2, **params).fit(X)
     est = mixture(**params)
