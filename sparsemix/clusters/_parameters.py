@@ -51,6 +51,10 @@ MOSTLY_ZERO, WIDE = (0.5, 0.2), 50
 # "auto" tries full covariances up to this number of features D: a cluster takes D^2 / 2 numbers.
 FULL_FEATURES = 100
 
+# A warning follows if at least so many documents use less than this share of the columns, and the prior of the rest is
+# this many times a document. From five times on, texts of ten subjects were one cluster.
+UNUSED_FROM, UNUSED, OUTWEIGHS = 100, 0.25, 4.0
+
 # Limits of the prior: with a tiny positive discount, or a huge concentration or tilt, the total mass overflows.
 LARGEST_MEASURE, SMALLEST_DISCOUNT = 1e100, 1e-10
 
@@ -198,6 +202,27 @@ def check_words(rows, counts):
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
 
 
+def warn_if_mostly_unused(rows, prior):
+    """Warn if the prior of a cluster is mostly words of columns without counts, which outweigh a document."""
+    n_documents, n_features = rows.X.shape
+    if n_documents < UNUSED_FROM or prior * n_features <= 1.0:
+        return
+    if is_sparse(rows.X):
+        stored = rows.X.data[: rows.X.indptr[-1]] > 0.0
+        used = len(np.unique(rows.X.indices[: len(stored)][stored]))
+    else:
+        used = np.count_nonzero(rows.X.any(axis=0))
+    extra, length = prior * (n_features - used), float(rows.X.sum()) / n_documents
+    if used < UNUSED * n_features and extra > OUTWEIGHS * length:
+        warnings.warn(
+            f"X has {n_features} columns, but its documents use {used} of them. The prior of each cluster counts the "
+            f"rest as {extra:.0f} words, and a document has only {length:.0f} on average, so that different documents "
+            "may share a cluster; leave out columns of zeros (CountVectorizer makes none), or hash into a number of "
+            "columns near the number of different words (HashingVectorizer(n_features=...))",
+            stacklevel=5,
+        )
+
+
 def moves_of(params, state):
     """Merges, prunes and forgetting of a stream with this state; None if all are off."""
     criterion = params.merge_criterion
@@ -237,6 +262,7 @@ def make_state(params, rows, counts, partition, threshold):
     """A state without clusters, and rows in the form that it reads; this fixes data-dependent priors."""
     n_features = rows.X.shape[1]
     if counts:
+        warn_if_mostly_unused(rows, params.dirichlet_prior)
         return ClusterState(MultinomialSlots(n_features, params.dirichlet_prior)), rows
     shift = origin(params, rows) if has_means(params) else None
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)

@@ -192,7 +192,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     mass w. A Gaussian prior that is not given is estimated from the first rows of a stream, and again until there are
     1,000; this may change all clusters and their numbers. Later only ``mean_precision_prior`` may fall, if a row is
     far from all that the prior expects. The first call fixes the number of columns. For an open vocabulary use
-    ``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``.
+    ``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``, with a width near the number of words.
 
     References
     ----------

@@ -134,3 +134,22 @@ def test_a_search_decides_once_for_all_rows():
     assert results == wanted
     assert best.likelihood == "auto"
     assert best.discount == words.discount
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("first_call", ["fit", "partial_fit"])
+def test_many_more_columns_than_words_give_a_warning(name, first_call):
+    """Each column counts as a part of a word, so that documents of different clusters share one."""
+    est = clone(ESTIMATORS[name])
+    if not hasattr(est, first_call):
+        pytest.skip("it has no streams")
+    rng = np.random.default_rng(0)
+    labels = rng.integers(4, size=200)
+    words = sparse.csr_array(rng.poisson(0.1 + 1.5 * (np.arange(100) // 25 == labels[:, None])))
+    wide = sparse.csr_array((words.data, words.indices * 997, words.indptr), shape=(200, 2**17))
+    with pytest.warns(UserWarning, match=r"has 131072 columns.*use 100 of them.*3929 words.*HashingVectorizer"):
+        getattr(est, first_call)(wide)
+    assert adjusted_rand_score(labels, est.predict(wide)) < 0.1
+    narrow = sparse.csr_array((words.data, words.indices, words.indptr), shape=(200, 128))  # as the warning says
+    assert adjusted_rand_score(labels, getattr(clone(est), first_call)(narrow).predict(narrow)) > 0.9
+    getattr(clone(est), first_call)(wide[:99])  # a small block tells little about the vocabulary
