@@ -51,10 +51,10 @@ def test_what_is_not_known_is_told():
     assert "SPARSEMIX_SIMD in the environment: there is no instruction set 'abacus'; give one of baseline" in error
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("name", FITS)
-def test_results_agree_but_for_rounding(name, instruction_set):
+def test_results_agree_but_for_rounding(name):
     make, X = FITS[name]
     here = make().fit(X).score(X)
     _simd.use_instruction_set()
     np.testing.assert_allclose(here, make().fit(X).score(X), rtol=1e-4)
-    _simd.use_instruction_set(instruction_set)

@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from sparsemix._kernels.vectors import _log_sum, _simd
+from sparsemix._kernels.vectors import _log_sum
 
-
-@pytest.fixture(params=_simd.INSTRUCTION_SETS, autouse=True)
-def _instruction_set(request):
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError:
-        pytest.skip("this processor does not have it")
-    yield
-    _simd.use_instruction_set()
+pytestmark = pytest.mark.usefixtures("instruction_set")
 
 
 def log_sums(weights):

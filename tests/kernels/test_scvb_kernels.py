@@ -7,7 +7,6 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._engine.schedules import learning_rates
 from sparsemix._kernels.collapsed import _scvb
-from sparsemix._kernels.vectors import _simd
 
 EXCLUDE = ("none", "document", "both")
 
@@ -82,21 +81,14 @@ class Problem:
         return doc_topic, resp, total
 
 
-@pytest.mark.parametrize("instruction_set", _simd.INSTRUCTION_SETS)
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("n_components", [1, 3, 16, 21, 40])
 @pytest.mark.parametrize("exclude", EXCLUDE)
 @pytest.mark.parametrize("fractional", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_exact_sums_are_the_twins(instruction_set, n_components, exclude, fractional, dtype):
+def test_exact_sums_are_the_twins(n_components, exclude, fractional, dtype):
     problem = Problem(n_components, dtype=dtype, fractional=fractional)
-    try:
-        _simd.use_instruction_set(instruction_set)
-    except ValueError as error:
-        pytest.skip(str(error))
-    try:
-        found = problem.run(3, exclude)
-    finally:
-        _simd.use_instruction_set()
+    found = problem.run(3, exclude)
     tolerance = {"rtol": 1e-10, "atol": 1e-12} if dtype == np.float64 else {"rtol": 1e-3, "atol": 1e-4}
     for ours, expected in zip(found, problem.twin(3, exclude), strict=True):
         np.testing.assert_allclose(ours, expected, **tolerance)

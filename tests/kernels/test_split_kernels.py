@@ -17,16 +17,6 @@ BLOCK = 128
 LANES = {"baseline": max(1, _simd.BASELINE_BYTES // 8), "x86-64-v3": 4, "x86-64-v4": 8}
 
 
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
-def instruction_set(request):
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError as error:
-        pytest.skip(str(error))
-    yield request.param
-    _simd.use_instruction_set()
-
-
 class Problem:
     """A few documents, counts by word and topic, samples or a sparse start."""
 

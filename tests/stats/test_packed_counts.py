@@ -6,21 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsemix._kernels.vectors import _simd
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 
 SHAPE = 23, 333
-
-
-@pytest.fixture(params=_simd.INSTRUCTION_SETS)
-def instruction_set(request):
-    try:
-        _simd.use_instruction_set(request.param)
-    except ValueError as error:
-        pytest.skip(str(error))
-    yield request.param
-    _simd.use_instruction_set()
 
 
 def sums(seed, shape=SHAPE, density=0.03, dtype=np.float64):
