@@ -138,7 +138,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _run(self, monitor, rows, rng, workers, warm, observer, progress):
         """Run all epochs; the monitor holds the state that an interrupt publishes."""
-        resumed = progress.resumed()
+        resumed = progress.resumed(self._params.max_iter)
         begin = self._begin_fit(rows, rng, workers, warm) if resumed is None else self._resume(rows, resumed)
         source = begin.rows.source
         monitor.schedule, monitor.observer = begin.schedule, observer

@@ -56,7 +56,7 @@ class CheckpointFolder:
         for entry in sorted(self.path.iterdir()):
             if entry.name.startswith(WRITING):  # left by a killed process
                 shutil.rmtree(entry)
-            elif not re.fullmatch(r"\d{6,}", entry.name):
+            elif not re.fullmatch(r"\d{6,}", entry.name) and not is_of_system(entry.name):
                 raise ValueError(
                     f"{self.path} holds {entry.name!r}, which is no checkpoint; give a folder of its own to every fit"
                 )
@@ -146,6 +146,11 @@ class CheckpointFolder:
             file.flush()
             os.fsync(file.fileno())
         flush(folder)
+
+
+def is_of_system(name):
+    """Whether operating systems and file systems put such an entry into folders."""
+    return name.startswith(".") or name in ("lost+found", "Thumbs.db", "desktop.ini")
 
 
 class Torn(Exception):  # noqa: N818

@@ -30,9 +30,15 @@ class Progress:
         self.state = {"seed": seed, "now": None, "number": 0} if state is None else state
         self.seed = self.state["seed"]
 
-    def resumed(self):
-        """State at the last checkpoint, returned once; None for a new fit."""
+    def resumed(self, max_iter):
+        """State at the last checkpoint, returned once; None for a new fit. Raises if it has more epochs."""
         now, self.state["now"] = self.state["now"], None
+        if now is not None and len(now["record"]["history"]) > max_iter:
+            n_epochs = len(now["record"]["history"])
+            raise ValueError(
+                f"max_iter is {max_iter}, but the fit of the checkpoints in {self.folder.path} has {n_epochs} epochs; "
+                f"raise max_iter to at least {n_epochs}, or give another folder"
+            )
         return now
 
     def save(self, now):

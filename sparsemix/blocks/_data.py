@@ -1,29 +1,58 @@
 """Conversion of data to a sequence of blocks, and of weights to one array per block."""
 
+import os
+
 import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.forms import csr_of, floats_of, is_frame
-from sparsemix.blocks._readers.arrays import Blocks, from_arrays
+from sparsemix.blocks._readers.arrays import Blocks, from_arrays, is_stored
 from sparsemix.blocks._readers.paths import needed
 
 
 def as_blocks(data):
-    """A sequence of blocks from an array, a matrix, a list, a reader, or a Dask collection."""
-    if isinstance(data, np.ndarray) or sparse.issparse(data):
-        return from_arrays(data)
+    """A sequence of blocks from an array, a matrix, a data frame, a list, a reader, or a Dask collection."""
+    refuse_files(data)
     if type(data).__module__.split(".")[0] == "dask" or (
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
         return DelayedBlocks(data)
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not is_frame(data):
+    if isinstance(data, np.ndarray) or sparse.issparse(data) or is_frame(data) or is_stored(data):
+        return from_arrays(data)
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__"):
         if len(data) == 0:
             raise ValueError("data has no blocks; give at least one")
+        if isinstance(data, (list, tuple)):
+            refuse_files(data[0])
+            if np.ndim(data[0]) < 2 and isinstance(data[0], (list, tuple, np.ndarray)):
+                raise ValueError("data is a list of rows, and each would be a block; give numpy.asarray(data)")
         return data if isinstance(data, Blocks) else ListedBlocks(data)
     raise TypeError(
         f"data is a {type(data).__name__}; give a sequence of blocks of rows, a reader of sparsemix.blocks, a matrix, "
         "or a Dask collection"
     )
+
+
+def refuse_files(data):
+    """Raise for files and for objects that stand for files; the error names the reader."""
+    name, package = type(data).__name__, type(data).__module__.split(".")[0]
+    if isinstance(data, (str, os.PathLike)):
+        path = os.fspath(data)
+        readers = {".h5ad": "from_h5ad", ".parquet": "from_parquet", ".pq": "from_parquet", ".zarr": "from_zarr",
+                   ".npz": "from_npz", ".npy": "from_npz", ".txt": "from_text"}  # fmt: skip
+        reader = readers.get(os.path.splitext(path)[1], "a reader of sparsemix.blocks, such as from_parquet")
+        raise TypeError(f"data is the path {path!r}; read it with {'blocks.' * (reader in readers.values())}{reader}")
+    if package == "anndata":
+        path = getattr(data, "filename", None)
+        place = "data.X, the matrix in memory" if path is None else f"blocks.from_h5ad({os.fspath(path)!r})"
+        raise TypeError(f"data is an {name} object; give {place}")
+    if package == "pyarrow" and not hasattr(data, "column_names"):
+        raise TypeError(f"data is a {name} of pyarrow; give blocks.from_parquet(paths) of its files, or a table")
+    if package == "polars" and name == "LazyFrame":
+        raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
+    if package in ("h5py", "zarr") and hasattr(data, "keys"):
+        reader = "from_h5ad" if package == "h5py" else "from_zarr"
+        raise TypeError(f"data is a {name} of {package}; give its path to blocks.{reader}, or one of its arrays")
 
 
 class ListedBlocks(Blocks):

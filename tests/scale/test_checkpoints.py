@@ -105,6 +105,8 @@ def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
     assert more.lower_bound_ > whole.lower_bound_
     monkeypatch.undo()
     assert_same_bits(make(max_iter=6).fit(X), more, X)
+    with pytest.raises(ValueError, match=r"max_iter is 5, but the fit .* has 6 epochs; raise max_iter to at least 6"):
+        make(max_iter=5).fit(X, checkpoint=tmp_path)
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
@@ -208,6 +210,12 @@ def test_foreign_folders_are_refused(tmp_path):
     with pytest.raises(NotADirectoryError, match="is a file; give a folder"):
         est.fit(X, checkpoint=tmp_path / "thesis.tex")
     assert (tmp_path / "thesis.tex").read_text() == "all of it"
+    (tmp_path / "thesis.tex").unlink()
+    for name in (".DS_Store", ".directory", "Thumbs.db", "desktop.ini"):  # of operating systems
+        (tmp_path / name).touch()
+    (tmp_path / "lost+found").mkdir()
+    est.fit(X, checkpoint=tmp_path)
+    assert (tmp_path / ".DS_Store").exists()
 
 
 def test_a_full_disk_is_named_and_nothing_learned_is_lost(tmp_path, monkeypatch):

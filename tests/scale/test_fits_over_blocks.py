@@ -1,13 +1,17 @@
 """One fit over blocks in this process: what it finds, that it learns as ``fit`` does, checkpoints, memory, errors."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import warnings
 from itertools import pairwise
+from pathlib import Path
 
+import forms
 import numpy as np
 import pytest
 from fitted import assert_same_bits, few_passes
@@ -371,6 +375,72 @@ def test_wrong_rows_are_named_by_block_and_row_and_nothing_is_lost():
 def test_nothing_to_learn_from(data, message):
     with pytest.raises(ValueError, match=message):
         blocks.fit(lda(), data)
+
+
+def test_whole_data_in_memory_or_on_disk_are_cut_into_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparsemix.blocks._readers.arrays.BLOCK_BYTES", 8 * 3 * 100)
+    est = mixture()
+    wanted = blocks.fit(clone(est), blocks.from_arrays(ROWS, rows=100))
+    data = []
+    if forms.PANDAS:
+        import pandas as pd
+
+        data.append(pd.DataFrame(ROWS))
+    if forms.POLARS:
+        import polars as pl
+
+        data.append(pl.DataFrame(ROWS))
+    if forms.ARROW:
+        import pyarrow as pa
+
+        data.append(pa.table({f"x{j}": ROWS[:, j] for j in range(3)}))
+    for module in ("h5py", "zarr"):
+        with contextlib.suppress(ImportError):
+            package = __import__(module)
+            if module == "h5py":
+                file = package.File(tmp_path / "a.h5", "w")
+                file["rows"] = ROWS
+                data.append(file["rows"])
+            else:
+                data.append(package.array(ROWS, chunks=(64, 3)))
+    for X in data:
+        fitted = blocks.fit(clone(est), X)
+        vars(fitted).pop("feature_names_in_", None)
+        assert_same_bits(wanted, fitted, ROWS)
+
+
+def test_what_is_a_file_names_its_reader(tmp_path):
+    cases = {
+        "cells.h5ad": r"data is the path 'cells\.h5ad'; read it with blocks\.from_h5ad",
+        "a.csv": "read it with a reader of sparsemix.blocks",
+    }
+    for path, message in cases.items():
+        for data in (path, [path, path], Path(path)):
+            with pytest.raises(TypeError, match=message):
+                blocks.fit(lda(), data)
+    with pytest.raises(ValueError, match=r"data is a list of rows, and each would be a block; give numpy\.asarray"):
+        blocks.fit(mixture(), ROWS.tolist())
+    with contextlib.suppress(ImportError):
+        import anndata
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cells = anndata.AnnData(sparse.csr_matrix(COUNTS.astype(np.float32)))
+            with pytest.raises(TypeError, match=r"data is an AnnData object; give data\.X"):
+                blocks.fit(lda(), cells)
+            cells.write_h5ad(tmp_path / "cells.h5ad")
+            backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+            with pytest.raises(TypeError, match=r"give blocks\.from_h5ad\(.*cells\.h5ad"):
+                blocks.fit(lda(), [backed])
+    if forms.ARROW:
+        import pyarrow as pa
+        import pyarrow.dataset
+
+        with pytest.raises(TypeError, match=r"data is a InMemoryDataset of pyarrow; give blocks\.from_parquet"):
+            blocks.fit(lda(), pyarrow.dataset.dataset(pa.table({"a": [1]})))
+    if forms.POLARS:
+        with pytest.raises(TypeError, match=r"data is a LazyFrame, .*data\.collect"):
+            blocks.fit(lda(), forms.polars_frame(COUNTS.toarray()).lazy())
 
 
 def test_what_is_no_data():

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
 from sparsemix._estimator.blockwise import block_named
-from sparsemix._estimator.input.forms import check_starts, numbers_of
+from sparsemix._estimator.input.forms import check_starts, is_frame, numbers_of
 from sparsemix._estimator.parameters import plain_arguments
 
 # Bytes of a block by default: large enough that its overhead is negligible, small compared with any memory.
@@ -70,13 +70,13 @@ class Blocks:
 
 @plain_arguments
 def from_arrays(X, rows=None):
-    """Blocks of consecutive rows of an array, a memory-mapped file or a CSR matrix, without copies.
+    """Blocks of consecutive rows of an array, a data frame or a CSR matrix, in memory or on disk, without copies.
 
     Parameters
     ----------
-    X : ndarray, numpy.memmap or CSR matrix of shape (n_samples, n_features)
-        A CSR matrix may consist of three memory maps. Memory maps of whole arrays
-        (``numpy.load(path, mmap_mode="r")``) are pickled as their paths.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        Arrays of NumPy, h5py and Zarr; data frames of pandas and polars; tables of Arrow. A CSR matrix may consist of
+        three memory maps. Memory maps of whole arrays (``numpy.load(path, mmap_mode="r")``) are pickled as their paths.
     rows : int, default=None
         Rows per block. None gives blocks of about 64 MB.
 
@@ -96,7 +96,11 @@ def from_arrays(X, rows=None):
     >>> [len(block) for block in blocks.from_arrays(np.zeros((10, 3)), rows=4)]
     [4, 4, 2]
     """
-    if not sparse.issparse(X):
+    if is_frame(X):
+        return FrameBlocks(X, rows)
+    if is_stored(X):
+        pass
+    elif not sparse.issparse(X):
         X = X if type(X) in (np.ndarray, np.memmap) else numbers_of(X)
     elif X.format != "csr":
         raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows are contiguous")
@@ -187,6 +191,24 @@ def joined(readers):
 def parts_of(X):
     """The arrays of a matrix."""
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+
+
+class FrameBlocks(ArrayBlocks):
+    """Blocks of consecutive rows of a data frame, which keep its names."""
+
+    portable = False
+
+    def __init__(self, X, rows=None):
+        super().__init__(X, rows_of(8 * X.shape[0] * X.shape[1], X.shape[0]) if rows is None else rows)
+
+    def _read(self, i):
+        start, stop = self._bounds[i], self._bounds[i + 1]
+        return self._X.iloc[start:stop] if hasattr(self._X, "iloc") else self._X.slice(start, stop - start)
+
+
+def is_stored(X):
+    """Whether X is an array of h5py or Zarr, whose slices are read from a file."""
+    return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
 
 
 def map_of(array):
