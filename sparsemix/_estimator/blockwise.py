@@ -127,7 +127,8 @@ class Job:
             return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
         with block_named(number):
             check_labels(labels_of(X), self.labels)
-            return self._formed(self.estimator._check(X, reset))
+            X = self._formed(self.estimator._check(X, reset))
+            return X if sparse.issparse(X) else np.ascontiguousarray(X)  # the order of sums follows that in memory
 
     def _formed(self, X):
         """Checked rows in the form of all blocks."""
