@@ -104,7 +104,7 @@ def learn(options, outputs):
         fields=Fields(options.field, options.id, options.date, options.group),
         words=Words(
             options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
-            options.max_df, tuple(options.ngram_range), options.vocabulary, options.vectorizer,
+            options.max_df, options.merge_forms, options.phrases, options.vocabulary, options.vectorizer,
             options.gaps if options.estimator in IN_ORDER else None, tuple(filter(None, options.skip.split(","))),
         ),
         copies=options.copies, passages=options.passages, where=options.counts, scratch=outputs.scratch,

@@ -66,8 +66,9 @@ def add_word_options(add):
     add("--token-pattern", default="letters", metavar="PATTERN",
         help="letters: runs of three or more letters (default); words: also short ones and digits; spaces: everything "
         "between spaces; or a regular expression")  # fmt: skip
-    add("--ngram-range", type=int, nargs=2, default=(1, 1), metavar=("MIN", "MAX"),
-        help="numbers of adjacent words to count as one word (default: 1 1)")  # fmt: skip
+    add("--merge-forms", action="store_true",
+        help="count forms of a word, such as singular and plural, as the most frequent one; needs an extra")
+    add("--phrases", action="store_true", help="join words that form a phrase, such as machine_learning")
     add("--min-df", type=count_or_fraction, default=5,
         help="least number, or fraction, of documents with the word (default: 5)")  # fmt: skip
     add("--max-df", type=count_or_fraction, default=0.5,

@@ -239,7 +239,6 @@ def test_passes_over_words_in_their_order(tmp_path, capsys, texts):
     ("options", "message"),
     [
         (["counts"], "holds counts without word order; give texts, or choose another --estimator"),
-        (["--ngram-range", "1", "2"], "--ngram-range is for counts"),
         (["--vectorizer", "COUNTS"], "holds a CountVectorizer, but the --estimator needs TokenSequences"),
         (["--vectorizer", "SEQUENCES", "--estimator", "SparseLDA"], "--estimator needs a vectorizer that counts words"),
         (["--window", "0"], "0 is not above zero"),

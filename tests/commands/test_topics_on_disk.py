@@ -41,7 +41,7 @@ def small(monkeypatch):
     monkeypatch.setattr(on_disk, "MOST_ENTRIES", 100)
 
 
-WORDS = [Words(), Words(min_df=2, max_df=0.5), Words(ngram_range=(1, 2), min_df=3), Words("words", stop_words=None)]
+WORDS = [Words(), Words(min_df=2, max_df=0.5), Words(phrases=True, min_df=3), Words("words", stop_words=None)]
 
 
 @pytest.mark.usefixtures("small")
@@ -186,7 +186,6 @@ def test_texts_above_some_size_go_to_disk(tmp_path, texts, monkeypatch):
         (["--vectorizer", "UNFITTED"], "is not fitted, which needs all texts in memory"),
         (["--min-df", "1000"], "No words are left of 240 documents"),
         (["--min-df", "200", "--max-df", "10"], "max_df corresponds to < documents than min_df"),
-        (["--ngram-range", "2", "1"], "ngram_range"),
         (["--min-df", "2.5"], "min_df"),
     ],
 )

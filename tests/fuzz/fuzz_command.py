@@ -53,10 +53,12 @@ OPTIONS = {
     "--group": ["date", "folder", "no such"],
     "--counts": ["auto", "memory", "disk", "x"],
     "--token-pattern": ["letters", "words", "spaces", "(", "(a)(b)", "(?:)", ".", "", "\\S+", "[[:alpha:]]", "(?i)p"],
-    "--ngram-range": ["1 1", "1 2", "2 1", "0 1", "-1 3", "3 3", "x y"],
+    "--passages": ["1", "300", "0", "x"],
+    "--copies": ["keep", "drop", "x"],
+    "--skip": ["apple", ",", "a,b"],
     "--min-df": ["0", "-1", "0.5", "1.5", "nan", "x", "inf", "1e999", "2", "٣"],
     "--max-df": ["0", "1.0", "0.9", "3", "-0.5", "nan", "x", "2.5"],
-    "--stop-words": ["english", "none", "no such file", "-"],
+    "--stop-words": ["auto", "english,german", "none", "no such file", "-"],
     "--gaps": ["close", "keep", "x"],
     "--vocabulary": ["no such file", "."],
     "--vectorizer": ["no such file", "."],
@@ -191,7 +193,7 @@ def write_corpus(rng, folder):
         options[str(option)] = OPTIONS[option][rng.integers(len(OPTIONS[option]))]
     listed = []
     for option, value in options.items():
-        listed += [option, *value.split(" ")] if option == "--ngram-range" else [f"{option}={value}"]
+        listed.append(f"{option}={value}")
     if kind == "lines" and path.suffix == ".txt" and rng.random() < 0.1:
         path.rename(folder / "stdin")
         return "-", listed

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix._commands.reading.words.patterns import needs_segmenter
-from sparsemix._commands.reading.words.vectorizers import BY_PATTERN
+from sparsemix._commands.reading.words.vectorizers import BY_PATTERN, pattern_of
 from sparsemix._report.strata import read_date
 
 # Texts that are checked for problems with their words.
@@ -55,18 +55,18 @@ def warnings_of_files(tally, encoding):
 
 def warnings_of_words(texts, vectorizer):
     """Warnings of texts that the pattern does not split into words."""
-    if type(vectorizer) not in BY_PATTERN or vectorizer.token_pattern is None:
+    if type(vectorizer) not in BY_PATTERN or (pattern := pattern_of(vectorizer)) is None:
         return
     chosen = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
     sample = [texts[i] for i in chosen]
-    if needs_segmenter(sample, vectorizer.token_pattern):
+    if needs_segmenter(sample, pattern):
         yield (
             "texts are in a script without spaces between words, so whole sentences count as words; segment them "
             "first (with jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai) and separate words by "
             "spaces"
         )
         return
-    tokenize = CountVectorizer(token_pattern=vectorizer.token_pattern, tokenizer=vectorizer.tokenizer).build_tokenizer()
+    tokenize = CountVectorizer(token_pattern=pattern).build_tokenizer()
     tokens = [token for text in sample for token in tokenize(text)]
     if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
         yield "words have more than 20 letters on average; check that the text has spaces between its words"

@@ -1,5 +1,6 @@
 """A corpus: counts or sequences of words, with names, dates and groups of its documents."""
 
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -18,12 +19,15 @@ from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.spool import Texts
 from sparsemix._commands.reading.words.cleaning import composed_lower
 from sparsemix._commands.reading.words.stop_words import find_stop_words
-from sparsemix._commands.reading.words.vectorizers import analyzer_of, is_fitted, make_vectorizer, vectorizer_of
+from sparsemix._commands.reading.words.tokens import learn_tokenizer
+from sparsemix._commands.reading.words.vectorizers import is_fitted, make_vectorizer, preparer_of, vectorizer_of
 from sparsemix.skipgram import TokenSequences
 from sparsemix.skipgram._input import counts_of
 
 # Options of words, and all options of reading.
-OF_WORDS = {"--skip", "--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--ngram-range"}
+OF_WORDS = {
+    "--skip", "--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--merge-forms", "--phrases",
+}  # fmt: skip
 ALWAYS = {"--passages", "--copies", "--vectorizer"}
 READING = OF_WORDS | ALWAYS | {"--glob", "--encoding", "--field", "--id", "--date", "--group"}
 WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
@@ -73,7 +77,8 @@ class Words:
     stop_words: str | None = "auto"
     min_df: float = 1
     max_df: float = 1.0
-    ngram_range: tuple = (1, 1)
+    merge_forms: bool = False
+    phrases: bool = False
     vocabulary: str | None = None
     vectorizer: str | None = None
     gaps: str | None = None
@@ -202,9 +207,7 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
     if tally.passages:
         facts["passages"] = f"{len(texts):,} of about {tally.passages} words (--passages N changes it)"
     if words.vectorizer is None:
-        skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, texts, analyzer_of(vectorizer))
-        skipped = sorted({*(skipped or ()), *(composed_lower(word.strip()) for word in words.skip)}) or None
-        vectorizer.set_params(stop_words=skipped)
+        choose_words(vectorizer, words, texts, encoding, facts)
     counts, sequences = count_words(vectorizer, texts, folder)
     told = warnings_of(tally, texts, counts, vectorizer, encoding)
     left_out = {"records without a text": tally.without_text, "copies of other documents": texts.n_dropped}
@@ -214,6 +217,28 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
         {what: n for what, n in left_out.items() if n}, facts, tuple(told), folder,
         frozenset(tally.used | ALWAYS | (set() if words.vectorizer is not None else OF_WORDS)),
     )  # fmt: skip
+
+
+def choose_words(vectorizer, words, texts, encoding, facts):
+    """Set the stop words, forms and phrases of a vectorizer for these texts, and describe them."""
+    pattern, prepare = vectorizer.token_pattern, preparer_of(vectorizer)
+
+    def analyze(text):
+        return re.findall(pattern, prepare(text))
+
+    skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, texts, analyze)
+    skipped = {*(skipped or ()), *(composed_lower(word.strip()) for word in words.skip)}
+    vectorizer.set_params(stop_words=sorted(skipped) or None)
+    if words.merge_forms or words.phrases:
+        choice = {"merge_forms": words.merge_forms, "phrases": words.phrases}
+        tokenizer = learn_tokenizer(pattern, prepare, texts, skipped, **choice)
+        vectorizer.set_params(tokenizer=tokenizer, token_pattern=None)
+        if tokenizer.forms:
+            some = ", ".join(f"{form} as {word}" for form, word in list(tokenizer.forms.items())[:5])
+            facts["merged forms"] = f"{len(tokenizer.forms):,} ({some}, ...)"
+        if words.phrases:
+            some = sorted(tokenizer.phrases, key=tokenizer.phrases.get, reverse=True)[:5]
+            facts["phrases"] = f"{len(tokenizer.phrases):,} ({', '.join(some)}, ...)"
 
 
 def count_words(vectorizer, texts, folder=None):

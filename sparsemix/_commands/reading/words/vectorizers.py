@@ -51,9 +51,7 @@ def make_vectorizer(words):
     }  # fmt: skip
     if words.gaps is None:
         cls = CleanedVectorizer if plain else ComposedVectorizer
-        return cls(ngram_range=words.ngram_range, dtype=np.float32, **options)
-    if tuple(words.ngram_range) != (1, 1):
-        raise ValueError("--ngram-range is for counts; for word sequences, set --window instead.")
+        return cls(dtype=np.float32, **options)
     return TokenSequences(gaps=words.gaps, preprocessor=cleaned_lower if plain else composed_lower, **options)
 
 
@@ -86,11 +84,16 @@ def is_fitted(vectorizer):
     return True
 
 
-def analyzer_of(vectorizer):
-    """The function with which a vectorizer of the options splits a text into words, without n-grams."""
+def preparer_of(vectorizer):
+    """The function with which a vectorizer of the options cleans a text before it finds words."""
     counter = vectorizer._counter() if isinstance(vectorizer, TokenSequences) else vectorizer
-    decode, preprocess, tokenize = counter.decode, counter.build_preprocessor(), counter.build_tokenizer()
-    return lambda text: tokenize(preprocess(decode(text)))
+    decode, preprocess = counter.decode, counter.build_preprocessor()
+    return lambda text: preprocess(decode(text))
+
+
+def pattern_of(vectorizer):
+    """The token pattern of a vectorizer, also if a tokenizer of the command applies it."""
+    return getattr(vectorizer.tokenizer, "pattern", vectorizer.token_pattern)
 
 
 def vectorizer_of(words):

@@ -1,0 +1,154 @@
+"""Words of a text after its pattern: forms of one word as one, and phrases as one word."""
+
+import re
+from collections import Counter
+
+import numpy as np
+from scipy.stats import chi2
+
+from sparsemix._commands.reading.words.languages import CODES
+
+# Documents from which forms and phrases are learned.
+SAMPLE = 50_000
+# A phrase occurs so often. Its words are not independent in the likelihood-ratio test (Dunning 1993) at this error rate
+# over all pairs, and are associated so strongly: the test alone passes any frequent pair of a large corpus. The
+# strength is normalised pointwise mutual information: 0 for independent words, 1 for words that occur together only.
+LEAST_COUNT, ERROR, LEAST_STRENGTH = 5, 0.001, 0.4
+# Pairs in memory before rare ones are dropped.
+MOST_PAIRS = 5_000_000
+# Characters that may separate the words of a phrase.
+BETWEEN = re.compile(r"[ \t]*(?:\r?\n)?[ \t]*|-")
+
+
+class Tokenizer:
+    """Split a text into words: find them by a pattern, replace forms, and join phrases by underscores.
+
+    Parameters
+    ----------
+    pattern : str
+    forms : dict
+        The word to count for a form, such as "topic" for "topics".
+    phrases : dict
+        Keys are phrases of two words, such as "machine_learning".
+    """
+
+    def __init__(self, pattern, forms=None, phrases=None):
+        self.pattern, self.forms, self.phrases = pattern, forms or {}, phrases or {}
+
+    def __call__(self, text):
+        """The words of a text in their order."""
+        if not self.phrases:
+            return [self.forms.get(word, word) for word in re.findall(self.pattern, text)]
+        found, last = [], None
+        for word, adjacent in self.pairs(text):
+            joined = f"{last}_{word}" if adjacent and last is not None else None
+            if joined in self.phrases:
+                found[-1], last = joined, None  # a word is part of one phrase
+            else:
+                found.append(word)
+                last = word
+        return found
+
+    def pairs(self, text):
+        """The words, and whether only a space or hyphen separates each from the one before."""
+        end = None
+        for match in re.finditer(self.pattern, text):
+            word = match[match.re.groups] or ""
+            adjacent = end is not None and BETWEEN.fullmatch(text, end, match.start()) is not None
+            yield self.forms.get(word, word), adjacent
+            end = match.end()
+
+
+def forms_of(counts, language, skipped):
+    """The most frequent form of each word, for words that have several.
+
+    Parameters
+    ----------
+    counts : dict
+        Number of occurrences of each word.
+    language : str
+        Name of the language.
+    skipped : collection of str
+        Stop words, which stay as they are.
+    """
+    try:
+        from simplemma import lemmatize
+    except ImportError as error:
+        raise ValueError("--merge-forms needs simplemma: pip install 'sparsemix[languages]'.") from error
+    code = next((code for code, name in CODES.items() if name == language), "")
+    if not language:
+        raise ValueError("--merge-forms needs texts in a language that is recognised; see --stop-words.")
+    best, lemmas = {}, {}
+    for word in sorted(counts, key=lambda word: (-counts[word], word)):
+        if word not in skipped:
+            try:
+                lemmas[word] = lemmatize(word, lang=code).lower()
+            except ValueError as error:
+                raise ValueError(f"--merge-forms knows no forms of {language} words ({error}).") from error
+            best.setdefault(lemmas[word], word)
+    return {word: best[lemma] for word, lemma in lemmas.items() if best[lemma] != word}
+
+
+def phrases_of(texts, tokenizer, skipped):
+    """Pairs of adjacent words that form a phrase, joined by underscores, with their numbers of occurrences."""
+    words, pairs, last = Counter(), Counter(), None
+    for text in texts:
+        for word, adjacent in tokenizer.pairs(text):
+            words[word] += 1
+            if word in skipped:
+                last = None
+                continue
+            if adjacent and last is not None:
+                pairs[last, word] += 1
+            last = word
+        last = None
+        if len(pairs) > MOST_PAIRS:
+            pairs = Counter({pair: n for pair, n in pairs.items() if n > 1})
+    tested = [pair for pair, n in pairs.items() if n >= LEAST_COUNT and pair[0] != pair[1]]
+    if not tested:
+        return {}
+    both = np.array([pairs[pair] for pair in tested], dtype=np.float64)
+    first, second = (np.array([words[pair[i]] for pair in tested], dtype=np.float64) for i in (0, 1))
+    chosen = are_phrases(both, first, second, words.total(), len(pairs))
+    return {"_".join(pair): int(n) for pair, n, is_one in zip(tested, both, chosen, strict=True) if is_one}
+
+
+def are_phrases(both, first, second, total, n_pairs):
+    """Whether pairs are phrases, by their counts, the counts of their words, and the number of all words and pairs."""
+    observed = np.array([both, first - both, second - both, total - first - second + both])
+    others, more = total - first, total - second
+    expected = np.array([first * second, first * more, others * second, others * more]) / total
+    ratios = np.divide(observed, expected, out=np.ones_like(observed), where=(observed > 0) & (expected > 0))
+    likelihood_ratio = 2 * (observed * np.log(ratios)).sum(axis=0)
+    strength = np.log(both / expected[0]) / -np.log(both / total)
+    return (likelihood_ratio > chi2.isf(ERROR / n_pairs, 1)) & (strength >= LEAST_STRENGTH)
+
+
+def learn_tokenizer(pattern, prepare, texts, skipped, *, merge_forms, phrases):
+    """The tokenizer for these texts.
+
+    Parameters
+    ----------
+    pattern : str
+    prepare : callable
+        Cleans a text and converts it to lower case.
+    texts : Texts
+    skipped : collection of str
+        Stop words, which no phrase contains.
+    merge_forms, phrases : bool
+    """
+    tokenizer = Tokenizer(pattern)
+    rows = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
+
+    def prepared():
+        return (prepare(text) for text in texts.whole(rows))
+
+    if merge_forms:
+        counts = Counter()
+        for text in prepared():
+            counts.update(tokenizer(text))
+        known = Counter(language for language in texts.languages if language)
+        tokenizer.forms = forms_of(counts, next(iter(known.most_common(1)), ("",))[0], skipped)
+    if phrases:
+        tokenizer.phrases = phrases_of(prepared(), tokenizer, skipped)
+    return tokenizer

@@ -1,0 +1,90 @@
+"""Phrases by a statistical test, and forms of a word counted as one."""
+
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from sparsemix.__main__ import main
+from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix._commands.reading.words.tokens import LEAST_STRENGTH, Tokenizer, are_phrases, forms_of, phrases_of
+
+PATTERN = r"[^\W\d_]{3,}"
+
+
+def test_words_of_phrases_are_joined_where_they_are_adjacent():
+    tokenizer = Tokenizer(PATTERN, {"machines": "machine"}, {"machine_learning": 5, "learning_rate": 5})
+    text = "machine learning rate, machines  learning; machine-learning\nmachine\nlearning machine. learning machine"
+    phrase = "machine_learning"
+    assert tokenizer(text) == [phrase, "rate", phrase, phrase, phrase, "machine", "learning", "machine"]
+    assert Tokenizer(PATTERN)(text)[:3] == ["machine", "learning", "rate"]
+    assert Tokenizer(r"<(\w+)>", {}, {"ab_cd": 1})("<ab> <cd> <ab>-<x>") == ["ab_cd", "ab", "x"]
+
+
+def test_the_test_is_the_likelihood_ratio_of_a_table_of_two_words():
+    rng = np.random.default_rng(0)
+    both = rng.integers(5, 60, 200).astype(float)
+    first, second = both + rng.integers(0, 400, 200), both + rng.integers(0, 400, 200)
+    found = are_phrases(both, first, second, 20_000, 1000)
+    for i in range(200):
+        table = [[both[i], first[i] - both[i]], [second[i] - both[i], 20_000 - first[i] - second[i] + both[i]]]
+        test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+        strength = np.log(20_000 * both[i] / first[i] / second[i]) / np.log(20_000 / both[i])
+        assert found[i] == (test.pvalue < 0.001 / 1000 and strength >= LEAST_STRENGTH)
+    assert 0 < found.sum() < 200
+
+
+def test_phrases_are_found_among_random_words():
+    rng = np.random.default_rng(0)
+    words = [f"word{letter}" for letter in "abcdefghijklmnopqrst"]
+    texts = [" ".join("new york" if rng.random() < 0.05 else rng.choice(words) for _ in range(50)) for _ in range(200)]
+    assert list(phrases_of(texts, Tokenizer(PATTERN), set())) == ["new_york"]
+    assert phrases_of(texts, Tokenizer(PATTERN), {"york"}) == {}
+    assert phrases_of([text.replace("new york", "new. york") for text in texts], Tokenizer(PATTERN), set()) == {}
+    assert phrases_of(["one two"], Tokenizer(PATTERN), set()) == {}
+
+
+def test_forms_become_the_most_frequent_form(monkeypatch):
+    pytest.importorskip("simplemma")
+    counts = {"topics": 5, "topic": 9, "dogs": 7, "dog": 2, "using": 3, "used": 1, "the": 99}
+    assert forms_of(counts, "english", {"the"}) == {"topics": "topic", "dog": "dogs", "used": "using"}
+    with pytest.raises(ValueError, match="needs texts in a language that is recognised"):
+        forms_of(counts, "", set())
+    with pytest.raises(ValueError, match="knows no forms of thai words"):
+        forms_of(counts, "thai", set())
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    with pytest.raises(ValueError, match=r"needs simplemma: pip install 'sparsemix\[languages\]'"):
+        forms_of(counts, "english", set())
+
+
+@pytest.mark.parametrize("estimator", ["SparseSCVB0LDA", "SkipGramTopicModel"])
+def test_the_saved_pipeline_joins_phrases_in_new_texts(tmp_path, estimator):
+    rng = np.random.default_rng(0)
+    words = [f"word{letter}" for letter in "abcdefghij"]
+    texts = [" ".join("New York" if rng.random() < 0.1 else rng.choice(words) for _ in range(30)) for _ in range(60)]
+    (tmp_path / "a.txt").write_text("\n".join(texts))
+    output = tmp_path / "out"
+    command = ["topics", str(tmp_path / "a.txt"), "--phrases", "--max-df", "1.0", "--estimator", estimator]
+    main([*command, "--max-iter", "2", "--output", str(output)])
+    assert "new_york" in (output / "topics.csv").read_text()
+    pipeline = joblib.load(output / "model.joblib")
+    vectorizer = pipeline[0]
+    (row,) = vectorizer.inverse_transform(vectorizer.transform(["in new york"]))
+    assert row.tolist() == ["new_york"]
+    corpus = read_corpus(tmp_path / "a.txt", words=Words(phrases=True))
+    assert corpus.facts["phrases"] == "1 (new_york, ...)"
+    assert not {"new", "york"} & set(corpus.feature_names)
+
+
+def test_skops_saves_phrases(tmp_path):
+    io = pytest.importorskip("skops.io")
+    (tmp_path / "a.txt").write_text("\n".join(60 * ["New York, more of it in New York", "plum, pear and cherry"]))
+    command = ["topics", str(tmp_path / "a.txt"), "--phrases", "--max-df", "1.0", "--max-iter", "1"]
+    main([*command, "--model-format", "skops", "--output", str(tmp_path / "out")])
+    path = tmp_path / "out" / "model.skops"
+    types = io.get_untrusted_types(file=path)
+    assert sorted(name.rpartition(".")[2] for name in types) == ["CleanedVectorizer", "SparseSCVB0LDA", "Tokenizer"]
+    vectorizer = io.load(path, trusted=types)[0]
+    assert vectorizer.inverse_transform(vectorizer.transform(["to new york"]))[0].tolist() == ["new_york"]
