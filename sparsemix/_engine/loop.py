@@ -21,7 +21,7 @@ def collect(model, rows, selection, workers, following=None, given=None):
     after = None if following is None else next(blocks.chunks(following, size), None)
     done = 0
     for chunk, coming in pairwise([*blocks.chunks(selection, size), after]):
-        with workers.beside(partial(rows.read_ahead, coming)):
+        with workers.meanwhile(partial(rows.read_ahead, coming)):
             if given is None:
                 resp, x = respond(model, rows, chunk, workers)
             else:

@@ -55,7 +55,7 @@ class Monitor:
         """Bounds after each comparable epoch."""
         if not self.schedule.has_bound:
             return []
-        first = self.schedule.first_comparable_lap
+        first = self.schedule.first_comparable_epoch
         return [record["lower_bound"] for record in self.history if record["n_iter"] >= first]
 
     def begin(self, epoch):
@@ -101,7 +101,7 @@ class Monitor:
         if self.verbose and epoch % self.verbose == 0:
             value = "" if np.isnan(value) else f"  {name.replace('_', ' ')} per {model.unit} {value / size:.4f}"
             print(
-                f"{self.name} pass {epoch:3d}/{self.max_iter}  {self.history[-1]['seconds']:7.1f} s" + value
+                f"{self.name} epoch {epoch:3d}/{self.max_iter}  {self.history[-1]['seconds']:7.1f} s" + value
                 + ("  converged" * self.converged),
                 flush=True,
             )  # fmt: skip
@@ -120,7 +120,7 @@ class Monitor:
     def _judge(self, size):
         """Set ``converged`` from the history."""
         bounds, last = self.lower_bounds, self.history[-1]
-        if self.n_epochs_done < self.schedule.least_laps or last.keys() & {"undone", "repaired"}:
+        if self.n_epochs_done < self.schedule.least_epochs or last.keys() & {"undone", "repaired"}:
             self.converged = False
         elif len(bounds) > 1:
             self.converged = bool(0.0 <= (bounds[-1] - bounds[-2]) / size < self.tol)

@@ -175,8 +175,8 @@ class Schedule(Protocol):
     """A learning method: the batches, and the update of the full statistics by a batch."""
 
     has_bound: bool  # True if epochs have comparable lower bounds
-    first_comparable_lap: Any  # first epoch with a comparable bound; None without bounds
-    least_laps: int  # no fit converges earlier
+    first_comparable_epoch: Any  # first epoch with a comparable bound; None without bounds
+    least_epochs: int  # no fit converges earlier
     step_rows: int  # rows of a step
     current: Any  # the batch state that ``absorb`` needs, for callers that absorb elsewhere; else None
     n_forgotten: int  # number of requests to drop the memory of blocks

@@ -89,8 +89,8 @@ class Batch:
     """One step per epoch, from all rows."""
 
     has_bound = True
-    first_comparable_lap = 1
-    least_laps = 2
+    first_comparable_epoch = 1
+    least_epochs = 2
     current = following = None
     n_forgotten = 0
 
@@ -125,8 +125,8 @@ class Memoized:
 
     n_forgotten = 0
     following = None
-    least_laps = 2
-    first_comparable_lap = 2  # during the first epoch the bound includes initial statistics
+    least_epochs = 2
+    first_comparable_epoch = 2  # during the first epoch the bound includes initial statistics
 
     def __init__(self, n_rows, batch_size, rng, compress=None, has_bound=True):
         self._compress = compress
@@ -204,8 +204,8 @@ class Stochastic:
     """
 
     has_bound = False
-    first_comparable_lap = None
-    least_laps = 2
+    first_comparable_epoch = None
+    least_epochs = 2
     current = following = None
     n_forgotten = 0
 

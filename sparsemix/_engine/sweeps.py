@@ -20,11 +20,11 @@ LEAST_SWEEPS = 12
 class Sweeps:
     """The part of ``Schedule`` that a monitor reads: one sweep per epoch."""
 
-    first_comparable_lap = 1
+    first_comparable_epoch = 1
 
-    def __init__(self, has_bound, least_laps=LEAST_SWEEPS):
+    def __init__(self, has_bound, least_epochs=LEAST_SWEEPS):
         self.has_bound = has_bound
-        self.least_laps = least_laps
+        self.least_epochs = least_epochs
 
 
 class RowState:

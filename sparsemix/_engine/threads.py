@@ -115,7 +115,7 @@ class Workers:
     __del__ = _give_back  # Ctrl-C may arrive before the first line of __exit__
 
     @contextmanager
-    def beside(self, job):
+    def meanwhile(self, job):
         """Inside this context, one thread of the next ``map`` also runs ``job()``.
 
         So the other threads do not wait for work that only one can do. Without a ``map``, the job runs at the end.

@@ -115,9 +115,9 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _fingerprints(self, rows):
         """Fingerprints of all data that determine a fit."""
-        return [fingerprint(rows.X, rows.sample_weight), *self._fingerprints_beside()]
+        return [fingerprint(rows.X, rows.sample_weight), *self._other_fingerprints()]
 
-    def _fingerprints_beside(self):
+    def _other_fingerprints(self):
         """Fingerprints of data other than the rows."""
         return []
 

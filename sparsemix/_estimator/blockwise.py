@@ -325,7 +325,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))
         folder = None
         if checkpoint is not None:
-            data = [*survey.blocks.values(), *estimator._fingerprints_beside()]
+            data = [*survey.blocks.values(), *estimator._other_fingerprints()]
             prints = identity(estimator, data) | {"steps": repr(steps)}
             folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
         estimator._learn(monitor, rows, workers, warm, None, seeds, folder)

@@ -77,7 +77,7 @@ class CheckpointFolder:
                 meta, buffer = read(self._of(number))
             except Torn as error:
                 if number == numbers[0]:
-                    raise ValueError(f"{error}, and there is none before; give another folder to begin anew") from error
+                    raise ValueError(f"{error}, and there is none before; give another folder for a new fit") from error
                 warnings.warn(f"{error}; the one before is taken", UserWarning, stacklevel=2)
                 continue
             self._check_identity(meta, number)
@@ -89,7 +89,7 @@ class CheckpointFolder:
         if meta["format"] != FORMAT:
             raise ValueError(
                 f"checkpoint {self._of(number)} has format {meta['format']} of sparsemix {meta['version']}, and this "
-                f"one reads format {FORMAT}; go on with that version, or begin in another folder"
+                f"one reads format {FORMAT}; continue with that version, or give another folder"
             )
         theirs = meta["identity"]
         for name in sorted(theirs.keys() | self.identity.keys()):
@@ -115,8 +115,8 @@ class CheckpointFolder:
             shutil.rmtree(temporary, ignore_errors=True)
             raise OSError(
                 error.errno,
-                f"checkpoint {number} could not be written to {self.path} ({error.strerror}); make room and call "
-                "again, which goes on from the last one that is whole",
+                f"checkpoint {number} could not be written to {self.path} ({error.strerror}); free space on the disk "
+                "and call again, which continues from the last complete checkpoint",
             ) from error
         for old in self._numbers()[:-KEPT]:
             shutil.rmtree(self._of(old))

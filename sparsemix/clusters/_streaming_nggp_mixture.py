@@ -129,7 +129,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many passes.
+        Print a line every so many epochs.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows.
 
@@ -330,7 +330,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
                 model.settle = settling(params, state)
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
-            schedule = Sweeps(has_bound=False, least_laps=2)
+            schedule = Sweeps(has_bound=False, least_epochs=2)
             name = type(self).__name__
             monitor = Monitor(n_epochs, params.tol, schedule, params.verbose, name, observer, None, started)
             fits.append(monitor)

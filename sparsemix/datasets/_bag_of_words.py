@@ -237,8 +237,8 @@ def vocabulary_beside(path):
     """Vocabulary file that belongs to a file of counts."""
     if match := NAME.fullmatch(path.name):
         for ending in ("", ".gz"):
-            if (beside := path.with_name(f"vocab.{match[1]}.txt{ending}")).exists():
-                return beside
+            if (vocabulary := path.with_name(f"vocab.{match[1]}.txt{ending}")).exists():
+                return vocabulary
         expected = path.with_name(f"vocab.{match[1]}.txt")
     else:
         expected = f"The name of {path} is not docword.NAME.txt, so vocab.NAME.txt"

@@ -126,7 +126,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many passes.
+        Print a line every so many epochs.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and ``sample``.
 

@@ -24,7 +24,7 @@ PRIOR_OF_A_PLACE = 0.01
 DENSE_COMPONENTS = 2000
 # Default tokens of a batch: this number per topic, within bounds, and a least number of batches per epoch.
 TOKENS_A_TOPIC = 100
-MINIBATCH = 2_000, 50_000
+BATCH_LIMITS = 2_000, 50_000
 LEAST_STEPS = 64
 # Steps between rebuilds of alias tables.
 TABLE_AGE = 10
@@ -135,7 +135,7 @@ def batch_size(params, documents):
     n = len(documents)
     if params.batch_size is not None:
         return params.batch_size
-    tokens = np.clip(TOKENS_A_TOPIC * params.n_components, *MINIBATCH)
+    tokens = np.clip(TOKENS_A_TOPIC * params.n_components, *BATCH_LIMITS)
     wanted = min(tokens * n / max(1, documents.n_tokens), n / LEAST_STEPS)
     return max(1, int(wanted))
 

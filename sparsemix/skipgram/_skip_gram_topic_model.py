@@ -110,7 +110,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Number of threads of "scvb0" and of predictions. Results have the same bits for any number. "gibbs" and "mhw"
         fit with one thread.
     verbose : int, default=0
-        Print a line every so many passes.
+        Print a line every so many epochs.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and the samples.
 

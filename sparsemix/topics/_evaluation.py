@@ -186,7 +186,7 @@ class EvaluatedTopics(AdditiveTopics):
         finally:
             vars(self).pop("_validation_data", None)
 
-    def _fingerprints_beside(self):
+    def _other_fingerprints(self):
         if self._validation_data is None or not self._evaluates:
             return []
         return [fingerprint(check_counts(self, self._validation_data, reset=False))]

@@ -267,7 +267,7 @@ class Constant:
         return self.bounds.pop(0)
 
 
-def laps_until_stop(schedule, bounds, tol=0.125, **kwargs):
+def epochs_until_stop(schedule, bounds, tol=0.125, **kwargs):
     monitor = Monitor(len(bounds), tol, schedule, **kwargs)
     model = Constant(*bounds)
     for epoch in range(1, len(bounds) + 1):
@@ -288,7 +288,7 @@ def laps_until_stop(schedule, bounds, tol=0.125, **kwargs):
     ],
 )
 def test_batch_fit_ends_when_a_lap_gains_little(bounds, epochs, converged):
-    monitor = laps_until_stop(Batch(10), bounds)
+    monitor = epochs_until_stop(Batch(10), bounds)
     assert monitor.n_epochs_done == epochs
     assert monitor.converged is converged
     assert monitor.lower_bounds == bounds[:epochs]
@@ -297,15 +297,15 @@ def test_batch_fit_ends_when_a_lap_gains_little(bounds, epochs, converged):
     np.testing.assert_allclose(per_row, np.array(bounds[:epochs]) / 10)
 
 
-def test_memoized_fit_compares_from_the_second_lap():
-    monitor = laps_until_stop(memoized(range(10), 5), [1.0, 1.0, 1.0, 9.0])
+def test_memoized_fit_compares_from_the_second_epoch():
+    monitor = epochs_until_stop(memoized(range(10), 5), [1.0, 1.0, 1.0, 9.0])
     assert monitor.n_epochs_done == 3
     assert monitor.lower_bounds == [1.0, 1.0]
     assert monitor.converged
 
 
 def test_fit_without_bound_makes_all_its_laps():
-    monitor = laps_until_stop(Stochastic(10, 5, None, 0.6, 1.0, 10.0), [1.0] * 5)
+    monitor = epochs_until_stop(Stochastic(10, 5, None, 0.6, 1.0, 10.0), [1.0] * 5)
     assert monitor.n_epochs_done == 5
     assert monitor.lower_bounds == []
     assert not monitor.converged
@@ -323,16 +323,16 @@ def test_observer_hears_of_every_lap_and_may_stop():
             return monitor.n_epochs_done == 2
 
     observer = Observer()
-    monitor = laps_until_stop(Batch(10), [0.0, 2.0, 4.0, 6.0], observer=observer)
+    monitor = epochs_until_stop(Batch(10), [0.0, 2.0, 4.0, 6.0], observer=observer)
     assert observer.heard == (1, -1, 2, -2)
     assert not monitor.converged
 
 
-def test_verbose_fit_prints_every_so_many_laps(capsys):
-    laps_until_stop(Batch(10), [0.0, 2.0, 4.0, 6.0, 6.0], verbose=2, name="Mixture")
+def test_verbose_fit_prints_every_so_many_epochs(capsys):
+    epochs_until_stop(Batch(10), [0.0, 2.0, 4.0, 6.0, 6.0], verbose=2, name="Mixture")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("Mixture pass   2/5")
+    assert lines[0].startswith("Mixture epoch   2/5")
     assert lines[1].endswith("lower bound per row 0.6000")
 
 

@@ -179,7 +179,7 @@ def test_memoized_sum_is_that_of_the_last_visits_and_the_share_of_the_start(batc
             np.testing.assert_allclose(stats["mass"], N, rtol=1e-12)
 
 
-def test_memoized_learning_forgets_the_start_after_one_lap():
+def test_memoized_learning_forgets_the_start_after_one_epoch():
     outcomes = []
     for seed in (0, 1):
         rng = np.random.default_rng(8)

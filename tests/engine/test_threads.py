@@ -1,4 +1,4 @@
-"""Threads that share out work, and what one of them does beside it."""
+"""Threads that share work, and what one of them does meanwhile."""
 
 import signal
 import threading
@@ -20,7 +20,7 @@ def test_every_span_is_done_once_and_the_job_beside_them(n_jobs):
     done, jobs = [], []
     with Workers(n_jobs) as workers:
         for _ in range(20):
-            with workers.beside(lambda: jobs.append(len(done))):
+            with workers.meanwhile(lambda: jobs.append(len(done))):
                 workers.map(lambda start, stop: done.append((start, stop)), [(i, i + 1) for i in range(7)])
             workers.map(lambda start, stop: done.append((start, stop)), [(7, 8), (8, 9)])
     assert sorted(done) == sorted([(i, i + 1) for i in range(9)] * 20)
@@ -38,7 +38,7 @@ def test_no_piece_is_taken_twice():
 
 def test_the_job_is_done_where_nothing_is_shared_out():
     jobs = []
-    with Workers(2) as workers, workers.beside(lambda: jobs.append(1)):
+    with Workers(2) as workers, workers.meanwhile(lambda: jobs.append(1)):
         workers.map(lambda start, stop: None, [(0, 1)])  # noqa: ARG005
         assert not jobs
     assert jobs == [1]
@@ -52,7 +52,7 @@ def test_errors_of_the_job_are_raised_and_the_next_work_is_done(n_jobs):
         raise ZeroDivisionError("of the job")
 
     with Workers(n_jobs) as workers:
-        with pytest.raises(ZeroDivisionError, match="of the job"), workers.beside(fail):
+        with pytest.raises(ZeroDivisionError, match="of the job"), workers.meanwhile(fail):
             workers.map(lambda start, stop: time.sleep(0.01), [(0, 1), (1, 2)])  # noqa: ARG005
         workers.map(lambda start, stop: done.append(start), [(0, 1), (1, 2)])  # noqa: ARG005
     assert sorted(done) == [0, 1]

@@ -229,7 +229,7 @@ def test_a_full_disk_is_named_and_nothing_learned_is_lost(tmp_path, monkeypatch)
 
     monkeypatch.setattr(folders.CheckpointFolder, "_write", write)
     est = SparseLDA(K, max_iter=5, tol=0.0, random_state=0)
-    with pytest.raises(OSError, match=r"checkpoint 3 could not be written to .*No space left.*make room"):
+    with pytest.raises(OSError, match=r"checkpoint 3 could not be written to .*No space left.*free space"):
         est.fit(X, checkpoint=tmp_path)
     assert est.n_iter_ == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000001", "000002"]

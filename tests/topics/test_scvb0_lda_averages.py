@@ -95,7 +95,7 @@ def test_small_steps_are_made_together():
 def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
     """Whatever minibatches come together, and to the same bits for any number of threads."""
     monkeypatch.setattr(assemble_stochastic, "LEAST_STEPS", 1)  # a corpus this small has none that are joined
-    monkeypatch.setattr(assemble_stochastic, "MINIBATCH", (16, 16))
+    monkeypatch.setattr(assemble_stochastic, "BATCH_LIMITS", (16, 16))
     found, find, sizes, batches = [], DocumentMemory._find, [], MiniEpochs._joined
     monkeypatch.setattr(
         DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]

@@ -199,8 +199,8 @@ class Moves:
             state.merge(slots[i], slots[j])
             merged.append((slots[i], slots[j]))
             slots, values = np.delete(slots, j), np.delete(np.delete(values, j, axis=0), j, axis=1)
-            anew = self._values(state, slots[i], slots)
-            values[i, i + 1 :], values[:i, i] = anew[i + 1 :], anew[:i]
+            new = self._values(state, slots[i], slots)
+            values[i, i + 1 :], values[:i, i] = new[i + 1 :], new[:i]
         return merged
 
     def _values(self, state, slot, others):

@@ -221,7 +221,7 @@ class SplitSums(DeferredRows):
                 fixed, self.words, self._bounds, taken, factor, row, part, totals,
             )  # fmt: skip
 
-        with self._workers.beside(self._resp.finish):
+        with self._workers.meanwhile(self._resp.finish):
             self._workers.split(share, self._workers.n_jobs)
         return self._over(totals)
 
@@ -249,7 +249,7 @@ class SplitSums(DeferredRows):
                 share(bounds[g], bounds[g + 1], totals[g])
 
         step = max(1, n_groups // (4 * self._workers.n_jobs))
-        with self._workers.beside(self._resp.finish):
+        with self._workers.meanwhile(self._resp.finish):
             self._workers.map(share_groups, [(g, min(g + step, n_groups)) for g in range(0, n_groups, step)])
         return self._over(totals)
 

@@ -21,7 +21,7 @@ LEAST_BATCH = 250
 # Documents of an online batch by default: this number of tokens per topic, within bounds, and at least LEAST_STEPS
 # batches per epoch. The noise of small batches makes topics coherent; in too small batches it hides rare topics.
 TOKENS_A_TOPIC = 160
-MINIBATCH = 16, 500
+BATCH_LIMITS = 16, 500
 LEAST_STEPS = 64
 # Maximal number of batches visited together, and the least number of topics for it: rows of counts exceed the cache.
 TOGETHER = 8
@@ -101,7 +101,7 @@ def batch_size(params, documents, n_tokens):
         return params.batch_size
     if params.learning_method == "memoized":
         return max(LEAST_BATCH, -(-n // MEMOIZED_BATCHES))
-    return int(np.clip(wanted_rows(params, documents, n_tokens), *MINIBATCH))
+    return int(np.clip(wanted_rows(params, documents, n_tokens), *BATCH_LIMITS))
 
 
 def wanted_rows(params, documents, n_tokens):
