@@ -30,7 +30,7 @@ from sparsemix._commands.topics_options import (
     MAX_HELD_OUT,
     MAX_ITER,
     MOST_TOPICS,
-    TOKENS_OF_A_TOPIC,
+    ROOT_OF_A_TOPIC,
     UNLIMITED,
     add_options,
 )
@@ -130,8 +130,8 @@ def learn(options, outputs):
 
 def number_of_topics(corpus):
     """The default number of topics: at least two, and as many as the corpus has words and documents for."""
-    n_tokens, n_documents = corpus.counts.sum(dtype=np.float64), corpus.counts.shape[0]
-    return int(max(2, min(n_tokens // TOKENS_OF_A_TOPIC, n_documents // DOCUMENTS_OF_A_TOPIC, MOST_TOPICS)))
+    root, n_documents = np.sqrt(corpus.counts.sum(dtype=np.float64)), corpus.counts.shape[0]
+    return int(max(2, min(root // ROOT_OF_A_TOPIC, n_documents // DOCUMENTS_OF_A_TOPIC, MOST_TOPICS)))
 
 
 def estimator(options, n_words):

@@ -86,7 +86,7 @@ def test_fillers_are_words_of_many_topics():
 
 
 def test_the_number_of_topics_follows_from_the_corpus(tmp_path, capsys):
-    """One topic for each 2,000 words, fillers that can be skipped, and marks in all outputs."""
+    """The root of the number of words, divided by 8; fillers that can be skipped, and marks in all outputs."""
     rng = np.random.default_rng(0)
     themes = [
         [f"{theme}{word}" for word in "abcdefgh"] for theme in ("red", "blue", "green", "black", "white", "brown")
@@ -107,7 +107,7 @@ def test_the_number_of_topics_follows_from_the_corpus(tmp_path, capsys):
     ]
     main(command)
     printed = capsys.readouterr().out
-    assert "300 documents, 15,000 tokens of 49 words; 7 topics from 270" in printed
+    assert "300 documents, 15,000 tokens of 49 words; 15 topics from 270" in printed
     assert "(--n-components changes the number of topics)" in printed
     assert "filler (" in printed
     assert "add --force --skip filler" in printed
