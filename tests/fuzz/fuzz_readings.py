@@ -11,12 +11,6 @@ from fitted import assert_same, attributes
 from fuzz_data import draw_rows, draw_weights
 from fuzz_estimators import (
     CLEAR,
-    CollapsedLDA,
-    SkipGramTopicModel,
-    SparseGaussianMixture,
-    SparseLDA,
-    SparseSCVB0LDA,
-    StreamingNGGPMixture,
     attempt,
     draw_case,
     look,
@@ -27,7 +21,16 @@ from fuzz_estimators import (
 from scipy import sparse
 
 import sparsemix
-from sparsemix import datasets, metrics
+from sparsemix import (
+    CollapsedLDA,
+    SkipGramTopicModel,
+    SparseGaussianMixture,
+    SparseLDA,
+    SparseSCVB0LDA,
+    StreamingNGGPMixture,
+    datasets,
+    metrics,
+)
 from sparsemix.clusters import select_nggp_hyperparameters
 from sparsemix.topics import choose_n_topics
 
