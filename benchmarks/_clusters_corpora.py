@@ -7,7 +7,7 @@ from _report import number, print_rst_table
 
 DP, IG = {"discount": 0.0}, {"discount": 0.5}
 # What the paper's table takes, as far as it is known; the library's defaults are the other setting.
-PAPER = {"concentration": 10.0, "dirichlet_prior": 0.1}
+PAPER = {"concentration": 10.0, "word_prior": 0.1}
 PAPER_PRIORS = (DP | PAPER | {"new_cluster_threshold": 0.01}, IG | PAPER | {"new_cluster_threshold": 0.501})
 SETTINGS = {"as in the paper": PAPER_PRIORS, "defaults": (DP, IG)}
 METHODS = ("adf", "ep", "gibbs")
@@ -196,18 +196,18 @@ def short_settings():
     """Defaults, and what is around them."""
     yield "adf", {}
     for name, values in {
-        "concentration": (1.0, 10.0, 100.0, 10_000.0), "dirichlet_prior": (0.003, 0.01, 0.1),
+        "concentration": (1.0, 10.0, 100.0, 10_000.0), "word_prior": (0.003, 0.01, 0.1),
         "new_cluster_threshold": (0.01, 0.9), "discount": (0.5, 0.7),
     }.items():  # fmt: skip
         for value in values:
             yield "adf", {name: value}
     yield "adf", {"discount": 0.5, "concentration": 10_000.0}
-    yield "adf", {"concentration": 10.0, "dirichlet_prior": 0.1, "new_cluster_threshold": 0.01}
-    yield "adf", {"dirichlet_prior": 0.01, "concentration": 10_000.0}
+    yield "adf", {"concentration": 10.0, "word_prior": 0.1, "new_cluster_threshold": 0.01}
+    yield "adf", {"word_prior": 0.01, "concentration": 10_000.0}
     yield "adf", {"merge_criterion": "bayes_factor", "merge_every": 5_000}
     yield "chosen", {}
     for method in ("ep", "gibbs"):
-        for params in ({}, IG, {"dirichlet_prior": 0.01}):
+        for params in ({}, IG, {"word_prior": 0.01}):
             yield method, params
 
 
@@ -295,7 +295,7 @@ def print_cost(bench):
     sizes, rows = bench.sizes, []
     for n_clusters in sizes.cost_clusters:
         record = bench.measure(
-            "cost", f"{n_clusters} clusters", "cost", path=bench.path("arxiv"), params={"dirichlet_prior": 0.005},
+            "cost", f"{n_clusters} clusters", "cost", path=bench.path("arxiv"), params={"word_prior": 0.005},
             n_clusters=n_clusters, n_first=sizes.cost_first, n_timed=sizes.cost_timed,
         )  # fmt: skip
         rows.append([
@@ -312,7 +312,7 @@ def print_cost(bench):
 def merges(bench):
     """Rows a second with merges by Bayes factor and without: while clusters are opened, and when there are some."""
     documents = {"path": bench.path("tweets_t"), "n_rows": bench.sizes.merge_rows}
-    many = {"concentration": 10_000.0, "dirichlet_prior": 0.01}
+    many = {"concentration": 10_000.0, "word_prior": 0.01}
     cases = [("tweets, defaults", documents, {}), ("tweets, a 10000, β 0.01", documents, many)]
     for likelihood in ("full", "diag"):
         for n_clusters in (50, 400):

@@ -30,7 +30,7 @@ def prior_name(params):
 def short_name(params):
     """Parameters other than the discount, as few letters as they can do with."""
     letters = {
-        "concentration": "a", "dirichlet_prior": "β", "new_cluster_threshold": "ε", "merge_criterion": "merges",
+        "concentration": "a", "word_prior": "β", "new_cluster_threshold": "ε", "merge_criterion": "merges",
         "merge_every": "every",
     }  # fmt: skip
     given = {letters.get(name, name): value for name, value in params.items() if name != "discount"}

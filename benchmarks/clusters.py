@@ -68,7 +68,7 @@ class Sizes:
     power_test: int = 2_000
     power_grid: dict = field(
         default_factory=lambda: {
-            "concentration": [0.1, 1.0, 10.0, 100.0, 1_000.0], "dirichlet_prior": [0.02, 0.05, 0.1, 0.2]
+            "concentration": [0.1, 1.0, 10.0, 100.0, 1_000.0], "word_prior": [0.02, 0.05, 0.1, 0.2]
         }
     )  # fmt: skip
     table_settings: tuple = ("as in the paper", "defaults")
@@ -84,7 +84,7 @@ class Sizes:
     short_grid: dict = field(
         default_factory=lambda: {
             "concentration": [100.0, 1_000.0, 10_000.0],
-            "dirichlet_prior": [0.003, 0.01, 0.03, 0.1],
+            "word_prior": [0.003, 0.01, 0.03, 0.1],
         }
     )
     short_sweeps: int = 50
@@ -101,7 +101,7 @@ QUICK = replace(
     Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, blob_dimensions=(5,),
     blob_seeds=2, labelled=("iris", "wine"), labelled_seeds=2, blob_rows=200, chain_sweeps=4, paper_splits=1,
     paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
-    power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "dirichlet_prior": [0.05]},
+    power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "word_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
     table_samples={"burn_in": 2, "thin": 1}, orders={"adf": 2, "ep": 2}, block=100, marks=(100, 200),
     short_sweeps=4, batches=4, speed_epochs=1, throughput_documents=200, merge_rows=300, cost_clusters=(3, 10),

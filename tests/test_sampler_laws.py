@@ -98,7 +98,7 @@ def clusters(monkeypatch, discount, split_merge, max_iter=1200):
     """Partitions of four rows, and their law."""
     prior = {"concentration": 0.8, "discount": discount, "tilt": 0.7}
     est = GibbsNGGPMixture(
-        "multinomial", dirichlet_prior=0.5, split_merge=split_merge, max_iter=max_iter, random_state=0, **prior
+        "multinomial", word_prior=0.5, split_merge=split_merge, max_iter=max_iter, random_state=0, **prior
     )
     x, labels = states_of(monkeypatch, GibbsModel, est, ROWS)
     x = sparse.csr_array((x.counts, x.indices, x.indptr), shape=ROWS.shape).toarray()

@@ -84,7 +84,7 @@ def difference(first, second):
 def passes(paper, corpus, train, test):
     """How much the first pass gains, and after how many sweeps a chain has passed it."""
     order = np.random.default_rng(0).permutation(train.shape[0])
-    words = np.asarray(train.sum(axis=0)).ravel() + PAPER["dirichlet_prior"]
+    words = np.asarray(train.sum(axis=0)).ravel() + PAPER["word_prior"]
     alike = float((test @ np.log(words / words.sum())).sum())
     lengths = np.asarray(test.sum(axis=1)).ravel()
     alike += float(gammaln(lengths + 1.0).sum() - gammaln(test.data + 1.0).sum())
@@ -127,7 +127,7 @@ def power_law(paper):
                                               cluster_word_prior=0.05, random_state=seed)  # fmt: skip
         scores = {}
         for prior, params in PRIORS.items():
-            model = StreamingNGGPMixture(**params, dirichlet_prior=0.05).partial_fit(X[:n])
+            model = StreamingNGGPMixture(**params, word_prior=0.05).partial_fit(X[:n])
             scores[prior] = model.score(X[n:], per="token")
             clusters.setdefault(prior, []).append(model.n_clusters_)
         clusters.setdefault("truth", []).append(len(truth))

@@ -63,7 +63,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         Shape and rate of a Gamma prior of the concentration, which is then sampled. None keeps the concentration fixed.
     max_components : int, default=None
         Maximum number of clusters. None is no limit.
-    dirichlet_prior : float, default=0.03
+    word_prior : float, default=0.03
         Dirichlet parameter of every word in every cluster ("multinomial"). Smaller values make more, and more specific,
         clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
@@ -175,7 +175,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         tilt=1.0,
         concentration_prior=None,
         max_components=None,
-        dirichlet_prior=0.03,
+        word_prior=0.03,
         mean_precision_prior=None,
         mean_prior=None,
         degrees_of_freedom_prior=None,
@@ -195,7 +195,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         self.tilt = tilt
         self.concentration_prior = concentration_prior
         self.max_components = max_components
-        self.dirichlet_prior = dirichlet_prior
+        self.word_prior = word_prior
         self.mean_precision_prior = mean_precision_prior
         self.mean_prior = mean_prior
         self.degrees_of_freedom_prior = degrees_of_freedom_prior

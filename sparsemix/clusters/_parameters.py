@@ -64,7 +64,7 @@ SHARED = {
     "discount": [Interval(numbers.Real, SMALLEST_DISCOUNT, 1.0, closed="left"), Options(numbers.Real, {0.0})],
     "tilt": [Interval(numbers.Real, 0.0, LARGEST_MEASURE, closed="both")],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "dirichlet_prior": [PRIOR],
+    "word_prior": [PRIOR],
     "mean_precision_prior": [COUNT, None],
     "mean_prior": ["array-like", None],
     "degrees_of_freedom_prior": [COUNT, None],
@@ -262,8 +262,8 @@ def make_state(params, rows, counts, partition, threshold):
     """A state without clusters, and rows in the form that it reads; this fixes data-dependent priors."""
     n_features = rows.X.shape[1]
     if counts:
-        warn_if_mostly_unused(rows, params.dirichlet_prior)
-        return ClusterState(MultinomialSlots(n_features, params.dirichlet_prior)), rows
+        warn_if_mostly_unused(rows, params.word_prior)
+        return ClusterState(MultinomialSlots(n_features, params.word_prior)), rows
     shift = origin(params, rows) if has_means(params) else None
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
     structures = structures_of(params, n_features)

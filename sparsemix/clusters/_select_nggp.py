@@ -24,7 +24,7 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
         The first rows of the stream. Give at least some hundreds, since scores differ little.
     param_grid : dict or list of dict
         Values to try for each parameter, as for ``GridSearchCV``: ``{"concentration": [1, 10, 100],
-        "dirichlet_prior": [0.05, 0.1, 0.2]}``. Only concentration * tilt ** discount matters, so do not vary both.
+        "word_prior": [0.05, 0.1, 0.2]}``. Only concentration * tilt ** discount matters, so do not vary both.
     train_size : float in (0, 1), default=0.8
         Share of the rows for learning.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -55,9 +55,9 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     >>> from sparsemix.clusters import select_nggp_hyperparameters
     >>> X = make_bars_mixture(random_state=0)[0]
     >>> best, results = select_nggp_hyperparameters(
-    ...     StreamingNGGPMixture(), X, {"dirichlet_prior": [0.1, 10.0]}
+    ...     StreamingNGGPMixture(), X, {"word_prior": [0.1, 10.0]}
     ... )
-    >>> best.dirichlet_prior
+    >>> best.word_prior
     0.1
     """
     if not 0.0 < train_size < 1.0:

@@ -43,7 +43,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     Call ``fit`` and read ``labels_`` and ``n_clusters_``; or give blocks of a stream to ``partial_fit``, which reads
     each row once, adds it to clusters, and may open a new one. The number of clusters is learned. Rows are documents
     (word counts, usually sparse) or measurements (a dense array of real numbers);
-    ``likelihood="auto"`` detects which. Two parameters matter: for documents ``dirichlet_prior`` (smaller makes more,
+    ``likelihood="auto"`` detects which. Two parameters matter: for documents ``word_prior`` (smaller makes more,
     and more specific, clusters), for measurements ``likelihood``, the shape of a cluster. The remaining defaults suit
     most data.
 
@@ -77,7 +77,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Maximum number L of clusters with non-zero responsibility for a row. None keeps all responsibilities above 1e-6.
     max_components : int, default=None
         Maximum number of clusters. None is no limit.
-    dirichlet_prior : float, default=0.03
+    word_prior : float, default=0.03
         Dirichlet parameter of every word in every cluster ("multinomial"). Smaller values make more, and more specific,
         clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
@@ -243,7 +243,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         new_cluster_threshold=None,
         n_nonzero=None,
         max_components=None,
-        dirichlet_prior=0.03,
+        word_prior=0.03,
         mean_precision_prior=None,
         mean_prior=None,
         degrees_of_freedom_prior=None,
@@ -271,7 +271,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         self.new_cluster_threshold = new_cluster_threshold
         self.n_nonzero = n_nonzero
         self.max_components = max_components
-        self.dirichlet_prior = dirichlet_prior
+        self.word_prior = word_prior
         self.mean_precision_prior = mean_precision_prior
         self.mean_prior = mean_prior
         self.degrees_of_freedom_prior = degrees_of_freedom_prior

@@ -149,7 +149,7 @@ def dirichlet_multinomial(rows, counts, prior):
 @pytest.mark.parametrize("n_epochs", [1, 4])
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 def test_density_of_documents_written_out(discount, n_epochs):
-    est = streaming(discount=discount, dirichlet_prior=0.2, n_epochs=n_epochs).fit(TEXTS)
+    est = streaming(discount=discount, word_prior=0.2, n_epochs=n_epochs).fit(TEXTS)
     statistics = est._fitted.state.sums.statistics(est._fitted.slots)
     new = np.random.default_rng(0).poisson(0.5, size=(40, 25)).astype(float)
     old = np.log(est.weights_) + dirichlet_multinomial(new, statistics, 0.2)
@@ -166,7 +166,7 @@ def test_density_of_documents_written_out(discount, n_epochs):
 def test_densities_of_all_documents_of_a_length_sum_to_one(discount, maker):
     """O62: every sequence of words is one document."""
     rows = TEXTS[:, :4]
-    est = maker("multinomial", discount=discount, dirichlet_prior=0.3).fit(rows)
+    est = maker("multinomial", discount=discount, word_prior=0.3).fit(rows)
     assert est.n_clusters_ > 1
     for length in (1, 2, 5):
         documents = np.array([np.bincount(words, minlength=4) for words in product(range(4), repeat=length)])
@@ -194,7 +194,7 @@ def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
 def test_one_cluster_is_conjugate_updating():
     """O63: where no cluster but one can be, the prequential sum is the log evidence of its documents."""
     rows = TEXTS[np.asarray(TEXTS.sum(axis=1)) > 0].toarray()
-    est = streaming(concentration=1e-100, new_cluster_threshold=1.0, dirichlet_prior=0.3).fit(rows)
+    est = streaming(concentration=1e-100, new_cluster_threshold=1.0, word_prior=0.3).fit(rows)
     assert est.n_clusters_ == 1
     evidence = float(dirichlet_multinomial(rows.sum(axis=0)[None], np.zeros((1, 25)), 0.3)[0, 0])
     assert est.history_[0]["log_predictive"] == pytest.approx(evidence, rel=1e-9)

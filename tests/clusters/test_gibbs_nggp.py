@@ -224,10 +224,10 @@ def test_samples_are_those_of_shorter_chains():
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 def test_clusters_of_a_kind_of_their_own_are_opened_and_no_more(discount):
     rows = 2.0 * np.kron(np.eye(70), np.ones((1, 6)))[np.arange(140) % 70]
-    est = gibbs(discount=discount, dirichlet_prior=0.01).fit(rows)
+    est = gibbs(discount=discount, word_prior=0.01).fit(rows)
     assert est.n_clusters_ == 70  # more than there are slots at first
     np.testing.assert_array_equal(est.labels_[:70], est.labels_[70:])
-    limited = gibbs(discount=discount, dirichlet_prior=0.01, max_components=5).fit(rows)
+    limited = gibbs(discount=discount, word_prior=0.01, max_components=5).fit(rows)
     assert limited.n_clusters_ == 5
     assert limited.counts_.sum() == pytest.approx(140)
 
@@ -248,7 +248,7 @@ def test_sampling_and_propagation_agree(discount):
     """Held-out density of a chain, and of what approximates it."""
     rows = make_bars_mixture(n_samples=400, doc_length=30, random_state=0)[0]
     train, test = rows[:300], rows[300:]
-    params = {"concentration": 1.0, "discount": discount, "dirichlet_prior": 0.1, "random_state": 0}
+    params = {"concentration": 1.0, "discount": discount, "word_prior": 0.1, "random_state": 0}
     chain = GibbsNGGPMixture(max_iter=100, **params).fit(train)
     epochs = StreamingNGGPMixture(n_epochs=20, **params).fit(train)
     assert chain.score(test) == pytest.approx(epochs.score(test), abs=0.5)
@@ -263,7 +263,7 @@ def test_concentration_is_learned():
     k = labels.max() + 1
     rows = sparse.csr_array(3.0 * np.kron(np.eye(k), np.ones((1, 8)))[labels])
     chain = GibbsNGGPMixture(
-        concentration=50.0, concentration_prior=(2.0, 0.5), dirichlet_prior=0.01, init_params="sequential",
+        concentration=50.0, concentration_prior=(2.0, 0.5), word_prior=0.01, init_params="sequential",
         max_iter=1, random_state=0,
     )  # fmt: skip
     draws, original = [], GibbsModel.global_step
@@ -344,9 +344,9 @@ def test_pipeline_and_grid_search():
     params = {"concentration": 1.0, "max_iter": 30, "random_state": 0}
     pipeline = make_pipeline(counter(), GibbsNGGPMixture(**params))
     assert same_partition(pipeline.fit_predict(texts()), np.arange(60) % 2)
-    grid = {"concentration": [1.0, 10.0], "dirichlet_prior": [0.1, 50.0]}
+    grid = {"concentration": [1.0, 10.0], "word_prior": [0.1, 50.0]}
     search = GridSearchCV(GibbsNGGPMixture("multinomial", max_iter=20, random_state=0), grid, cv=2).fit(APART)
-    assert search.best_params_["dirichlet_prior"] == 0.1
+    assert search.best_params_["word_prior"] == 0.1
     assert len(set(zip(search.predict(APART), GROUPS, strict=True))) < 10
 
 

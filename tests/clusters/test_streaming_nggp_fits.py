@@ -242,9 +242,9 @@ def test_pipelines_of_text():
 
 
 def test_grid_search_chooses_by_held_out_density():
-    grid = {"concentration": [1.0, 100.0], "dirichlet_prior": [0.1, 50.0]}
+    grid = {"concentration": [1.0, 100.0], "word_prior": [0.1, 50.0]}
     search = GridSearchCV(StreamingNGGPMixture("multinomial", random_state=0), grid, cv=3).fit(APART)
-    assert search.best_params_["dirichlet_prior"] == 0.1
+    assert search.best_params_["word_prior"] == 0.1
     scores = search.cv_results_["mean_test_score"].reshape(2, 2)
     assert (scores[:, 0] > scores[:, 1] + 1.0).all()
     assert same_partition(search.predict(APART), GROUPS)

@@ -37,7 +37,7 @@ WAYS = {
     "one responsibility": {"n_nonzero": 1},
     "few clusters": {"max_components": 3},
     "merged by evidence": {
-        "merge_criterion": "bayes_factor", "new_cluster_threshold": 0.1, "dirichlet_prior": 0.1, "merge_every": 13,
+        "merge_criterion": "bayes_factor", "new_cluster_threshold": 0.1, "word_prior": 0.1, "merge_every": 13,
         "concentration": 10.0,
     },
     "merged by rows": {"merge_criterion": "responsibility", "merge_threshold": 0.3, "merge_every": 13},
@@ -104,11 +104,11 @@ def test_mass_is_that_of_the_rows_that_say_something():
 def test_room_runs_out_and_is_made():
     """More clusters than there are slots at first, in one block or in many."""
     rows = 9 * np.eye(100)
-    whole = streaming(dirichlet_prior=0.01).partial_fit(rows)
+    whole = streaming(word_prior=0.01).partial_fit(rows)
     assert whole.n_clusters_ == 100
     np.testing.assert_array_equal(whole.cluster_ids_, np.arange(100))
     for size in (1, 33):
-        assert_same_bits(whole, stream(streaming(dirichlet_prior=0.01), rows, size), rows)
+        assert_same_bits(whole, stream(streaming(word_prior=0.01), rows, size), rows)
     np.testing.assert_array_equal(whole.predict(rows), np.arange(100))
 
 
@@ -164,7 +164,7 @@ def two_twins(n):
 
 def test_a_merged_cluster_keeps_the_number_of_the_older():
     rows = np.vstack([two_twins(20), np.full((6, 10), 2.0)])
-    est = streaming(dirichlet_prior=0.5, merge_criterion="similarity", merge_threshold=0.1, merge_every=26)
+    est = streaming(word_prior=0.5, merge_criterion="similarity", merge_threshold=0.1, merge_every=26)
     est.partial_fit(rows[:25])
     assert est.n_clusters_ == 3
     np.testing.assert_array_equal(est.cluster_ids_, [0, 1, 2])
@@ -191,7 +191,7 @@ def test_a_light_cluster_is_forgotten_at_the_second_look():
 
 def test_all_may_be_forgotten_and_the_stream_goes_on():
     rows = 9 * np.eye(40)
-    est = streaming(dirichlet_prior=0.01, prune_threshold=5.0, merge_every=4)
+    est = streaming(word_prior=0.01, prune_threshold=5.0, merge_every=4)
     est.partial_fit(rows)
     assert est.n_clusters_ <= 8
     assert est.n_samples_seen_ == 40
@@ -203,11 +203,11 @@ def test_all_may_be_forgotten_and_the_stream_goes_on():
 def test_no_cluster_beyond_max_components():
     rows = 9 * np.eye(40)
     for limit in (1, 7):
-        est = stream(streaming(dirichlet_prior=0.01, max_components=limit), rows, 9)
+        est = stream(streaming(word_prior=0.01, max_components=limit), rows, 9)
         assert est.n_clusters_ == limit
         assert est.counts_.sum() == pytest.approx(40)
         assert est.cluster_ids_.max() == limit - 1
-    est = streaming(dirichlet_prior=0.01, max_components=7, prune_threshold=1.5, merge_every=5)
+    est = streaming(word_prior=0.01, max_components=7, prune_threshold=1.5, merge_every=5)
     est = stream(est, np.vstack([rows] * 2), 9)  # forgotten clusters make room for others
     assert est.n_clusters_ <= 7
     assert est.cluster_ids_.max() > 7
@@ -323,7 +323,7 @@ def state_bytes(est):
 def test_memory_follows_the_clusters_that_live():
     """A stream in which every document is the first of a kind of its own, and none comes again."""
     rows = sparse.csr_array(9 * np.eye(2000))
-    est = streaming(dirichlet_prior=0.001, prune_threshold=1.5, merge_every=50)
+    est = streaming(word_prior=0.001, prune_threshold=1.5, merge_every=50)
     capacities = []
     for start in range(0, 2000, 100):
         est.partial_fit(rows[start : start + 100])
@@ -332,7 +332,7 @@ def test_memory_follows_the_clusters_that_live():
     assert max(capacities) <= 160
     assert est.cluster_ids_.max() == 1999
     assert state_bytes(est) < 160 * 8 * 2100
-    kept = stream(streaming(dirichlet_prior=0.001), rows[:500])
+    kept = stream(streaming(word_prior=0.001), rows[:500])
     assert kept.n_clusters_ == 500
     assert kept._fitted.state.capacity <= 500 * 5 // 4 + 64
 

@@ -32,7 +32,6 @@ STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
     "step_size": FAMILIES["linear"],
-    "dirichlet_prior": FAMILIES["clusters"],
     "verbose": CLASSES,
 }
 
@@ -49,6 +48,7 @@ DEFAULTS_DIFFER = {
     "n_samples": "for all words of a document, which inform each other, or for a position alone",
     "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
     "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",
+    "word_prior": "with a given number of clusters, or one that follows from it",
     "step_size": "10 and 0.7 as in scikit-learn's LatentDirichletAllocation; collapsed inference begins with topics "
     "that are alike and has small batches, whose first steps may be large",
 }

@@ -32,7 +32,6 @@ WRONG = {
     "covariance_type": ["round", None],
     "rank": [0, -1, 1.5],
     "degrees_of_freedom_prior": [0, 1e-40, -1.0, 1e300, "auto"],
-    "dirichlet_prior": [0, 1e-38, -1.0, np.nan, None],
     "discount": [-0.1, 1e-11, 1.0, np.nan, None],
     "doc_topic_prior": [0, -1.0, np.nan, np.inf, "auto"],
     "doc_update_tol": [-0.1, np.nan],
