@@ -52,7 +52,7 @@ def learn(method, X, params, seed, n_epochs):
     if method == "adf":
         return spent(lambda: StreamingNGGPMixture(**params).partial_fit(X))
     if method == "ep":
-        model = StreamingNGGPMixture(**params, n_epochs=n_epochs, shuffle=False, compute_labels=False)
+        model = StreamingNGGPMixture(**params, max_iter=n_epochs, shuffle=False, compute_labels=False)
         return spent(lambda: model.fit(X))
     return spent(lambda: GibbsNGGPMixture(**params, max_iter=n_epochs, random_state=seed).fit(X))
 
@@ -300,7 +300,7 @@ def passes(path, params, n_epochs):
     """Seconds of a pass of assumed density filtering, of an epoch after it, and of a sweep."""
     train, _ = split(load(path), 0)
     adf = best_of(lambda: StreamingNGGPMixture(**params).partial_fit(train))
-    common = params | {"n_epochs": n_epochs + 1, "tol": 0.0, "compute_labels": False}
+    common = params | {"max_iter": n_epochs + 1, "tol": 0.0, "compute_labels": False}
     _, epochs = spent(lambda: StreamingNGGPMixture(**common).fit(train))
     settings = [{"max_iter": n_epochs * factor, "burn_in": 2 * n_epochs} for factor in (1, 2)]
     sampling = {name: value for name, value in params.items() if name != "new_cluster_threshold"}

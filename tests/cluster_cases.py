@@ -42,7 +42,7 @@ def given_prior(likelihood):
 def streaming(likelihood="multinomial", **params):
     """A stream whose clusters are many enough to come, merge and go."""
     params = {"concentration": 1.0, "new_cluster_threshold": 0.3, "merge_criterion": None, "random_state": 0,
-              "n_epochs": 1} | params  # fmt: skip
+              "max_iter": 1} | params  # fmt: skip
     if params["new_cluster_threshold"] is not None:
         params["new_cluster_threshold"] = max(params["new_cluster_threshold"], params.get("discount", 0.0))
     return StreamingNGGPMixture(likelihood, **(given_prior(likelihood) | params))

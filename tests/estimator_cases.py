@@ -150,7 +150,7 @@ class Case:
 
     def passes(self, n, **params):
         """A new estimator that makes so many passes and does not converge; one pass where it cannot make more."""
-        params |= {name: 1 if self.makes_one_pass else n for name in ("max_iter", "n_epochs") if self.has(name)}
+        params |= {name: 1 if self.makes_one_pass else n for name in ("max_iter",) if self.has(name)}
         return self.make(**params, **({"tol": 0.0} if self.has("tol") else {}))
 
     def has(self, *names):
@@ -249,7 +249,7 @@ def streaming(name, likelihood, **params):
         "new_cluster_threshold": max(0.3, params.get("discount", 0.0)),
         "tol": 0.0,
         "merge_criterion": None,
-        "n_epochs": 1,
+        "max_iter": 1,
     } | params
     return clusters(name, StreamingNGGPMixture, StreamingModel, likelihood, **params)
 
@@ -343,14 +343,14 @@ CASES = [
     collapsed("gibbs", "gibbs", burn_in=1, thin=1),
     collapsed("gibbs priors", "gibbs", **LEARNED, max_iter=13),
     *(streaming(f"stream {likelihood}", likelihood) for likelihood in LIKELIHOODS),
-    *(streaming(f"epochs {likelihood}", likelihood, n_epochs=3) for likelihood in LIKELIHOODS),
+    *(streaming(f"epochs {likelihood}", likelihood, max_iter=3) for likelihood in LIKELIHOODS),
     streaming("stream inverse Gaussian", "multinomial", discount=0.5, u_rule="quadrature",
               merge_criterion="responsibility", merge_every=13, expected_clusters="count"),
     streaming("stream stable", "full", discount=0.3, tilt=0.0, merge_criterion="similarity", prune_threshold=1.5,
               merge_every=13, n_nonzero=2, max_components=6),
     streaming("parts", "multinomial", n_shards=2),
     streaming("parts diag", "diag", n_shards=3, n_jobs=2),
-    streaming("epochs merged", "diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, n_epochs=3),
+    streaming("epochs merged", "diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, max_iter=3),
     *(gibbs(f"chain {likelihood}", likelihood) for likelihood in LIKELIHOODS),
     gibbs("chain stable", "multinomial", discount=0.7, tilt=0.0, init_params="sequential"),
     gibbs("chain learned", "spherical", discount=0.3, concentration_prior=(2.0, 0.5), max_components=3),

@@ -175,12 +175,12 @@ def passes_of(params, counts):
     Also one with a discount: a row that is removed from its single-row cluster may open another one while a remainder
     of the first stays, so that six rows end in seven clusters.
     """
-    if params.n_epochs != "auto":
-        if params.n_shards > 1 and params.n_epochs > 1:
+    if params.max_iter != "auto":
+        if params.n_shards > 1 and params.max_iter > 1:
             raise ValueError(
-                f"n_shards is {params.n_shards} with n_epochs={params.n_epochs}; shards are for one epoch"
+                f"n_shards is {params.n_shards} with max_iter={params.max_iter}; shards are for one epoch"
             )
-        return params.n_epochs
+        return params.max_iter
     forgets = params.prune_threshold is not None or params.half_life is not None
     return 1 if counts or forgets or params.n_shards > 1 or params.discount > 0 else 2
 
@@ -189,8 +189,8 @@ def warn_if_shattered(params, n_clusters, n_rows):
     """Warn if there are more clusters than rows: every epoch opened unneeded ones."""
     if n_clusters > n_rows:
         warnings.warn(
-            f"{n_clusters} clusters were opened for {n_rows} rows, some by each of n_epochs={params.n_epochs} epochs"
-            "; take n_epochs=1, no discount, or a new_cluster_threshold above "
+            f"{n_clusters} clusters were opened for {n_rows} rows, some by each of max_iter={params.max_iter} epochs"
+            "; take max_iter=1, no discount, or a new_cluster_threshold above "
             f"{opening_threshold(params.discount, params.new_cluster_threshold)}",
             stacklevel=3,
         )

@@ -112,7 +112,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     half_life : float, default=None
         Number of further rows after which a row counts half; use it if clusters drift or end. Every ``merge_every``
         rows all sums shrink, and clusters with less than a twentieth of a row are removed. Several epochs ignore it.
-    n_epochs : int or "auto", default="auto"
+    max_iter : int or "auto", default="auto"
         Epochs of ``fit``: one of assumed density filtering, then expectation propagation. With "full", several epochs
         and no weights, a sampler first settles 4,096 rows and their prior. "auto" is 2 for Gaussians, whose first rows
         arrive before clusters exist; 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
@@ -225,7 +225,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
-        "n_epochs": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_shards": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "shuffle": ["boolean"],
@@ -255,7 +255,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         merge_every=1000,
         prune_threshold=None,
         half_life=None,
-        n_epochs="auto",
+        max_iter="auto",
         n_shards=1,
         tol=1e-3,
         shuffle=True,
@@ -283,7 +283,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         self.merge_every = merge_every
         self.prune_threshold = prune_threshold
         self.half_life = half_life
-        self.n_epochs = n_epochs
+        self.max_iter = max_iter
         self.n_shards = n_shards
         self.tol = tol
         self.shuffle = shuffle
@@ -295,7 +295,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn clusters from all rows, in random order and ``n_epochs`` epochs; the previous model is replaced.
+        """Learn clusters from all rows, in random order and ``max_iter`` epochs; the previous model is replaced.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from sparsemix.clusters import _predict as module
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 MAKERS = {
     "ADF": lambda likelihood, **params: streaming(likelihood, **params),
-    "EP": lambda likelihood, **params: streaming(likelihood, n_epochs=4, **params),
+    "EP": lambda likelihood, **params: streaming(likelihood, max_iter=4, **params),
     "Gibbs": gibbs,
 }
 per_maker = pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
@@ -146,10 +146,10 @@ def dirichlet_multinomial(rows, counts, prior):
     )
 
 
-@pytest.mark.parametrize("n_epochs", [1, 4])
+@pytest.mark.parametrize("max_iter", [1, 4])
 @pytest.mark.parametrize("discount", [0.0, 0.5])
-def test_density_of_documents_written_out(discount, n_epochs):
-    est = streaming(discount=discount, word_prior=0.2, n_epochs=n_epochs).fit(TEXTS)
+def test_density_of_documents_written_out(discount, max_iter):
+    est = streaming(discount=discount, word_prior=0.2, max_iter=max_iter).fit(TEXTS)
     statistics = est._fitted.state.sums.statistics(est._fitted.slots)
     new = np.random.default_rng(0).poisson(0.5, size=(40, 25)).astype(float)
     old = np.log(est.weights_) + dirichlet_multinomial(new, statistics, 0.2)

@@ -17,7 +17,7 @@ from sparsemix.clusters import select_nggp_hyperparameters
 from sparsemix.clusters._parameters import looks_like_counts
 
 ESTIMATORS = {
-    "streaming": StreamingNGGPMixture(n_epochs=1, random_state=0),
+    "streaming": StreamingNGGPMixture(max_iter=1, random_state=0),
     "gibbs": GibbsNGGPMixture(max_iter=2, random_state=0),
 }
 RNG = np.random.default_rng(0)

@@ -93,8 +93,8 @@ MOVES = {
 def test_clusters_are_those_of_the_rows_after_every_number_of_epochs(moves, weighted, likelihood, within, monkeypatch):
     monkeypatch.setattr(module, "ROWS", 40)  # several blocks
     rows, weight = rows_of(likelihood), WEIGHTS if weighted else None
-    for n_epochs in (2, 3, 7):
-        est = streaming(likelihood, n_epochs=n_epochs, tol=0.0, new_cluster_threshold=0.1, **MOVES[moves])
+    for max_iter in (2, 3, 7):
+        est = streaming(likelihood, max_iter=max_iter, tol=0.0, new_cluster_threshold=0.1, **MOVES[moves])
         est.fit(rows, sample_weight=weight)
         assert_clusters_are_those_of_the_rows(within, rows, weight)
         assert_valid(est, rows)
@@ -102,9 +102,9 @@ def test_clusters_are_those_of_the_rows_after_every_number_of_epochs(moves, weig
 
 
 def test_merges_of_an_epoch_do_something():
-    plain = streaming(n_epochs=7, tol=0.0, new_cluster_threshold=0.1).fit(TEXTS)
+    plain = streaming(max_iter=7, tol=0.0, new_cluster_threshold=0.1).fit(TEXTS)
     for name in ("by rows", "by likeness"):
-        assert streaming(n_epochs=7, tol=0.0, new_cluster_threshold=0.1, **MOVES[name]).fit(TEXTS).n_clusters_ < (
+        assert streaming(max_iter=7, tol=0.0, new_cluster_threshold=0.1, **MOVES[name]).fit(TEXTS).n_clusters_ < (
             plain.n_clusters_
         )
 
@@ -113,7 +113,7 @@ def test_merges_of_an_epoch_do_something():
 def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
     """But for the order in which sums are made anew, which is that of rows too, and for the first block's chain."""
     monkeypatch.setattr(module, "settling", lambda *_: None)
-    params = {"n_epochs": 5, "tol": 0.0, "merge_criterion": "responsibility", "merge_threshold": 0.4}
+    params = {"max_iter": 5, "tol": 0.0, "merge_criterion": "responsibility", "merge_threshold": 0.4}
     whole = streaming(likelihood, **params).fit(rows_of(likelihood))
     for size in (1, 7, 40):
         monkeypatch.setattr(module, "ROWS", size)
@@ -138,7 +138,7 @@ def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkey
         recounted.append((before, resp))
 
     monkeypatch.setattr(StreamingModel, "recount", recount)
-    epochs = streaming(likelihood, n_epochs=2, tol=0.0).fit(rows)
+    epochs = streaming(likelihood, max_iter=2, tol=0.0).fit(rows)
     before, resp = recounted[0]
     np.testing.assert_array_equal(before, stream._fitted.state.counts[: len(before)])
     np.testing.assert_allclose(resp.sum(axis=0), before, rtol=1e-10)
@@ -150,7 +150,7 @@ def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkey
 def test_epochs_come_to_rest(likelihood, within):
     """O58: once nothing changes, another epoch changes nothing, and clusters are what they were."""
     rows, groups = apart(likelihood)
-    est = StreamingNGGPMixture(likelihood, n_epochs=40, tol=1e-9, random_state=0).fit(rows)
+    est = StreamingNGGPMixture(likelihood, max_iter=40, tol=1e-9, random_state=0).fit(rows)
     assert est.converged_
     assert 2 <= est.n_iter_ < 40
     assert same_partition(est.labels_, groups)
@@ -168,25 +168,25 @@ def test_epochs_come_to_rest(likelihood, within):
 
 
 def test_unsure_rows_settle_too():
-    est = streaming(n_epochs=300, tol=5e-6).fit(TEXTS)
+    est = streaming(max_iter=300, tol=5e-6).fit(TEXTS)
     assert est.converged_
     changes = np.array([record["change"] for record in est.history_]) / 146
     settled = (changes[1:] < 5e-6) & (changes[1:] <= changes[:-1])
     assert settled[-1]
     assert not settled[:-1].any()
-    more = streaming(n_epochs=est.n_iter_ + 1, tol=0.0).fit(TEXTS)
+    more = streaming(max_iter=est.n_iter_ + 1, tol=0.0).fit(TEXTS)
     assert more.history_[-1]["change"] < 1e-3
     np.testing.assert_allclose(more.counts_, est.counts_, atol=0.05)
 
 
 def test_no_tolerance_runs_all_epochs():
-    est = streaming(n_epochs=60, tol=0.0).fit(apart("multinomial")[0])
+    est = streaming(max_iter=60, tol=0.0).fit(apart("multinomial")[0])
     assert (est.n_iter_, est.converged_) == (60, False)
 
 
 @pytest.mark.parametrize(("discount", "threshold"), [(0.0, None), (0.0, 0.05), (0.5, 0.6), (0.7, None)])
 def test_no_cluster_is_left_that_is_lighter_than_it_began(discount, threshold):
-    params = {"discount": discount, "new_cluster_threshold": threshold, "n_epochs": 30, "tol": 0.0}
+    params = {"discount": discount, "new_cluster_threshold": threshold, "max_iter": 30, "tol": 0.0}
     est = streaming(**params).fit(TEXTS)
     least = max(0.5, discount + 0.001) if threshold is None else threshold
     assert est.counts_.min() > max(least, discount)
@@ -195,7 +195,7 @@ def test_no_cluster_is_left_that_is_lighter_than_it_began(discount, threshold):
 
 def test_epochs_forget_no_rows():
     """Prunes are for streams: here rows of light clusters are assigned anew."""
-    params = {"n_epochs": 6, "tol": 0.0, "new_cluster_threshold": 0.1}
+    params = {"max_iter": 6, "tol": 0.0, "new_cluster_threshold": 0.1}
     plain, pruned = (streaming(prune_threshold=value, **params).fit(TEXTS) for value in (None, 50.0))
     assert_same_bits(plain, pruned)
     assert pruned.counts_.sum() == pytest.approx(146, rel=1e-9)
@@ -206,7 +206,7 @@ def test_bars_are_found_from_any_order():
     for seed in range(5):
         for discount in (0.0, 0.5):
             est = StreamingNGGPMixture(
-                concentration=1.0, discount=discount, n_epochs=20, merge_criterion="bayes_factor", random_state=seed
+                concentration=1.0, discount=discount, max_iter=20, merge_criterion="bayes_factor", random_state=seed
             ).fit(rows)
             assert same_partition(est.labels_, labels)
             counts = np.bincount(labels)[labels[[np.argmax(est.labels_ == k) for k in range(10)]]]
@@ -220,7 +220,7 @@ def test_bars_are_found_from_any_order():
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_no_epoch_opens_a_cluster_too_many(limit, within):
-    est = streaming(n_epochs=8, tol=0.0, max_components=limit).fit(TEXTS)
+    est = streaming(max_iter=8, tol=0.0, max_components=limit).fit(TEXTS)
     assert est.n_clusters_ == limit
     assert est.counts_.sum() == pytest.approx(146, rel=1e-9)
     assert_clusters_are_those_of_the_rows(within, TEXTS)
@@ -228,15 +228,15 @@ def test_no_epoch_opens_a_cluster_too_many(limit, within):
 
 @pytest.mark.parametrize("n_nonzero", [1, 2])
 def test_rows_keep_few_responsibilities(n_nonzero, within):
-    streaming(n_epochs=6, tol=0.0, n_nonzero=n_nonzero).fit(TEXTS)
+    streaming(max_iter=6, tol=0.0, n_nonzero=n_nonzero).fit(TEXTS)
     resp = dense(within["row_state"].parts, within["state"].n_slots)
     assert (resp > 0).sum(axis=1).max() == n_nonzero
     assert_clusters_are_those_of_the_rows(within, TEXTS)
 
 
 def test_weights_are_masses():
-    for n_epochs in (1, 8):
-        est = streaming(n_epochs=n_epochs, tol=0.0).fit(TEXTS, sample_weight=WEIGHTS)
+    for max_iter in (1, 8):
+        est = streaming(max_iter=max_iter, tol=0.0).fit(TEXTS, sample_weight=WEIGHTS)
         words = np.asarray(TEXTS.sum(axis=1)) > 0
         assert est.counts_.sum() == pytest.approx(WEIGHTS[words].sum(), rel=1e-9)
         totals = TEXTS.T @ WEIGHTS  # of words, up to the prior
@@ -290,7 +290,7 @@ def test_rows_that_lost_their_cluster_get_another(kind):
 def test_many_homeless_rows_take_no_more_room_than_others(within):
     """Of weights so small that no cluster is heavy enough to stay."""
     rows = 9.0 * np.eye(100)[np.arange(300) % 100]
-    est = streaming(n_epochs=4, tol=0.0, new_cluster_threshold=0.5).fit(rows, sample_weight=np.full(300, 0.1))
+    est = streaming(max_iter=4, tol=0.0, new_cluster_threshold=0.5).fit(rows, sample_weight=np.full(300, 0.1))
     assert est.counts_.sum() == pytest.approx(30.0)
     assert sum(len(part.slots) for part in within["row_state"].parts) < 300 * 300
     assert_clusters_are_those_of_the_rows(within, rows, np.full(300, 0.1))
@@ -335,20 +335,20 @@ def test_merged_clusters_keep_their_rows():
 
 
 def test_empty_documents_have_no_responsibilities(within):
-    streaming(n_epochs=3, shuffle=False).fit(TEXTS)
+    streaming(max_iter=3, shuffle=False).fit(TEXTS)
     lengths = np.concatenate([part.lengths for part in within["row_state"].parts])
     np.testing.assert_array_equal(lengths > 0, np.asarray(TEXTS.sum(axis=1)) > 0)
 
 
 @pytest.mark.parametrize(
-    ("likelihood", "params", "n_epochs"),
+    ("likelihood", "params", "max_iter"),
     [("multinomial", {}, 1), ("diag", {}, 2), ("diag", {"half_life": 50.0}, 1), ("full", {"prune_threshold": 1.5}, 1)],
 )
-def test_gaussians_are_gone_over_twice(likelihood, params, n_epochs):
+def test_gaussians_are_gone_over_twice(likelihood, params, max_iter):
     """By default; clusters that are to be forgotten, and those of counts, are those of one pass."""
     rng = np.random.default_rng(0)
     rows = rng.poisson(2.0, (60, 4)) if likelihood == "multinomial" else rng.normal(size=(60, 4))
     auto = StreamingNGGPMixture(likelihood, random_state=0, **params).fit(rows)
-    same = StreamingNGGPMixture(likelihood, random_state=0, n_epochs=n_epochs, **params).fit(rows)
-    assert auto.n_iter_ == n_epochs
+    same = StreamingNGGPMixture(likelihood, random_state=0, max_iter=max_iter, **params).fit(rows)
+    assert auto.n_iter_ == max_iter
     np.testing.assert_array_equal(auto.score_samples(rows), same.score_samples(rows))

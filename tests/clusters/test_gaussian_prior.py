@@ -345,7 +345,7 @@ def test_a_fit_without_clusters_keeps_the_model_that_was_there():
 @pytest.mark.parametrize("threshold", [0.01, 0.1])
 def test_more_clusters_than_rows_are_told_of(threshold):
     rows = np.random.default_rng(0).poisson(0.3, (6, 12))
-    params = {"n_epochs": 50, "concentration": 1.0, "word_prior": 0.1, "random_state": 0, "tol": 0.0}
+    params = {"max_iter": 50, "concentration": 1.0, "word_prior": 0.1, "random_state": 0, "tol": 0.0}
     est = StreamingNGGPMixture("multinomial", new_cluster_threshold=threshold, **params)
     with pytest.warns(UserWarning, match=rf"clusters were opened for 6 rows.*threshold above {threshold}"):
         est.fit(rows)

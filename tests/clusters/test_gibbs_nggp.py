@@ -250,7 +250,7 @@ def test_sampling_and_propagation_agree(discount):
     train, test = rows[:300], rows[300:]
     params = {"concentration": 1.0, "discount": discount, "word_prior": 0.1, "random_state": 0}
     chain = GibbsNGGPMixture(max_iter=100, **params).fit(train)
-    epochs = StreamingNGGPMixture(n_epochs=20, **params).fit(train)
+    epochs = StreamingNGGPMixture(max_iter=20, **params).fit(train)
     assert chain.score(test) == pytest.approx(epochs.score(test), abs=0.5)
     assert chain.score(test) > streaming(max_components=1).fit(train).score(test) + 5
 

@@ -12,7 +12,7 @@ ORDER = np.random.default_rng(0).permutation(120)
 
 
 def test_the_good_one_is_chosen_and_the_estimator_left_alone():
-    est = streaming(n_epochs=7)
+    est = streaming(max_iter=7)
     before = est.get_params()
     grid = {"word_prior": [50.0, 0.1], "discount": [0.0, 0.2]}
     best, results = select_nggp_hyperparameters(est, APART[ORDER], grid)
@@ -23,7 +23,7 @@ def test_the_good_one_is_chosen_and_the_estimator_left_alone():
     assert best is not est
     chosen = {name: value for name, value in best.get_params().items() if name not in grid}
     assert chosen == {name: value for name, value in before.items() if name not in grid}
-    assert [result["params"]["word_prior"] for result in results] == [50.0, 50.0, 0.1, 0.1]
+    assert [result["params"]["word_prior"] for result in results] == [50.0, 0.1, 50.0, 0.1]
     scores = [result["score"] for result in results]
     assert min(scores[2:]) > max(scores[:2]) + 1
     assert best.get_params().items() >= results[int(np.argmax(scores))]["params"].items()

@@ -18,7 +18,7 @@ from sparsemix.clusters._settle import Block, bound, settle, sweeps_of
 
 def first_block(rows, in_one=False):
     """Model, responsibilities and state after a pass; all rows in one cluster if the caller wants it."""
-    est = StreamingNGGPMixture("full", n_epochs=1, random_state=0).fit(rows)
+    est = StreamingNGGPMixture("full", max_iter=1, random_state=0).fit(rows)
     state, rows = est._fitted.state, rows - est._fitted.state.sums.shift
     model, part = StreamingModel(est._fitted.prior, 0.5, record=True), RowResponsibilities(len(rows))
     state.sums.clear()
@@ -168,7 +168,7 @@ def test_clusters_of_one_size_make_the_prior_strong():
     """Where a pass has joined blobs that overlap it takes them for clusters of many sizes."""
     rows, labels = make_blobs(2000, centers=5, random_state=0)
     est = StreamingNGGPMixture("full", random_state=0).fit(rows)
-    one_pass = StreamingNGGPMixture("full", n_epochs=1, random_state=0).fit(rows)
+    one_pass = StreamingNGGPMixture("full", max_iter=1, random_state=0).fit(rows)
     settled, first = (each._fitted.state.sums.prior for each in (est, one_pass))
     assert settled.dof[0] > 3.0 * first.dof[0]
     variances = settled.scale[0, [0, 2]] / (settled.dof[0] - 3.0)

@@ -167,8 +167,8 @@ def test_parts_of_few_rows_weights_and_limits():
         est = words(likelihood=likelihood, max_components=4).fit(X)
         assert est.n_clusters_ <= 4
         np.testing.assert_allclose(est.counts_.sum(), X.shape[0])
-    with pytest.raises(ValueError, match="n_shards is 3 with n_epochs=2; shards are for one epoch"):
-        words(n_epochs=2).fit(BARS)
+    with pytest.raises(ValueError, match="n_shards is 3 with max_iter=2; shards are for one epoch"):
+        words(max_iter=2).fit(BARS)
     bad = sparse.csr_array(BARS, dtype=float, copy=True)
     bad.data[5] = np.nan
     est = words().fit(BARS)

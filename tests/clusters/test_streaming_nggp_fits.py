@@ -35,26 +35,26 @@ from sparsemix._models.clusters.model import StreamingModel
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 EPOCHS = {"ADF": 1, "EP": 4}
-per_method = pytest.mark.parametrize("n_epochs", EPOCHS.values(), ids=EPOCHS)
+per_method = pytest.mark.parametrize("max_iter", EPOCHS.values(), ids=EPOCHS)
 
 # -- parameters, tags, attributes
 
 
 @per_likelihood
 @per_method
-def test_attributes_of_a_fit(n_epochs, likelihood):
+def test_attributes_of_a_fit(max_iter, likelihood):
     rows = rows_of(likelihood)
-    est = streaming(likelihood, n_epochs=n_epochs, tol=0.0).fit(rows)
+    est = streaming(likelihood, max_iter=max_iter, tol=0.0).fit(rows)
     assert_valid(est, rows)
     n_live = int((np.abs(rows).sum(axis=1) > 0).sum())
     assert est.counts_.sum() <= n_live * (1 + 1e-12)
     assert est.n_features_in_ == rows.shape[1]
     assert est.n_samples_seen_ == 150
-    assert (est.n_iter_, est.converged_) == (n_epochs, False)
+    assert (est.n_iter_, est.converged_) == (max_iter, False)
     assert est.labels_.dtype == np.int64
     np.testing.assert_array_equal(est.labels_, est.predict(rows))
     np.testing.assert_array_equal(clone(est).fit_predict(rows), est.labels_)
-    assert [record["n_iter"] for record in est.history_] == list(range(1, n_epochs + 1))
+    assert [record["n_iter"] for record in est.history_] == list(range(1, max_iter + 1))
     assert (np.diff([record["seconds"] for record in est.history_]) > 0).all()
     for record in est.history_:
         assert sorted(record) == ["change", "log_predictive", "log_predictive_per_row", "n_iter", "seconds"]
@@ -103,7 +103,7 @@ def test_a_row_without_finite_density_is_named_and_ends_the_stream_before_it(lik
     with pytest.raises(ValueError, match=r"row 100 of X has no finite density.*rescale X, or remove"):
         est.partial_fit(rows, sample_weight=weight)
     assert_same_bits(est, stream(streaming(likelihood), np.vstack([rows[:50], rows[20:100]])), rows[:100])
-    fitted = streaming(likelihood, n_epochs=2).fit(rows[:100])
+    fitted = streaming(likelihood, max_iter=2).fit(rows[:100])
     before = snapshot(fitted, rows[:100])
     for one in (fitted, streaming(likelihood)):
         with pytest.raises(ValueError, match="row 100 of X has no finite density"):
@@ -170,10 +170,10 @@ def test_form_of_the_rows_changes_neither_result_nor_data(likelihood):
     frozen = rows.copy()
     frozen.flags.writeable = False
     forms = [frozen, rows.astype(np.float32), np.asfortranarray(rows), rows[::-1].copy()[::-1], rows.tolist()]
-    for n_epochs in EPOCHS.values():
-        est = streaming(likelihood, n_epochs=n_epochs).fit(rows)
+    for max_iter in EPOCHS.values():
+        est = streaming(likelihood, max_iter=max_iter).fit(rows)
         for form in forms:
-            twin = streaming(likelihood, n_epochs=n_epochs).fit(form)
+            twin = streaming(likelihood, max_iter=max_iter).fit(form)
             assert_same_bits(est, twin, rows)
             np.testing.assert_array_equal(twin.predict_proba(form), est.predict_proba(rows))
     np.testing.assert_array_equal(frozen, rows)
@@ -182,14 +182,14 @@ def test_form_of_the_rows_changes_neither_result_nor_data(likelihood):
 @per_method
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
 @pytest.mark.parametrize("n_features", [1, 2, 9])
-def test_unusual_rows_give_valid_clusters(n_features, likelihood, n_epochs):
+def test_unusual_rows_give_valid_clusters(n_features, likelihood, max_iter):
     rng = np.random.default_rng(0)
     some, two = rng.normal(size=(40, n_features)), rng.normal(size=(2, n_features))
     for rows in (some, 1e6 + some, two, np.repeat(two, 30, axis=0)):
         with warnings.catch_warnings():
             # fewer rows than features: the data's covariance, which scales the prior, is singular
             warnings.filterwarnings("ignore", "the covariance of component 0", RuntimeWarning)
-            est = StreamingNGGPMixture(likelihood, n_epochs=n_epochs).fit(rows)
+            est = StreamingNGGPMixture(likelihood, max_iter=max_iter).fit(rows)
         assert_valid(est, rows)
         assert est.counts_.sum() == pytest.approx(len(rows), rel=1e-9)
 
@@ -220,8 +220,8 @@ def test_fit_in_the_order_of_the_data_is_a_stream(likelihood):
 @per_likelihood
 def test_what_is_far_apart_is_told_apart(likelihood):
     rows, groups = apart(likelihood)
-    for n_epochs in EPOCHS.values():
-        est = StreamingNGGPMixture(likelihood, n_epochs=n_epochs, random_state=0).fit(rows)
+    for max_iter in EPOCHS.values():
+        est = StreamingNGGPMixture(likelihood, max_iter=max_iter, random_state=0).fit(rows)
         assert same_partition(est.labels_, groups)
         assert est.n_clusters_ == len(set(groups))
 
@@ -249,7 +249,7 @@ def test_grid_search_chooses_by_held_out_density():
     assert (scores[:, 0] > scores[:, 1] + 1.0).all()
     assert same_partition(search.predict(APART), GROUPS)
     pipeline = make_pipeline(counter(), StreamingNGGPMixture())
-    search = GridSearchCV(pipeline, {"streamingnggpmixture__n_epochs": [1, 3]}, cv=2).fit(texts())
+    search = GridSearchCV(pipeline, {"streamingnggpmixture__max_iter": [1, 3]}, cv=2).fit(texts())
     assert np.isfinite(search.best_score_)
 
 
@@ -267,7 +267,7 @@ def test_a_fit_that_fails_late_has_every_row_or_nothing(step, number, monkeypatc
         return out
 
     monkeypatch.setattr(StreamingModel, step, failing)
-    est = streaming("diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, n_epochs=3)
+    est = streaming("diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, max_iter=3)
     try:
         est.fit(rows_of("diag"))
     except MemoryError:

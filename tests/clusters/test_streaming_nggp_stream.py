@@ -213,11 +213,11 @@ def test_no_cluster_beyond_max_components():
     assert est.cluster_ids_.max() > 7
 
 
-@pytest.mark.parametrize("n_epochs", [1, 3])
+@pytest.mark.parametrize("max_iter", [1, 3])
 @pytest.mark.parametrize("discount", [0.0, 0.5])
-def test_a_thousand_equal_documents_are_one_cluster(discount, n_epochs):
+def test_a_thousand_equal_documents_are_one_cluster(discount, max_iter):
     rows = np.tile([[3.0, 0.0, 1.0, 2.0, 0.0]], (1000, 1))
-    est = streaming(discount=discount, new_cluster_threshold=None, n_epochs=n_epochs).fit(rows)
+    est = streaming(discount=discount, new_cluster_threshold=None, max_iter=max_iter).fit(rows)
     assert est.n_clusters_ == 1
     assert est.counts_[0] == pytest.approx(1000)
     np.testing.assert_allclose(est.means_[0], (3000 * np.array([1, 0, 1 / 3, 2 / 3, 0]) + 0.03) / 6000.15, rtol=1e-9)
@@ -231,8 +231,8 @@ def test_a_thousand_equal_documents_are_one_cluster(discount, n_epochs):
 
 def test_one_giant_document_and_documents_of_one_word():
     rows = np.vstack([np.eye(20)[np.arange(30) % 20], np.full((1, 20), 5e5), np.eye(20)[np.arange(30) % 20]])
-    for n_epochs in (1, 4):
-        est = streaming(n_epochs=n_epochs, shuffle=False).fit(rows)
+    for max_iter in (1, 4):
+        est = streaming(max_iter=max_iter, shuffle=False).fit(rows)
         assert_valid(est, rows)
         assert est.counts_.sum() == pytest.approx(61)
         giant = est.labels_[30]
@@ -241,7 +241,7 @@ def test_one_giant_document_and_documents_of_one_word():
     whole = streaming().partial_fit(rows)
     assert_same_bits(stream(streaming(), rows, 1), whole, rows)
     # what a giant leaves as it is taken out again is no less exact
-    again = streaming(n_epochs=6, tol=0.0, shuffle=False).fit(rows)
+    again = streaming(max_iter=6, tol=0.0, shuffle=False).fit(rows)
     small = np.delete(np.arange(61), 30)
     np.testing.assert_allclose(again.means_.sum(axis=1), 1.0, rtol=1e-12)
     assert np.isfinite(again.score(rows[small]))
@@ -284,8 +284,8 @@ def test_one_row(likelihood):
     assert (est.n_clusters_, est.counts_[0], est.expected_n_clusters_, est.n_samples_seen_) == (1, 1.0, 1.0, 1)
     assert est.weights_[0] == pytest.approx(0.5)  # 1 / (1 + concentration)
     assert est.predict(rows) == 0
-    for n_epochs in (1, 4):
-        assert streaming(likelihood, n_epochs=n_epochs).fit(rows).counts_ == pytest.approx(1.0)
+    for max_iter in (1, 4):
+        assert streaming(likelihood, max_iter=max_iter).fit(rows).counts_ == pytest.approx(1.0)
 
 
 def test_parameters_of_the_prior_may_change_in_a_stream():

@@ -157,7 +157,7 @@ def test_attributes_are_there(protocol, value):
     assert isinstance(value, protocol)
 
 
-@pytest.mark.parametrize(("estimator", "settings"), [(Streaming, {"n_epochs": 2}), (GibbsNGGPMixture, {"max_iter": 2})])
+@pytest.mark.parametrize(("estimator", "settings"), [(Streaming, {"max_iter": 2}), (GibbsNGGPMixture, {"max_iter": 2})])
 def test_models_of_clusters_have_all_attributes(estimator, settings, monkeypatch):
     """They live while a fit lasts."""
     seen, module = [], importlib.import_module(estimator.__module__)

@@ -130,7 +130,7 @@ def test_every_attribute_is_documented_and_there(cls):
 def test_attributes_of_a_fit(case):
     est, rows = case.fitted(), case.data.rows
     case.assert_valid(est, rows)
-    n_passes = case.estimator.max_iter if case.has("max_iter") else case.estimator.n_epochs
+    n_passes = case.estimator.max_iter
     assert est.n_features_in_ == case.data.n_features(rows)
     assert est.n_iter_ == len(est.history_) == n_passes
     assert [record["n_iter"] for record in est.history_] == list(range(1, n_passes + 1))

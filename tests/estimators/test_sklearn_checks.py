@@ -159,18 +159,18 @@ COLLAPSED = [
 ]
 STREAMS = [
     StreamingNGGPMixture(),
-    StreamingNGGPMixture(n_epochs=5),
+    StreamingNGGPMixture(max_iter=5),
     StreamingNGGPMixture(concentration=1.0, discount=0.5, merge_criterion="bayes_factor", merge_every=5),
     StreamingNGGPMixture(discount=0.7, tilt=0.0, merge_criterion="similarity", prune_threshold=1.5, merge_every=5),
     StreamingNGGPMixture(
         discount=0.5, u_rule="quadrature", expected_clusters="count", merge_criterion="responsibility", merge_every=5
     ),
-    StreamingNGGPMixture(n_nonzero=1, max_components=3, n_epochs=5, merge_criterion="responsibility"),
+    StreamingNGGPMixture(n_nonzero=1, max_components=3, max_iter=5, merge_criterion="responsibility"),
     StreamingNGGPMixture("full"),
-    StreamingNGGPMixture("full", n_epochs=5, discount=0.5, u_rule="quadrature", max_components=4),
-    StreamingNGGPMixture("diag", n_epochs=5),
+    StreamingNGGPMixture("full", max_iter=5, discount=0.5, u_rule="quadrature", max_components=4),
+    StreamingNGGPMixture("diag", max_iter=5),
     StreamingNGGPMixture("spherical", discount=0.7, tilt=0.0, prune_threshold=1.0, merge_every=10),
-    StreamingNGGPMixture("zero_mean", n_epochs=3),
+    StreamingNGGPMixture("zero_mean", max_iter=3),
 ]
 CHAINS = [
     GibbsNGGPMixture(max_iter=20),

@@ -59,7 +59,6 @@ WRONG = {
     "mini_epoch": [40, (40,), [40, 5], (0, 5), (40, 0), (40.5, 5), (40, 1.5)],
     "n_chains": [0, -1, 1.5, None],
     "n_components": [0, -1, 2.5, "many", None],
-    "n_epochs": [0, -1, 1.5, None],
     "n_shards": [0, -1, 1.5, None],
     "n_init": [0, -1, 1.5, None],
     "n_iter_no_change": [0, 1.5, None],
@@ -115,6 +114,7 @@ ALSO_WRONG = {
     (CollapsedLDA, "init_params"): ["em"],
     (GibbsNGGPMixture, "init_params"): ["random"],
     (GibbsNGGPMixture, "max_iter"): [0],
+    (StreamingNGGPMixture, "max_iter"): [0],
     (SparseGaussianMixture, "inference"): ["gibbs"],
     (SkipGramTopicModel, "sampler"): ["gibbs"],
 }

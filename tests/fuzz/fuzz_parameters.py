@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 # What decides how long a fit takes.
 MOST = {
-    "n_components": 9, "max_iter": 3, "n_init": 2, "n_epochs": 3, "n_chains": 2, "n_restarts": 2,
+    "n_components": 9, "max_iter": 3, "n_init": 2, "n_chains": 2, "n_restarts": 2,
     "max_components": 12, "window": 5, "n_sweeps": 3, "n_samples": 4, "verbose": 0,
     "evaluate_every": 3, "thin": 3, "burn_in": 3,
     "n_shards": 4, "rank": 4,
@@ -15,7 +15,7 @@ MOST = {
 # Set by the case itself.
 GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
 # So many of these are made, whatever comes of them: a number that is too large is no wrong value.
-PASSES = {"n_init", "n_restarts", "n_epochs", "n_chains", "thin", "burn_in"}
+PASSES = {"n_init", "n_restarts", "n_chains", "thin", "burn_in"}
 # Types of NumPy in which parameters are given too.
 SCALARS = {
     bool: [np.bool_],
@@ -27,7 +27,7 @@ WRONG = (-1, 0, 0.5, -0.5, float("nan"), float("inf"), "no such option", None, [
 
 def draw_parameters(rng, constraints, defaults):
     """Some parameters away from their defaults, one in many of a wrong value; and how long a fit may be."""
-    out = {name: int(rng.integers(1, MOST[name] + 1)) for name in ("n_components", "n_epochs") if name in defaults}
+    out = {name: int(rng.integers(1, MOST[name] + 1)) for name in ("n_components",) if name in defaults}
     names = sorted(set(constraints) & set(defaults) - GIVEN)
     for name in rng.choice(names, size=min(len(names), rng.integers(0, 6)), replace=False):
         choices = [value for kind in constraints[name] for value in values_of(rng, kind, name)]
