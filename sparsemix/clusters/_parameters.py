@@ -225,15 +225,22 @@ def warn_if_mostly_unused(rows, prior):
 
 def moves_of(params, state):
     """Merges, prunes and forgetting of a stream with this state; None if all are off."""
-    criterion = params.merge_criterion
+    criterion, threshold = params.merge_criterion, None
+    if isinstance(criterion, tuple):
+        criterion, threshold = criterion
     if criterion == "auto":
         criterion = "bayes_factor" if state.sums.has_covariances else None
     if criterion is None and params.prune_threshold is None and params.half_life is None:
         return None
-    moves = Moves(params.merge_every, criterion, params.merge_threshold, params.prune_threshold, params.half_life)
+    moves = Moves(params.merge_every, criterion, threshold, params.prune_threshold, params.half_life)
     if moves.wants_overlap and state.overlap is None:
         state.overlap = np.zeros((state.capacity, state.capacity))
     return moves
+
+
+def u_rule_of(params):
+    """Rule for U, and whether the number of clusters in its posterior is their expectation."""
+    return params.u_rule if isinstance(params.u_rule, str) else params.u_rule[0], isinstance(params.u_rule, str)
 
 
 def opening_threshold(discount, given=None):

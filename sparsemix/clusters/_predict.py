@@ -97,7 +97,7 @@ class FittedClusters:
 
 def no_labels(estimator):
     """Reason for missing labels of the last fit, with a remedy."""
-    return f"{by_fit(estimator)} with compute_labels=True, or predict(X)" if hasattr(estimator, "_fitted") else UNFITTED
+    return f"{by_fit(estimator)}, or predict(X)" if hasattr(estimator, "_fitted") else UNFITTED
 
 
 class ClusterPredictMixin(ResponsibilityFeatures):

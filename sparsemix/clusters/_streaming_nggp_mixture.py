@@ -12,6 +12,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts, sweep_part
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
+from sparsemix._estimator.input.checks import Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
 from sparsemix.clusters._parameters import (
@@ -25,6 +26,7 @@ from sparsemix.clusters._parameters import (
     opening_threshold,
     passes_of,
     rounds_of_shards,
+    u_rule_of,
     warn_if_fractions,
     warn_if_shattered,
     weighted_rows,
@@ -33,6 +35,8 @@ from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
 from sparsemix.clusters._settle import settling
 from sparsemix.clusters._stream import Guide, Stream, follows
 
+U_RULES, CRITERIA = StrOptions({"mode", "quadrature"}), StrOptions(set(MERGE_THRESHOLDS))
+THRESHOLD = Interval(numbers.Real, -1e300, 1e300, closed="both")
 # Attributes of the last ``fit``.
 OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
 
@@ -90,18 +94,18 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
         call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
         given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
-    u_rule : {"mode", "quadrature"}, default="mode"
+    u_rule : {"mode", "quadrature"} or tuple, default="mode"
         Treatment of the auxiliary variable U in the prior weights: U fixed at the mode of log U, or U integrated out.
-    expected_clusters : {"recursion", "count"}, default="recursion"
-        Number of clusters in the posterior of U during a stream: its expectation under the responsibilities
-        ("recursion"), or the number of existing clusters ("count").
-    merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"}, default="auto"
+        The number of clusters in its posterior is their expectation under the responsibilities; with a tuple ("mode",
+        "count") or ("quadrature", "count") it is the number of existing clusters. Change it to compare approximations
+        with a ``discount``; labels hardly depend on it.
+    merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"} or tuple, default="auto"
         Criterion for merging two clusters: the log Bayes factor of one cluster against two, the overlap of their
         responsibilities (one minus the normalized L1 distance [3]_), or the similarity of their means or densities.
-        None merges nothing. "auto" is "bayes_factor" for Gaussians and None for counts (few pairs qualify).
-    merge_threshold : float, default=None
-        Value that the criterion of a pair must exceed. None means 0 for "bayes_factor" (one cluster is more likely than
-        two), 0.9 for "responsibility", 0.98 for "similarity".
+        None merges nothing. "auto" is "bayes_factor" for Gaussians and None for counts (few pairs qualify). A tuple
+        (criterion, threshold) gives the value that a pair must exceed: 0 by default for "bayes_factor" (one cluster is
+        more likely than two), 0.9 for "responsibility", 0.98 for "similarity". Lower it if one kind of rows has several
+        clusters.
     merge_every : int, default=1000
         Rows between two searches for clusters to merge or prune, in a stream or a single epoch; for Bayes factors of
         documents also at least 2 n_features words. With several epochs, one search for merges follows each epoch.
@@ -124,8 +128,6 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         ``fit`` stops when an epoch changes less than this share of all responsibilities.
     shuffle : bool, default=True
         Whether ``fit`` visits rows in random order; ``partial_fit`` never does.
-    compute_labels : bool, default=True
-        Whether ``fit`` ends with a prediction of ``labels_``.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
@@ -218,10 +220,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         **SHARED,
         "new_cluster_threshold": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "u_rule": [StrOptions({"mode", "quadrature"})],
-        "expected_clusters": [StrOptions({"recursion", "count"})],
-        "merge_criterion": [StrOptions({"auto", *MERGE_THRESHOLDS}), None],
-        "merge_threshold": [Interval(numbers.Real, -1e300, 1e300, closed="both"), None],
+        "u_rule": [U_RULES, Several(U_RULES, StrOptions({"count"}))],
+        "merge_criterion": [StrOptions({"auto", *MERGE_THRESHOLDS}), Several(CRITERIA, THRESHOLD), None],
         "merge_every": [Interval(numbers.Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "half_life": [Interval(numbers.Real, 0.0, None, closed="neither"), None],
@@ -229,9 +229,11 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         "n_shards": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "shuffle": ["boolean"],
-        "compute_labels": ["boolean"],
         "n_jobs": [numbers.Integral, None],
     }
+
+    # Benchmarks that time a fit leave out its last step, the prediction of labels.
+    _fixed_params = {"compute_labels": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -249,9 +251,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         degrees_of_freedom_prior=None,
         covariance_prior=None,
         u_rule="mode",
-        expected_clusters="recursion",
         merge_criterion="auto",
-        merge_threshold=None,
         merge_every=1000,
         prune_threshold=None,
         half_life=None,
@@ -259,7 +259,6 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         n_shards=1,
         tol=1e-3,
         shuffle=True,
-        compute_labels=True,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -277,9 +276,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.covariance_prior = covariance_prior
         self.u_rule = u_rule
-        self.expected_clusters = expected_clusters
         self.merge_criterion = merge_criterion
-        self.merge_threshold = merge_threshold
         self.merge_every = merge_every
         self.prune_threshold = prune_threshold
         self.half_life = half_life
@@ -287,7 +284,6 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         self.n_shards = n_shards
         self.tol = tol
         self.shuffle = shuffle
-        self.compute_labels = compute_labels
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -450,10 +446,11 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     def _model(self, state, record=False):
         """The model that the parameters define, for a new or continued state."""
         params = self._params
+        rule, recursion = u_rule_of(params)
         return StreamingModel(
             make_prior(params, not state.sums.has_covariances),
             opening_threshold(params.discount, params.new_cluster_threshold), params.n_nonzero, params.max_components,
-            params.u_rule == "quadrature", params.expected_clusters == "recursion", moves_of(params, state),
+            rule == "quadrature", recursion, moves_of(params, state),
             record=record,
         )  # fmt: skip
 
@@ -464,10 +461,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
             raise ValueError(f"likelihood is {given!r}, but the stream began with {began!r}; set it back, or call fit")
 
     def _fitted_clusters(self, prior, state):
-        params = self._params
-        recursion = params.expected_clusters == "recursion"
+        rule, recursion = u_rule_of(self._params)
         expected = state.expected_clusters if recursion else len(state.live(prior.discount))
-        return FittedClusters(prior, state, params.u_rule, expected)
+        return FittedClusters(prior, state, rule, expected)
 
     def _attributes(self, monitor, copy=False):
         """Fitted attributes as of the last row."""

@@ -101,7 +101,7 @@ def test_every_row_is_read_alone(name, likelihood, fitted, monkeypatch):
 @pytest.mark.parametrize(("discount", "tilt"), [(0.0, 1.0), (0.5, 0.7), (0.3, 0.0)])
 def test_weights_are_prior_probabilities_of_the_next_row(discount, tilt, expected, rule):
     prior = {"concentration": 1.3, "discount": discount, "tilt": tilt}
-    est = streaming(u_rule=rule, expected_clusters=expected, **prior).partial_fit(TEXTS)
+    est = streaming(u_rule=(rule, "count") if expected == "count" else rule, **prior).partial_fit(TEXTS)
     n, k = 146.0, est.expected_n_clusters_ if expected == "recursion" else est.n_clusters_
     new = np.exp(NGGP(**prior).log_new_weight(n, k, rule))
     total = (est.counts_ - discount).sum() + new
@@ -116,7 +116,7 @@ def test_weights_are_prior_probabilities_of_the_next_row(discount, tilt, expecte
 
 def test_weights_of_whole_counts_are_exact():
     rows = 9 * np.eye(40)[[0, 0, 0, 0, 1, 1, 2]]
-    est = streaming(concentration=1.3, discount=0.5, tilt=0.7, u_rule="quadrature", expected_clusters="count")
+    est = streaming(concentration=1.3, discount=0.5, tilt=0.7, u_rule=("quadrature", "count"))
     est.partial_fit(rows)
     np.testing.assert_allclose(est.counts_, [4, 2, 1], atol=1e-5)
     # the fixture of METHODS' worked example

@@ -81,9 +81,9 @@ def assert_clusters_are_those_of_the_rows(seen, rows, weight=None, rtol=1e-9):
 
 MOVES = {
     "none": {},
-    "by evidence": {"merge_criterion": "bayes_factor", "merge_threshold": 0.0},
-    "by rows": {"merge_criterion": "responsibility", "merge_threshold": 0.3},
-    "by likeness": {"merge_criterion": "similarity", "merge_threshold": 0.5},
+    "by evidence": {"merge_criterion": ("bayes_factor", 0.0)},
+    "by rows": {"merge_criterion": ("responsibility", 0.3)},
+    "by likeness": {"merge_criterion": ("similarity", 0.5)},
 }
 
 
@@ -113,7 +113,7 @@ def test_merges_of_an_epoch_do_something():
 def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
     """But for the order in which sums are made anew, which is that of rows too, and for the first block's chain."""
     monkeypatch.setattr(module, "settling", lambda *_: None)
-    params = {"max_iter": 5, "tol": 0.0, "merge_criterion": "responsibility", "merge_threshold": 0.4}
+    params = {"max_iter": 5, "tol": 0.0, "merge_criterion": ("responsibility", 0.4)}
     whole = streaming(likelihood, **params).fit(rows_of(likelihood))
     for size in (1, 7, 40):
         monkeypatch.setattr(module, "ROWS", size)

@@ -11,8 +11,8 @@ from sparsemix._models.clusters.state import ClusterState
 
 pytestmark = few_passes
 SETTINGS = {
-    "multinomial": {"merge_criterion": "responsibility", "merge_threshold": 0.01},
-    "full": {"merge_criterion": "similarity", "merge_threshold": 0.3, "prune_threshold": 1.5},
+    "multinomial": {"merge_criterion": ("responsibility", 0.01)},
+    "full": {"merge_criterion": ("similarity", 0.3), "prune_threshold": 1.5},
     "diag": {"merge_criterion": "bayes_factor", "half_life": 50.0},
 }
 per_likelihood = pytest.mark.parametrize("likelihood", SETTINGS)

@@ -209,7 +209,7 @@ def test_one_row_is_a_cluster(likelihood):
 @per_likelihood
 def test_fit_in_the_order_of_the_data_is_a_stream(likelihood):
     rows = rows_of(likelihood)
-    params = {"merge_criterion": "responsibility", "merge_threshold": 0.4, "prune_threshold": 0.8, "merge_every": 13}
+    params = {"merge_criterion": ("responsibility", 0.4), "prune_threshold": 0.8, "merge_every": 13}
     est = streaming(likelihood, shuffle=False, **params).fit(rows)
     assert_same_bits(est, stream(streaming(likelihood, **params), rows, 7))
 

@@ -32,7 +32,7 @@ WAYS = {
     "plain": {},
     "weights": {"weights": True},
     "inverse Gaussian": {"discount": 0.5, "new_cluster_threshold": 0.6},
-    "stable, counted": {"discount": 0.3, "tilt": 0.0, "expected_clusters": "count"},
+    "stable, counted": {"discount": 0.3, "tilt": 0.0, "u_rule": ("mode", "count")},
     "quadrature": {"discount": 0.5, "u_rule": "quadrature", "new_cluster_threshold": 0.6},
     "one responsibility": {"n_nonzero": 1},
     "few clusters": {"max_components": 3},
@@ -40,12 +40,12 @@ WAYS = {
         "merge_criterion": "bayes_factor", "new_cluster_threshold": 0.1, "word_prior": 0.1, "merge_every": 13,
         "concentration": 10.0,
     },
-    "merged by rows": {"merge_criterion": "responsibility", "merge_threshold": 0.3, "merge_every": 13},
-    "merged by direction": {"merge_criterion": "similarity", "merge_threshold": 0.5, "merge_every": 13},
+    "merged by rows": {"merge_criterion": ("responsibility", 0.3), "merge_every": 13},
+    "merged by direction": {"merge_criterion": ("similarity", 0.5), "merge_every": 13},
     "pruned": {"prune_threshold": 1.5, "merge_every": 13},
     "all": {
         "weights": True, "discount": 0.2, "new_cluster_threshold": 0.3, "n_nonzero": 2, "merge_every": 13,
-        "merge_criterion": "responsibility", "merge_threshold": 0.5, "prune_threshold": 1.5,
+        "merge_criterion": ("responsibility", 0.5), "prune_threshold": 1.5,
     },
 }  # fmt: skip
 
@@ -164,7 +164,7 @@ def two_twins(n):
 
 def test_a_merged_cluster_keeps_the_number_of_the_older():
     rows = np.vstack([two_twins(20), np.full((6, 10), 2.0)])
-    est = streaming(word_prior=0.5, merge_criterion="similarity", merge_threshold=0.1, merge_every=26)
+    est = streaming(word_prior=0.5, merge_criterion=("similarity", 0.1), merge_every=26)
     est.partial_fit(rows[:25])
     assert est.n_clusters_ == 3
     np.testing.assert_array_equal(est.cluster_ids_, [0, 1, 2])
@@ -172,7 +172,7 @@ def test_a_merged_cluster_keeps_the_number_of_the_older():
     assert est.n_clusters_ == 1
     assert est.cluster_ids_[0] == 0
     assert est.counts_.sum() == pytest.approx(26)
-    est.set_params(merge_threshold=2.0).partial_fit(np.eye(10)[[0] * 3] * 40)
+    est.set_params(merge_criterion=("similarity", 2.0)).partial_fit(np.eye(10)[[0] * 3] * 40)
     np.testing.assert_array_equal(est.cluster_ids_, [0, 3])
 
 

@@ -163,7 +163,7 @@ STREAMS = [
     StreamingNGGPMixture(concentration=1.0, discount=0.5, merge_criterion="bayes_factor", merge_every=5),
     StreamingNGGPMixture(discount=0.7, tilt=0.0, merge_criterion="similarity", prune_threshold=1.5, merge_every=5),
     StreamingNGGPMixture(
-        discount=0.5, u_rule="quadrature", expected_clusters="count", merge_criterion="responsibility", merge_every=5
+        discount=0.5, u_rule=("quadrature", "count"), merge_criterion="responsibility", merge_every=5
     ),
     StreamingNGGPMixture(n_nonzero=1, max_components=3, max_iter=5, merge_criterion="responsibility"),
     StreamingNGGPMixture("full"),

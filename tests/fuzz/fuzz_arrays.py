@@ -118,8 +118,9 @@ def annealing(rng, K, n, d, params):  # noqa: ARG001
     return [(10.0, 1.0, 0.6), (0, 1, 1), (1e300, 1e-300, 0.0), (1.0, 0.0, 0.5), (1.0, 1.0), None][rng.integers(6)]
 
 
-def threshold(rng, K, n, d, params):  # noqa: ARG001
-    return float(rng.choice([0.0, 0.5, 0.9, -1e300, 1e300, np.nan, np.inf]))
+def merges(rng, K, n, d, params):  # noqa: ARG001
+    criterion = rng.choice(["bayes_factor", "responsibility", "similarity", "auto"])
+    return str(criterion), float(rng.choice([0.0, 0.5, 0.9, -1e300, 1e300, np.nan, np.inf]))
 
 
 SHAPES = {
@@ -127,5 +128,5 @@ SHAPES = {
     "mean_prior": mean,
     "covariance_prior": covariance, "concentration_prior": gamma, "step_size": step_size,
     "input_step_size": step_size, "local_step_size": step_size,
-    "mini_epoch": mini_epoch, "annealing": annealing, "merge_threshold": threshold,
+    "mini_epoch": mini_epoch, "annealing": annealing, "merge_criterion": merges,
 }  # fmt: skip
