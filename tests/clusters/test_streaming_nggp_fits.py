@@ -68,7 +68,6 @@ def test_attributes_of_a_fit(max_iter, likelihood):
         for name in ("covariances_", "column_scales_"):
             with pytest.raises(AttributeError, match=f"'multinomial' has no covariances and no attribute '{name}'"):
                 getattr(est, name)
-    assert not hasattr(est.set_params(compute_labels=False).fit(rows), "labels_")
 
 
 def test_the_clusters_of_a_fit_go_on_in_a_stream():

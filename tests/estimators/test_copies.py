@@ -114,9 +114,8 @@ def test_pickle_holds_no_tables(case):
 @over(CASES)
 def test_pickle_holds_no_rows(case):
     """What remains of ten times as many rows are sums, and labels where they are attributes."""
-    params = {"compute_labels": False} if case.has("compute_labels") else {}
-    few, rows = case.fitted(**params), case.data.rows
-    many = case.make(**params).fit((sparse.vstack if case.data.sparse else np.vstack)([rows] * 10))
+    few, rows = case.fitted(), case.data.rows
+    many = case.make().fit((sparse.vstack if case.data.sparse else np.vstack)([rows] * 10))
     for est in (few, many):
         vars(est).pop("labels_", None)
     added = 9 * (12 * rows.nnz if case.data.sparse else rows.nbytes)

@@ -70,6 +70,7 @@ TEXTS_DIFFER = {
     ("topics", "batch_size"): "what None means",
     ("clusters", "concentration"): "a chain may learn it; a stream says why its default is large",
     ("clusters", "random_state"): "what is drawn",
+    ("clusters", "max_iter"): "epochs of a chain, or of a stream and its repetitions",
 }
 
 
