@@ -17,6 +17,7 @@ from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._predict import SkipGramPredictMixin
+from sparsemix.skipgram._unigrams import warn_if_worse_than_unigrams
 from sparsemix.topics._parameters import MINI_EPOCH, OF_STEPS
 
 ANNEALING = Several(
@@ -409,7 +410,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
                 monitor.step(stats, model)  # the initialisation is the result
             self._publish_sweeps(fits)
             observer.finish()
+        self._check_fit(X)
         return self
+
+    def _check_fit(self, X):
+        warn_if_worse_than_unigrams(self, X, self.n_iter_)
 
     def _attributes_of_sweeps(self, monitor):
         return {
