@@ -57,13 +57,17 @@ class Estimator:
         return self.model.transform(documents)
 
 
+# Epochs of fits whose last epochs are averages, for all lengths of documents.
+AVERAGED_FIT = 20
+
+
 def estimator(path, wishes, parameters):
     """One of our estimators with these parameters, and with those wishes that it knows: not all have n_jobs, or tol."""
     module, name = path.split(":")
     kind = getattr(importlib.import_module(module), name)
     known = kind().get_params()
     if "n_averaged_iter" in known:
-        wishes = {key: value for key, value in wishes.items() if key != "max_iter"}
+        wishes = wishes | {"max_iter": AVERAGED_FIT}
     return kind(**({key: value for key, value in wishes.items() if key in known} | parameters))
 
 

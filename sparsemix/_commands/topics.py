@@ -25,7 +25,6 @@ from sparsemix._commands.topics_options import (
     DESCRIPTION,
     DOCUMENTS_OF_A_TOPIC,
     ESTIMATORS,
-    FEW_PASSES,
     IN_ORDER,
     MAX_HELD_OUT,
     MAX_ITER,
@@ -114,9 +113,9 @@ def learn(options, outputs):
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
     describe(corpus, learned, held_out, options)
     model = estimator(options, corpus.counts.shape[1])
-    watched = watch(model, corpus.counts[held_out[::2]], options)
+    watched = watch(model, corpus.counts[held_out[::2]])
     # documents that end the fit must not score it
-    scored = held_out[1::2] if getattr(model, "early_stopping", False) else held_out
+    scored = held_out[1::2] if watched else held_out
     data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
     model, seconds = fit(model, data, checkpoint=options.checkpoint, **watched)
     # a loaded model transforms texts elsewhere: without this terminal's output and this machine's threads
@@ -140,7 +139,7 @@ def estimator(options, n_words):
     parameters = {name: getattr(options, name) for name in names}
     in_order = options.estimator in IN_ORDER
     if options.max_iter is None:
-        parameters["max_iter"] = UNLIMITED if options.seconds is not None else FEW_PASSES if in_order else MAX_ITER
+        parameters["max_iter"] = UNLIMITED if options.seconds is not None else MAX_ITER[options.estimator]
     if in_order:
         parameters["n_words"] = n_words  # includes words that only held-out documents have
     model = getattr(sparsemix, options.estimator)(verbose=1, **parameters)
@@ -148,11 +147,10 @@ def estimator(options, n_words):
     return model
 
 
-def watch(model, held_out, options):
-    """Set early stopping on held-out documents, where no limit is given. Return the arguments for ``fit``."""
+def watch(model, held_out):
+    """Arguments for ``fit``: held-out documents that end it, if the estimator and the documents allow that."""
     if not hasattr(model, "early_stopping") or not can_be_scored(held_out):
         return {}
-    model.set_params(evaluate_every=1, early_stopping=options.max_iter is None and options.seconds is None)
     return {"validation_data": held_out}
 
 
@@ -307,11 +305,10 @@ def facts_of(corpus, held_out, options, model, seconds, score):
 
 
 def passes_remark(model):
-    """Why the fit ended, if it converged."""
-    if not getattr(model, "converged_", False):
-        return ""
-    best = getattr(model, "best_iter_", model.n_iter_)
-    return ", converged" + (f"; the topics are those of epoch {best}" if best < model.n_iter_ else "")
+    """Why the fit ended."""
+    if hasattr(model, "stop_reason_"):
+        return f": {model.stop_reason_}"
+    return ", converged" if getattr(model, "converged_", False) else ""
 
 
 def document_columns(corpus):

@@ -4,8 +4,9 @@ from sparsemix._commands.console import count_or_fraction, fraction, positive
 from sparsemix._commands.outputs import MODELS
 from sparsemix._commands.reading.corpus import KINDS
 
-# Epochs without --max-iter: with early stopping, for estimators without it, and if --seconds ends the fit.
-MAX_ITER, FEW_PASSES, UNLIMITED = 50, 20, 1_000_000
+# Epochs without --max-iter: None follows the length of documents; and if --seconds ends the fit.
+MAX_ITER = {"SparseSCVB0LDA": None, "SparseLDA": 50, "SkipGramTopicModel": 20}
+UNLIMITED = 1_000_000
 MAX_HELD_OUT = 1000
 # Without --n-components the number of topics is the root of the number of words, divided by 8; at most one for 5
 # documents, and 100. On documentation of 4,600, 65,000 and 576,000 words this gives 8, 32 and 95 topics, all distinct;
@@ -93,7 +94,8 @@ def add_model_options(add):
     add("--window", type=positive(int), default=5, metavar="W",
         help="context words on each side of a word, for SkipGramTopicModel (default: 5)")
     add("--max-iter", type=positive(int),
-        help=f"epochs (default: until the score stops improving, at most {MAX_ITER}; SkipGramTopicModel: {FEW_PASSES})")
+        help="most epochs (default: 20 to 120, more for shorter documents; SparseLDA: 50; SkipGramTopicModel: 20). "
+        "SparseSCVB0LDA ends earlier when the score of held-out documents stops improving, and keeps the best epoch")
     add("--seconds", type=positive(float), help="stop after the epoch in which this time is over")
     add("--checkpoint", metavar="FOLDER", help="save the state of the fit there after each epoch; after a crash, the "
         "same command resumes from it")  # fmt: skip

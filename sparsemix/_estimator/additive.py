@@ -307,7 +307,7 @@ class AdditiveEstimator(SparsemixEstimator):
         """Fitted attributes after the last step of a monitor."""
         attributes = {
             "_fitted": monitor.view(self._fitted_class(monitor.model, monitor.stats)),
-            "n_samples_seen_": monitor.n_rows if self._params.max_iter else 0,  # an initialisation alone counts no rows
+            "n_samples_seen_": monitor.n_rows if monitor.max_iter else 0,  # an initialisation alone counts no rows
             "n_iter_": monitor.n_epochs_done,
             "n_steps_": 0,
             "converged_": monitor.converged,

@@ -33,7 +33,7 @@ def fit(
     sample_weight : list of ndarray, or ndarray of shape (n_samples,), default=None
         Weights: one array per block, or one for all rows if the sizes of the blocks are known.
     validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-        Held-out documents for ``evaluate_every`` and ``early_stopping`` of ``SparseSCVB0LDA``, in memory. Coherence is
+        Held-out documents for scores and ``early_stopping`` of ``SparseSCVB0LDA``, in memory. Coherence is
         computed from the documents of the initialisation, at least ten thousand.
     client : dask.distributed.Client, default=None
         Cluster whose workers visit the blocks. None visits one block after another in this process. Both give the same

@@ -79,7 +79,7 @@ def plot_learning_curves(model, *, figure=None):
     Raises
     ------
     ValueError
-        If ``history_`` has no scores. ``evaluate_every=1`` records them.
+        If ``history_`` has no scores. ``fit`` records them for ``validation_data``.
     """
     records = {}
     for key in CURVES:
@@ -87,7 +87,7 @@ def plot_learning_curves(model, *, figure=None):
         if points := [point for point in points if np.isfinite(point[1])]:
             records[key] = points
     if not records:
-        raise ValueError(f"the history_ of this {type(model).__name__} has no scores; fit it with evaluate_every=1")
+        raise ValueError(f"the history_ of this {type(model).__name__} has no scores; give its fit validation_data")
     figure = new_figure(figure, 4.0 * len(records), 3.0)
     for axis, (key, points) in zip(figure.subplots(1, len(records), squeeze=False)[0], records.items(), strict=True):
         axis.plot(*zip(*points, strict=True), marker="o", markersize=3)

@@ -11,6 +11,7 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.progress import fingerprint
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._additive_topics import AdditiveTopics
+from sparsemix.topics._stopping import EXTENSION, LEAST_SHARE, StoppingRule, is_due, n_epochs, separation
 
 # Documents set aside by default: enough for a score with an error of a hundredth of a nat.
 SHARE, MOST = 0.1, 500
@@ -21,29 +22,36 @@ MET = 10_000
 
 
 class Evaluation:
-    """Observer that wraps another one, and adds score and coherence to the history every few epochs.
+    """Observer that wraps another one, adds scores to the history, and ends the fit by the ``StoppingRule``.
 
     Parameters
     ----------
     estimator : estimator
-        Has ``_fitted_class``, ``early_stopping``, ``n_iter_no_change``, ``evaluation_tol`` and ``verbose``.
+        Has ``_fitted_class``, ``n_jobs`` and ``verbose``.
+    monitor : Monitor
+        Of this fit.
     observer : object
         The wrapped observer; its ``begin`` and ``end`` are still called.
     held_out : CSR array
         Documents for the score.
     learned : CSR array
         Training documents, for co-occurrences of words.
-    every : int
-        Epochs between evaluations.
+    stops : bool
+        Whether the rule ends the fit and chooses the epoch; otherwise the history is all.
+    least : int
+        Epochs before which learning does not stop.
+    n_averaged_after : callable
+        Maps the number of epochs to the number of averaged epochs that follow.
     """
 
-    def __init__(self, estimator, observer, held_out, learned, every):
+    def __init__(self, estimator, monitor, observer, held_out, learned, stops, least, n_averaged_after):
         self.params, self.fitted_class, self.observer = estimator._params, estimator._fitted_class, observer
-        self.held_out, self.learned, self.every = held_out, learned, every
+        self.monitor, self.held_out, self.learned = monitor, held_out, learned
+        self.stops, self.n_averaged_after = stops, n_averaged_after
+        self.rule = StoppingRule(least)
         self.best = None
-        self.best_value = -np.inf
-        self.reference = self.previous = -np.inf
-        self.waited = 0
+        self.evaluated = 0  # the last epoch that was evaluated
+        self.ends = None  # the last averaged epoch, once the rule has ended learning
 
     def begin(self, epoch):
         """Begin an epoch."""
@@ -56,11 +64,17 @@ class Evaluation:
 
     def end(self, monitor):
         """End an epoch. Return whether the fit ends."""
-        done = monitor.n_epochs_done % self.every == 0 and self.evaluate(monitor)
-        return self.observer.end(monitor) or done
+        epoch = monitor.n_epochs_done
+        last = epoch in (self.ends, monitor.max_iter)
+        if last or is_due(epoch, self.evaluated):
+            self.evaluate(monitor)
+            last = last or (self.stops and self.ends is None and self.stop_learning(monitor))
+        monitor.converged = last and self.rule.stopped_at is not None
+        return self.observer.end(monitor) or last
 
     def evaluate(self, monitor):
-        """Record score and coherence of the current topics. Return whether they have stopped improving."""
+        """Record score, coherence and separation of the current topics, and remember them if they are the best."""
+        epoch = self.evaluated = monitor.n_epochs_done
         fitted = self.fitted_class(monitor.model, monitor.stats)
         topics = fitted.word_topic.T
         score = document_completion(
@@ -70,44 +84,49 @@ class Evaluation:
         if topics.shape[1] > 1:
             n_top_words = min(N_TOP_WORDS, topics.shape[1])
             coherence = float(topic_coherence(topics, self.learned, n_top_words=n_top_words).mean())
-        monitor.history[-1] |= {"score": score, "coherence": coherence}
+        separated = separation(fitted.word_topic, fitted.totals)
+        monitor.history[-1] |= {"score": score, "coherence": coherence, "separation": separated}
         if self.params.verbose:
-            indent = " " * len(monitor.name)
-            print(f"{indent} held-out score {score:.4f}  coherence (NPMI) {coherence:.4f}", flush=True)
-        return self.params.early_stopping and self.stalls(monitor, score + np.nan_to_num(coherence))
+            print(
+                f"{' ' * len(monitor.name)} held-out score {score:.4f}  coherence (NPMI) {coherence:.4f}  "
+                f"separation {separated:.3f}",
+                flush=True,
+            )
+        averaged = epoch > getattr(monitor.schedule, "last_warm", np.inf)
+        if self.stops and self.rule.add(epoch, score, np.nan_to_num(coherence), separated, averaged):
+            self.best = epoch, copy(monitor.model), monitor.stats.copy()
 
-    def stalls(self, monitor, value):
-        """Remember the best topics. Return whether the last evaluations have improved too little.
-
-        The value is the sum of score and coherence. With the score alone, long documents would take dozens of epochs
-        that gain a hundredth of a nat and lose several hundredths of coherence. With coherence alone, they would end
-        after three epochs with a score that is 0.05 lower. With short documents the score improves first and coherence
-        later, and the sum waits for both. An improvement over the last evaluation also counts, because after the first
-        epoch, which has another initialisation, the sum may decrease before it increases.
-        """
-        if value > self.best_value:
-            self.best_value = value
-            self.best = monitor.n_epochs_done, copy(monitor.model), monitor.stats.copy()
-        gained = value > min(self.reference, self.previous) + self.params.evaluation_tol
-        self.waited = 0 if gained else self.waited + 1
-        self.reference, self.previous = max(self.reference, value) if gained else self.reference, value
-        monitor.converged = self.waited >= self.params.n_iter_no_change
-        return monitor.converged
+    def stop_learning(self, monitor):
+        """Begin averaged epochs if the rule says so. Return whether the fit ends without them."""
+        epoch, schedule = monitor.n_epochs_done, monitor.schedule
+        if epoch >= getattr(schedule, "last_warm", np.inf) or not self.rule.stops():
+            return False
+        n_averaged = self.n_averaged_after(epoch) if hasattr(schedule, "last_warm") else 0
+        self.ends = min(epoch + n_averaged, monitor.max_iter)
+        if self.ends > epoch:
+            schedule.last_warm = epoch
+        return self.ends == epoch
 
     def state(self):
         """State for ``resume``."""
-        return {name: getattr(self, name) for name in ("best", "best_value", "reference", "previous", "waited")}
+        return {name: getattr(self, name) for name in ("best", "evaluated", "ends")} | {"rule": self.rule.state()}
 
     def resume(self, state):
         """Continue from a state."""
-        vars(self).update(state)
+        self.rule.resume(state["rule"])
+        self.best, self.evaluated, self.ends = (state[name] for name in ("best", "evaluated", "ends"))
+        if self.ends is not None and self.ends > self.rule.stopped_at:
+            self.monitor.schedule.last_warm = self.rule.stopped_at
 
     def restore(self, monitor, workers):
-        """Set the best topics in the monitor, if they are not the last ones."""
+        """Set the best topics in the monitor, if they are not the last ones, and say why the fit ended."""
         if self.best is None:
             return
         epoch, model, stats = self.best
-        monitor.about = {**monitor.about, "best_iter_": epoch}
+        reason = self.rule.reason(monitor.n_epochs_done, monitor.max_iter)
+        monitor.about = {**monitor.about, "best_iter_": epoch, "stop_reason_": reason}
+        if self.params.verbose:
+            print(f"{monitor.name}: {reason}", flush=True)
         if epoch < monitor.n_epochs_done:
             model.global_step(stats, workers.split)
             monitor.step(stats, model)
@@ -119,12 +138,18 @@ def set_aside(documents, rng, dtype):
     n_held_out = min(MOST, round(SHARE * X.shape[0]))
     if n_held_out == 0:
         raise ValueError(
-            f"evaluate_every sets aside a tenth of the documents, and X has {X.shape[0]}; give validation_data"
+            f"early_stopping=True sets aside a tenth of the documents, and X has {X.shape[0]}; give validation_data"
         )
     order = rng.permutation(X.shape[0])
     held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
     weight = documents.sample_weight
     return Documents(X[kept], None if weight is None else weight[kept], dtype), X[held_out]
+
+
+def wanted_epochs(documents):
+    """Number of epochs for the length of the documents."""
+    n_tokens = float(documents.word_totals().sum())
+    return n_epochs(n_tokens / documents.mass, n_tokens)
 
 
 def check_held_out(held_out, documents):
@@ -140,8 +165,10 @@ def check_held_out(held_out, documents):
 class EvaluatedTopics(AdditiveTopics):
     """Topics whose fit can be evaluated, and ended, by the score of held-out documents.
 
-    In addition to the parameters of ``AdditiveTopics``, an estimator has ``evaluate_every``, ``early_stopping``,
-    ``n_iter_no_change`` and ``evaluation_tol``.
+    In addition to the parameters of ``AdditiveTopics``, an estimator has ``early_stopping``, and defines
+
+    - ``_n_averaged(n_epochs)``: number of averaged epochs among ``n_epochs``, and
+    - ``_n_averaged_after(n_epochs)``: number of those that follow ``n_epochs`` others.
     """
 
     @with_callbacks
@@ -159,7 +186,9 @@ class EvaluatedTopics(AdditiveTopics):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document: a document of weight 2 counts as two documents (not as one of twice the length).
         validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-            Documents for ``evaluate_every`` and ``early_stopping``. None sets aside a tenth of X, at most 500.
+            Documents for scores in ``history_`` and for ``early_stopping``. They are never learned from. None with
+            ``early_stopping=True`` sets aside a random tenth of X, at most 500 documents; otherwise all documents of X
+            are learned from.
         checkpoint : path-like, default=None
             Folder for this fit only. The state is written to it after every epoch. After a crash, the same call
             resumes the fit with the same bits. Other rows or parameters are refused, except ``max_iter``, ``tol``,
@@ -195,8 +224,8 @@ class EvaluatedTopics(AdditiveTopics):
         super()._refuse_blocks()
         if self._evaluates and self._validation_data is None:
             raise ValueError(
-                "early_stopping and evaluate_every need documents set aside in memory, which a fit over blocks does "
-                "not have; give validation_data, or turn them off and use sparsemix.blocks.score"
+                "early_stopping=True sets documents aside in memory, which a fit over blocks does not have; give "
+                "validation_data, or leave early_stopping at \"auto\""
             )
 
     def _start_size(self, survey):
@@ -205,11 +234,19 @@ class EvaluatedTopics(AdditiveTopics):
 
     @property
     def _evaluates(self):
-        return max(self._params.evaluate_every, int(self._params.early_stopping)) > 0
+        """Whether documents are held out."""
+        return self._params.early_stopping is True or vars(self).get("_validation_data") is not None
+
+    def _max_iter(self, documents):
+        """Largest number of epochs: ``max_iter``, or a number for the length of the documents."""
+        if self._params.max_iter is not None:
+            return self._params.max_iter
+        wanted = wanted_epochs(documents)
+        return EXTENSION * wanted if self._evaluates and self._params.early_stopping else wanted
 
     def _run(self, monitor, rows, rng, workers, warm, observer, progress):
-        every = max(self._params.evaluate_every, int(self._params.early_stopping))
-        if every <= 0:
+        if not self._evaluates:
+            monitor.max_iter = self._max_iter(rows)
             super()._run(monitor, rows, rng, workers, warm, observer, progress)
             return
         if self._validation_data is None:
@@ -217,6 +254,8 @@ class EvaluatedTopics(AdditiveTopics):
         else:
             held_out = check_counts(self, self._validation_data, reset=False)
         check_held_out(held_out, rows)
-        evaluation = Evaluation(self, observer, held_out, rows.X, every)
+        monitor.max_iter, stops = self._max_iter(rows), bool(self._params.early_stopping)
+        least = int(LEAST_SHARE * wanted_epochs(rows))
+        evaluation = Evaluation(self, monitor, observer, held_out, rows.X, stops, least, self._n_averaged_after)
         super()._run(monitor, rows, rng, workers, warm, evaluation, progress)
         evaluation.restore(monitor, workers)

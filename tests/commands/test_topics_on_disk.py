@@ -125,7 +125,7 @@ def test_early_stopping_and_sparse_lda_learn_from_disk(tmp_path, texts):
     common = ["topics", path, "--n-components", "3", "--counts", "disk", "--force", "--output", str(tmp_path / "out")]
     main(common)
     model = joblib.load(tmp_path / "out" / "model.joblib")["topics"]
-    assert model.early_stopping
+    assert model.stop_reason_
     assert model.converged_
     main([*common, "--estimator", "SparseLDA", "--n-nonzero", "2"])
     assert joblib.load(tmp_path / "out" / "model.joblib")["topics"].converged_

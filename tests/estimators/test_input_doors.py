@@ -54,7 +54,7 @@ def from_responsibilities(value):
 TAKE_MATRICES = {
     "fit": lambda X, _: clone(LDA).fit(X),
     "partial_fit": lambda X, _: SparseLDA(2, random_state=0).partial_fit(X),
-    "validation_data": lambda X, _: SparseSCVB0LDA(2, max_iter=1, evaluate_every=1).fit(A, validation_data=X),
+    "validation_data": lambda X, _: SparseSCVB0LDA(2, max_iter=1).fit(A, validation_data=X),
     "init_params": lambda X, _: from_responsibilities(X),
     "topic_coherence": lambda X, _: metrics.topic_coherence(TOPICS, X, n_top_words=2),
     "document_completion": lambda X, _: metrics.document_completion(TOPICS, X),

@@ -79,10 +79,10 @@ def try_estimator(rng):
 
 def draw_held_out(rng, est, draw, X):
     """Documents that ``fit`` is watched by, of as many words as the others more often than not; mostly none."""
-    if not hasattr(est, "evaluate_every") or rng.random() < 0.6:
+    if not hasattr(est, "early_stopping") or rng.random() < 0.6:
         return None
     if rng.random() < 0.5:
-        est.set_params(evaluate_every=1, early_stopping=bool(rng.integers(2)))
+        est.set_params(early_stopping=[True, False][rng.integers(2)])
     return dressed(rng, draw(rng, None if rng.random() < 0.1 else np.shape(X)[1]))[0]
 
 

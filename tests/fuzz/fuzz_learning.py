@@ -129,7 +129,7 @@ def try_blocks(rng):
         pieces, weights = some_blocks(rng, X, weight)
         kind = ["list", "function", "archives", "matrix", "shuffled"][rng.integers(5)]
         steps, validation = [None, None, 1, 2, 3, 0, -1][rng.integers(7)], None
-        if hasattr(est, "evaluate_every") and rng.random() < 0.3:
+        if hasattr(est, "early_stopping") and rng.random() < 0.3:
             validation = pieces[:1]
         before, rows = dict(vars(est)), X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
         try:

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 MOST = {
     "n_components": 9, "max_iter": 3, "n_init": 2, "n_chains": 2, "n_restarts": 2,
     "max_components": 12, "window": 5, "n_sweeps": 3, "n_samples": 4, "verbose": 0,
-    "evaluate_every": 3, "thin": 3, "burn_in": 3,
+    "thin": 3, "burn_in": 3,
     "n_shards": 4, "rank": 4,
 }  # fmt: skip
 # Set by the case itself.

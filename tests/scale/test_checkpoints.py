@@ -60,7 +60,7 @@ def test_words_in_their_order_go_on_too(tmp_path, monkeypatch):
 
 SETTINGS = {
     "old tables": SparseSCVB0LDA(K, sampler="mhw", init_params="bregman", batch_size=10, max_iter=5),
-    "early stopping": SparseSCVB0LDA(K, early_stopping=True, n_iter_no_change=3, max_iter=12),
+    "early stopping": SparseSCVB0LDA(K, early_stopping=True, max_iter=12),
     "starts": SparseGaussianMixture(3, n_init=3, max_iter=4, tol=0.0),
     "sticks": SparseGaussianMixture(6, weight_concentration_prior_type="dirichlet_process", max_iter=5, tol=0.0),
     "lists": SparseGaussianMixture(12, candidates=3, n_nonzero=2, max_iter=5, tol=0.0, batch_size=100),

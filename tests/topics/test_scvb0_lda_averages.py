@@ -10,7 +10,6 @@ from sparsemix._engine.schedules import MiniEpochs, learning_rate
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.assemble_stochastic import n_averaged_iter
 
 pytestmark = pytest.mark.usefixtures("no_dense_batches")
 K, V = 4, 25
@@ -50,11 +49,11 @@ def test_documents_of_the_last_passes_begin_anew(last, monkeypatch):
 
 
 def test_default_follows_the_passes():
-    for max_iter, n in ((1, 0), (4, 0), (5, 2), (10, 4), (20, 9)):
-        assert n_averaged_iter(SparseSCVB0LDA(K, max_iter=max_iter)) == n
-    assert n_averaged_iter(SparseSCVB0LDA(K, n_averaged_iter=30)) == 30
-    for params in ({"early_stopping": True}, {"mini_epoch": (50, 5)}):
-        assert n_averaged_iter(SparseSCVB0LDA(K, **params)) == 0
+    for max_iter, n in ((1, 0), (4, 0), (5, 2), (10, 4), (20, 9), (50, 10)):
+        assert SparseSCVB0LDA(K)._n_averaged(max_iter) == n
+    assert SparseSCVB0LDA(K, n_averaged_iter=30)._n_averaged(20) == 30
+    for params in ({"learning_method": "memoized"}, {"mini_epoch": (50, 5)}):
+        assert SparseSCVB0LDA(K, **params)._n_averaged(20) == 0
 
 
 def test_more_averaged_passes_than_passes():

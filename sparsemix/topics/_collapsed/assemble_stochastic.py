@@ -37,10 +37,6 @@ LOCAL_STEP_SIZE = 10.0, 0.9
 TABLE_AGE = 10
 EVEN_SAMPLES = 16
 SPARSITY = 1.0
-# Share of final epochs whose topics are averaged and whose documents are cold, and the least epochs of a fit with
-# averaging. Warm documents keep their topics, which raises scores and lowers coherence.
-AVERAGED_SHARE = 0.45
-LEAST_AVERAGED_ITER = 5
 
 
 def make_model(params, n_words, dtype):
@@ -131,29 +127,24 @@ def join_minibatches(params, begin):
         model.step_rows = schedule.together * schedule.batch_size
 
 
-def n_averaged_iter(params):
-    """Number of final epochs whose topics are averaged; 0 for fits that may end earlier."""
-    if params.n_averaged_iter is not None:
-        return params.n_averaged_iter
-    if params.early_stopping or params.mini_epoch is not None or params.max_iter < LEAST_AVERAGED_ITER:
-        return 0
-    return int(AVERAGED_SHARE * params.max_iter)
+def averages(params):
+    """Whether the last epochs of a fit may be averaged."""
+    return params.learning_method == "online" and (params.n_averaged_iter is not None or params.mini_epoch is None)
 
 
-def move_last_passes(params, schedule):
+def move_last_passes(schedule, n_averaged, max_iter):
     """Move the averaged epochs to the end of a fit that resumes with another ``max_iter``.
 
     Averaging that has begun continues, because the average already contains earlier epochs.
     """
-    if params.learning_method == "online" and schedule.last_step is None:
-        schedule.last_warm = params.max_iter - n_averaged_iter(params)
+    if isinstance(schedule, MiniEpochs) and schedule.last_step is None:
+        schedule.last_warm = max_iter - n_averaged
 
 
 def prepare_first_passes(params, begin, rng, n_passes):
     """Set batches for the first block of a stream, as in a fit; visits are dense in the first half of the epochs."""
     begin.rows.memory = make_memory()
-    begin.schedule = make_schedule(params, begin.rows, rng, begin.stats)
-    begin.schedule.last_warm = np.inf
+    begin.schedule = make_schedule(params, begin.rows, rng, begin.stats, np.inf)
     begin.model.n_first = min(begin.model.n_first, n_passes * len(begin.rows) / 2)
 
 
@@ -162,8 +153,8 @@ def make_memory():
     return DocumentMemory(REMEMBERED_SHARE)
 
 
-def make_schedule(params, documents, rng, initial):
-    """The schedule of ``learning_method``."""
+def make_schedule(params, documents, rng, initial, last_warm):
+    """The schedule of ``learning_method``; topics are averaged after epoch ``last_warm``."""
     n, n_tokens = len(documents), float(initial["mass"])
     size = batch_size(params, documents, n_tokens)
     if params.learning_method == "memoized":
@@ -172,6 +163,5 @@ def make_schedule(params, documents, rng, initial):
         return Memoized(n, size, rng, partial(SufficientStatistics.packed, smallest=SMALLEST_COUNT), has_bound=False)
     offset, decay = params.step_size
     return MiniEpochs(
-        n, size, rng, decay, offset, n_tokens, *(params.mini_epoch or (None, 1)), documents.memory.forget,
-        params.max_iter - n_averaged_iter(params),
+        n, size, rng, decay, offset, n_tokens, *(params.mini_epoch or (None, 1)), documents.memory.forget, last_warm
     )  # fmt: skip

@@ -14,10 +14,13 @@ from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
+from sparsemix.topics import _stopping
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._evaluation import EvaluatedTopics
 from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
+
+NO_STOPPING = "only early stopping chooses an epoch; give fit validation_data, or set early_stopping=True"
 
 
 # Half of this file is the docstring, which is the manual of the class.
@@ -35,11 +38,16 @@ class SparseSCVB0LDA(EvaluatedTopics):
     ----------
     n_components : int, default=10
         Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
-    max_iter : int, default=20
-        Number of epochs. Lower it for a first look at a large corpus.
-    early_stopping : bool, default=False
-        End the fit when the sum of held-out score and coherence has stopped improving, and keep the topics of the best
-        epoch. This stores one more table of counts. Long documents then take about ten epochs, short ones up to twenty.
+    max_iter : int, default=None
+        Largest number of epochs. None chooses it from the mean number of tokens of a document: 20 for 60 tokens, 10 for
+        240 or more, 60 for 7 or fewer; at most 20 if that would visit more than 50 million tokens. ``early_stopping``
+        may double it. Lower it for a first look at a large corpus.
+    early_stopping : bool or "auto", default="auto"
+        End the fit when the score of held-out documents has stopped improving, and keep the best topics
+        (:doc:`/topics/choosing`). The documents are ``validation_data`` of ``fit``. "auto" holds out nothing else:
+        without ``validation_data`` the number of epochs is ``max_iter``. True sets aside a random tenth of X, at most
+        500 documents, if there is no ``validation_data``. False makes ``max_iter`` epochs, and records the scores of
+        ``validation_data`` in ``history_``. Early stopping stores one more table of counts.
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
@@ -98,8 +106,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
     n_averaged_iter : int, default=None
         For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
         at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps
-        the score. None means 9 of 20 epochs, but 0 for fewer than 5 epochs, with ``early_stopping``, and with
-        mini-epochs. Set 0 if ``fit`` will continue with ``warm_start``.
+        the score. None means 9 of 20 epochs and at most 10, but 0 for fewer than 5 epochs and with mini-epochs. Set 0
+        if ``fit`` will continue with ``warm_start``.
     mini_epoch : tuple of two ints, default=None
         For "online": with (size, visits), so many documents are visited so many times in a row, each time from their
         last state, before their state is dropped. None keeps the state of all documents between epochs; set it if that
@@ -112,14 +120,6 @@ class SparseSCVB0LDA(EvaluatedTopics):
         (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
         first batches are not typical. The default offset is smaller than that of mixtures, because the first
         batches replace counts of topics that are alike.
-    evaluate_every : int, default=0
-        Epochs between evaluations, which add the score of held-out documents and the coherence of the topics to
-        ``history_``, and print them if ``verbose``. 0 or less: no evaluation. The documents are ``validation_data`` of
-        ``fit``, or a part of X that is set aside.
-    n_iter_no_change : int, default=3
-        End the fit after this number of evaluations in a row without an improvement.
-    evaluation_tol : float, default=5e-3
-        Least increase of the sum, from the last improvement or from the last evaluation, that is an improvement.
     warm_start : bool, default=False
         Initialise ``fit`` with the topics of the last fit. Set it to add epochs to a fit.
 
@@ -147,10 +147,13 @@ class SparseSCVB0LDA(EvaluatedTopics):
         Number of epochs.
     converged_ : bool
         Whether ``early_stopping`` ended the fit because the score had stopped improving.
+    stop_reason_ : str
+        One sentence, with ``early_stopping``: why the fit ended, and which epoch was kept.
     best_iter_ : int
         The epoch whose topics were kept, with ``early_stopping``.
     history_ : list of dict
-        For each epoch its number and the seconds so far, and after an evaluation "score" and "coherence".
+        For each epoch its number and the seconds so far, and after an evaluation of held-out documents "score",
+        "coherence" and "separation" (of topics from the word frequencies of the corpus, 0 to 1).
     n_samples_seen_ : int
         Number of documents of positive weight seen by ``fit`` and later calls of ``partial_fit``.
     n_steps_ : int
@@ -200,14 +203,12 @@ class SparseSCVB0LDA(EvaluatedTopics):
         "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
         "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "mini_epoch": [MINI_EPOCH, None],
-        "evaluate_every": [numbers.Integral],
-        "early_stopping": ["boolean"],
-        "n_iter_no_change": [Interval(numbers.Integral, 1, None, closed="left")],
-        "evaluation_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
     }
     _fitted_class = FittedCounts
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
-    best_iter_ = Absent("only a fit with early_stopping=True chooses the best pass; set that")
+    best_iter_, stop_reason_ = Absent(NO_STOPPING), Absent(NO_STOPPING)
     _state_classes = (
         FittedCounts, FirstDocuments, StochasticCollapsedModel, SufficientStatistics, WordRows, PackedCounts,
         DenseSampler, GibbsSampler, WalkerSampler, LearningRates,
@@ -226,17 +227,14 @@ class SparseSCVB0LDA(EvaluatedTopics):
         local_step_size=None,
         learning_method="online",
         init_params="random",
-        max_iter=20,
+        max_iter=None,
         max_doc_update_iter=100,
         batch_size=None,
         n_averaged_iter=None,
         mini_epoch=None,
         total_samples=None,
         step_size=(1.0, 0.6),
-        evaluate_every=0,
-        early_stopping=False,
-        n_iter_no_change=3,
-        evaluation_tol=5e-3,
+        early_stopping="auto",
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -258,10 +256,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
         self.mini_epoch = mini_epoch
         self.total_samples = total_samples
         self.step_size = step_size
-        self.evaluate_every = evaluate_every
         self.early_stopping = early_stopping
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluation_tol = evaluation_tol
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -303,7 +298,22 @@ class SparseSCVB0LDA(EvaluatedTopics):
         return assemble_stochastic.make_memory()
 
     def _make_schedule(self, documents, rng, initial):
-        return assemble_stochastic.make_schedule(self._params, documents, rng, initial)
+        max_iter = self._max_iter(documents)
+        last_warm = max_iter - self._n_averaged(max_iter)
+        return assemble_stochastic.make_schedule(self._params, documents, rng, initial, last_warm)
+
+    def _n_averaged(self, n_epochs):
+        """Number of averaged epochs among ``n_epochs``."""
+        return self._given_averaged(_stopping.n_averaged, n_epochs)
+
+    def _n_averaged_after(self, n_epochs):
+        """Number of averaged epochs after ``n_epochs`` others."""
+        return self._given_averaged(_stopping.n_averaged_after, n_epochs)
+
+    def _given_averaged(self, default, n_epochs):
+        if not assemble_stochastic.averages(self._params):
+            return 0
+        return default(n_epochs) if self._params.n_averaged_iter is None else self._params.n_averaged_iter
 
     def _documents_of_step(self, documents):
         return assemble_stochastic.batch_size(self._params, documents, documents.word_totals().sum())
@@ -328,7 +338,8 @@ class SparseSCVB0LDA(EvaluatedTopics):
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)
-        assemble_stochastic.move_last_passes(self._params, begin.schedule)
+        max_iter = self._max_iter(rows)
+        assemble_stochastic.move_last_passes(begin.schedule, self._n_averaged(max_iter), max_iter)
         return begin
 
     def _view(self, model, documents, n_seen):
