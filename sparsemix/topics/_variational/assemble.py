@@ -8,6 +8,7 @@ from sparsemix._kernels.documents._docstep import MAX_SELECT
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, learned_priors, start_topics, topic_word_prior
+from sparsemix.topics._variational.collapsed_start import collapsed_topics
 
 # Least documents per batch by default; memoized batches are a tenth of the data. A batch needs tokens of every topic.
 BATCH_DOCUMENTS = 1_000
@@ -29,10 +30,18 @@ def make_model(params, n_words, dtype):
     )  # fmt: skip
 
 
+def starts_collapsed(params):
+    """Whether topics are initialised by collapsed inference."""
+    return isinstance(params.init_params, str) and params.init_params == "collapsed"
+
+
 def make_start(params, model, documents, rng, workers):
     """Initial statistics, scaled to all documents."""
     totals = documents.word_totals()
-    topics = start_topics(params, model, documents, totals, rng, workers)
+    if starts_collapsed(params):
+        topics = collapsed_topics(model, documents, rng, workers, params.verbose)
+    else:
+        topics = start_topics(params, model, documents, totals, rng, workers)
     return _start.stats_of(model, topics, documents, totals.sum())
 
 

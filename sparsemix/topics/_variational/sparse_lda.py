@@ -10,12 +10,14 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import OF_STEPS
+from sparsemix.topics._variational import collapsed_start
 from sparsemix.topics._variational.assemble import (
     documents_of_step,
     make_memory,
     make_model,
     make_schedule,
     make_start,
+    starts_collapsed,
 )
 
 
@@ -52,10 +54,13 @@ class SparseLDA(AdditiveTopics):
         each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
         it stores nothing and has no bound: take it for very large corpora and few epochs. ``partial_fit`` does not use
         this parameter.
-    init_params : {"em", "random", "bregman"} or array-like of shape (n_components, n_features), default="em"
-        Initialisation: "em", a few epochs of dense smoothed EM on a random subset; "random", the word frequencies of
-        the corpus with noise; "bregman", documents chosen by Bregman k-means++; or an array of topics, such as
-        ``components_`` of another model. Change it if "em" takes too long, or to continue from given topics.
+    init_params : {"collapsed", "em", "random", "bregman"} or array-like of shape (n_components, n_features), \
+            default="collapsed"
+        Initialisation: "collapsed", a few epochs of stochastic collapsed inference on a random subset, as in
+        ``SparseSCVB0LDA``; "em", a few epochs of dense smoothed EM on a random subset, which leads to a smaller bound
+        and less coherent topics; "random", the word frequencies of the corpus with noise; "bregman", documents chosen
+        by Bregman k-means++; or an array of topics, such as ``components_`` of another model. Change it if "collapsed"
+        takes too long, or to continue from given topics.
     n_restarts : int, default=0
         Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound increases
         [4]_. 2 gives better optima in about a third more time.
@@ -170,7 +175,7 @@ class SparseLDA(AdditiveTopics):
         **OF_STEPS,
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
-        "init_params": [StrOptions({"em", "random", "bregman"}), "array-like"],
+        "init_params": [StrOptions({"collapsed", "em", "random", "bregman"}), "array-like"],
         "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
         "warm_documents": ["boolean", Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
@@ -187,7 +192,7 @@ class SparseLDA(AdditiveTopics):
         doc_topic_prior=None,
         topic_word_prior=None,
         learning_method="memoized",
-        init_params="em",
+        init_params="collapsed",
         n_restarts=0,
         warm_documents=True,
         max_iter=50,
@@ -244,3 +249,8 @@ class SparseLDA(AdditiveTopics):
 
     def _documents_of_step(self, documents):
         return documents_of_step(self._params, documents.n_rows)
+
+    def _start_size(self, survey):
+        if not starts_collapsed(self._params):
+            return super()._start_size(survey)
+        return collapsed_start.n_documents(max(1.0, survey.sums["entries"] / survey.n_rows))
