@@ -48,7 +48,7 @@ class Evaluation:
         self.params, self.fitted_class, self.observer = estimator._params, estimator._fitted_class, observer
         self.monitor, self.held_out, self.learned = monitor, held_out, learned
         self.stops, self.n_averaged_after = stops, n_averaged_after
-        self.rule = StoppingRule(least)
+        self.rule = StoppingRule(least, held_out.shape[0])
         self.best = None
         self.evaluated = 0  # the last epoch that was evaluated
         self.ends = None  # the last averaged epoch, once the rule has ended learning

@@ -20,8 +20,9 @@ SEPARATED = 0.95
 GAIN = 0.01
 # Scores that differ by less are equal, and coherence decides; the noise between epochs is about as large.
 TIE = 0.005
-# Averages may have a score that is this much worse than that of the best epoch.
-WORSE = 0.03
+# Averages may have a score that is this much worse than that of the best epoch, by so many held-out documents; more by
+# fewer documents, as their noise is larger.
+WORSE, WORSE_DOCUMENTS = 0.03, 500
 # Averaged epochs: this share of all epochs, and at most so many. Averages of more epochs differ by less than the noise.
 AVERAGED_SHARE, MOST_AVERAGED = 0.45, 10
 LEAST_AVERAGED_ITER = 5
@@ -80,6 +81,8 @@ class StoppingRule:
     ----------
     least : int
         Learning does not stop in earlier epochs.
+    n_documents : int
+        Held-out documents.
 
     Attributes
     ----------
@@ -91,8 +94,9 @@ class StoppingRule:
         The last gain, in nats.
     """
 
-    def __init__(self, least=1):
+    def __init__(self, least=1, n_documents=WORSE_DOCUMENTS):
         self.least = least
+        self.worse = WORSE * max(1.0, WORSE_DOCUMENTS / n_documents) ** 0.5
         self.epochs, self.scores, self.separations = [], [], []
         self.kept = self.stopped_at = None
         self.gain = np.nan
@@ -102,7 +106,7 @@ class StoppingRule:
 
         An epoch before topics have separated is never kept: copies of the corpus have good scores on short documents,
         and frequent words are coherent. The best score is kept, the best coherence among equal scores. The last of
-        ``averaged`` epochs is kept unless its score is more than ``WORSE`` below the best, because the best of many
+        ``averaged`` epochs is kept unless its score is more than ``worse`` below the best, because the best of many
         noisy scores is too good.
         """
         self.epochs.append(epoch)
@@ -113,9 +117,9 @@ class StoppingRule:
         better = (
             self.kept is None
             or self.kept[0] < first
-            or self.kept[1] < best - TIE
+            or score > self.kept[1] + TIE
             or (score >= best - TIE and coherence > self.kept[2])
-            or (averaged and score >= best - WORSE)
+            or (averaged and score >= best - self.worse)
         )
         if better:
             self.kept = epoch, score, coherence

@@ -24,7 +24,7 @@ def takes_blocks(case):
         case.estimator._refuse_blocks()
     except (AttributeError, ValueError):
         return False
-    return getattr(case.estimator, "evaluate_every", None) is None
+    return getattr(case.estimator, "early_stopping", None) is None
 
 
 BY_BLOCKS = [case for case in CASES if takes_blocks(case)]

@@ -60,7 +60,7 @@ def test_it_ends_when_nothing_is_gained_and_keeps_the_best(corpus, capsys):
     assert model.stop_reason_ in capsys.readouterr().out
     score = model.history_[model.best_iter_ - 1]["score"]
     assert document_completion(model, held_out) == pytest.approx(score, abs=1e-5)
-    assert score > max(record.get("score", -np.inf) for record in model.history_) - 0.03
+    assert score > max(record.get("score", -np.inf) for record in model.history_) - 0.07
     assert model.partial_fit(X[:50]).n_samples_seen_ == 450
 
 

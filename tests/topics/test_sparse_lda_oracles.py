@@ -547,7 +547,7 @@ def test_start_by_posterior_means_finds_the_bars(monkeypatch):
 def test_bars_are_found(n_nonzero, monkeypatch):
     monkeypatch.setattr(_start, "EM_PASSES", 10)
     X, topics, _ = make_bars(5, 1000, doc_length=60, doc_topic_prior=0.2, random_state=0)
-    lda = SparseLDA(10, n_nonzero=n_nonzero, n_restarts=2, max_iter=20, random_state=1).fit(X)
+    lda = SparseLDA(10, n_nonzero=n_nonzero, n_restarts=2, max_iter=20, init_params="em", random_state=1).fit(X)
     assert np.median(align_topics(lda, topics)[1]) < 0.05
 
 

@@ -58,6 +58,10 @@ def test_the_score_decides_and_coherence_breaks_ties():
 def test_averages_are_kept_unless_they_are_clearly_worse():
     assert followed([-7.0, -7.029], [0.5, 0.0], averaged={2})[0].kept[0] == 2
     assert followed([-7.0, -7.031], [0.5, 0.9], averaged={2})[0].kept[0] == 1
+    few = StoppingRule(n_documents=5)  # a tenth of the noise needs a hundred times the documents
+    few.add(1, -7.0, 0.5, 1.0)
+    assert few.add(2, -7.29, 0.0, 1.0, averaged=True)
+    assert not few.add(3, -7.31, 0.9, 1.0, averaged=True)
 
 
 def test_learning_continues_while_the_score_improves():

@@ -53,8 +53,8 @@ def collapsed_topics(model, documents, rng, workers, verbose=0):
     packed = model.n_components > DENSE_SUMS
     n_first = 0 if packed else int(np.clip(FIRST_WORK / model.n_components, *(n * batch for n in FIRST_BATCHES)))
     collapsed = StochasticCollapsedModel(
-        model.n_words, model.doc_topic_prior, model.topic_word_prior, GibbsSampler(SWEEPS, "document"),
-        DenseSampler(SWEEPS, "none", rates), n_first, dtype=model.dtype, seed=int(rng.integers(2**63)),
+        model.n_words, model.doc_topic_prior, model.topic_word_prior, GibbsSampler(SWEEPS),
+        DenseSampler(SWEEPS, rates), n_first, dtype=model.dtype, seed=int(rng.integers(2**63)),
     )  # fmt: skip
     if packed:
         topics = _start.topics_of_documents(collapsed, subset, rng)
