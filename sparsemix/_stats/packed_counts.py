@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.split import _packed_counts
-from sparsemix._stats.word_rows import WordRows
+from sparsemix._stats.sums import CsrSums
+from sparsemix._stats.word_rows import multiplied
 
 # Share of a new value array that is left free for growing rows.
 SPARE = 0.25
@@ -98,6 +99,48 @@ class PackedCounts:
         self.values *= self.dtype.type(factor)
         return self
 
+    # -- the protocol of sums
+
+    is_deferred = False
+    places = slice(None)
+    cleared = zeros_like
+
+    def scaled(self, factor):
+        """The counts times a factor, in place unless they are read-only."""
+        return multiplied(self.writeable(), factor)
+
+    def plus(self, other, factor, signed=False):  # noqa: ARG002
+        """The counts plus ``factor`` times others; a CSR table after a subtraction."""
+        other = sparse.csr_array(other.tocsr())
+        if factor < 0.0:
+            return self.tocsr() + other * self.dtype.type(factor)
+        table = self.writeable()
+        other.sum_duplicates()
+        table.add(other, factor)
+        return table
+
+    def kept(self, other):
+        """A function that restores the rows of the words of ``other``."""
+        return self.kept_words(other.words.astype(np.int32))
+
+    def compressed(self, smallest, key):  # noqa: ARG002
+        """Unchanged."""
+        return self
+
+    def add_to(self, out, factor, signed=False):
+        """Add ``factor`` times the counts to a dense table."""
+        CsrSums(self.tocsr()).add_to(out, factor, signed)
+
+    def added_to_rows(self, rows, factor):
+        """``rows`` plus ``factor`` times the counts."""
+        return CsrSums(self.tocsr()).added_to_rows(rows, factor)
+
+    def summand(self):
+        """What CSR tables add."""
+        return self.tocsr()
+
+    # -- other forms and sizes
+
     def __getitem__(self, key):
         """``table[:, components]``: the given components, in that order."""
         every, components = key
@@ -155,7 +198,7 @@ class PackedCounts:
         counts = self.tocsr()
         return np.bincount(counts.indices, counts.data, minlength=self.shape[1]).astype(dtype or self.dtype)
 
-    def kept(self, words):
+    def kept_words(self, words):
         """A function that restores the rows of some words."""
         before = self.tocsr(words)
         indptr = np.zeros(self.shape[0] + 1, dtype=np.int64)
@@ -173,14 +216,3 @@ def room_for(lengths, n_new):
     """Upper bound of the space at the end that rows need if each grows by ``n_new``."""
     longest = lengths + n_new
     return int((longest + longest // 4 + 16).sum())
-
-
-def packed_added(value, other, factor):
-    """``added`` for a PackedCounts value; the result is a sparse matrix after a subtraction."""
-    other = other.tocsr() if isinstance(other, WordRows) else sparse.csr_array(other)
-    if factor < 0.0:
-        return value.tocsr() + other * value.dtype.type(factor)
-    value = value.writeable()
-    other.sum_duplicates()
-    value.add(other, factor)
-    return value

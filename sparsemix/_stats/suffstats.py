@@ -3,15 +3,9 @@
 import math
 
 import numpy as np
-from scipy import sparse
 
-from sparsemix._kernels.documents import _linear, _words
-from sparsemix._stats.packed_counts import PackedCounts, packed_added
-from sparsemix._stats.word_clocks import WordClocks
-from sparsemix._stats.word_rows import DeferredRows, WordRows
+from sparsemix._stats.sums import added, as_sums
 
-# Entries of a dense sum scaled at once, so that no temporary is as large as the sum.
-PIECE = 1 << 16
 # Larger pending factors are applied to the arrays: added values are divided by them, and tables by word are float32.
 LARGEST_FACTOR = 1e9
 
@@ -100,19 +94,19 @@ class SufficientStatistics:
 
     def deferred(self, name):
         """Sums by word if still deferred, else None."""
-        return self._by_word[name] if isinstance(self._by_word[name], DeferredRows) else None
+        return self._by_word[name] if as_sums(self._by_word[name]).is_deferred else None
 
     def settle(self):
         """Compute deferred sums; call this before their source tables change."""
         for name, value in self._by_word.items():
-            if isinstance(value, DeferredRows):
+            if as_sums(value).is_deferred:
                 self._by_word[name], totals = value.rows()
                 self._by_component["count"] += totals
 
     def follow(self, old, copied):
         """Let deferred sums that refer to tables of ``old`` refer to its copy."""
         for name, value in self._by_word.items():
-            if isinstance(value, DeferredRows) and value.table is old._by_word[name]:
+            if as_sums(value).is_deferred and value.table is old._by_word[name]:
                 value.table, value.unit = copied._by_word[name], copied.word_unit
 
     @property
@@ -128,7 +122,7 @@ class SufficientStatistics:
     @property
     def informative(self):
         """Whether any count is non-zero."""
-        deferred = any(isinstance(value, DeferredRows) for value in self._by_word.values())
+        deferred = any(as_sums(value).is_deferred for value in self._by_word.values())
         return deferred or bool(self._by_component["count"].any())
 
     def unfolded(self, name):
@@ -154,14 +148,14 @@ class SufficientStatistics:
         if self._factor != 1.0:
             for arrays in (self._by_component, self._shared):
                 for name, value in arrays.items():
-                    arrays[name] = scaled(value, self._factor)
+                    arrays[name] = as_sums(value).scaled(self._factor)
             self._factor = 1.0
 
     def _fold_words(self):
         """Apply the pending factor of the arrays by word."""
         if self._word_factor != 1.0:
             for name, value in self._by_word.items():
-                self._by_word[name] = scaled(value, self._word_factor)
+                self._by_word[name] = as_sums(value).scaled(self._word_factor)
             self._log_unit += math.log(self._word_factor)
             self._word_factor = 1.0
 
@@ -173,18 +167,12 @@ class SufficientStatistics:
     @property
     def nbytes(self):
         """Memory of all arrays."""
-        return sum(
-            value.data.nbytes + value.indices.nbytes + value.indptr.nbytes if sparse.issparse(value) else value.nbytes
-            for _, value in self._arrays()
-        )
+        return sum(as_sums(value).nbytes for _, value in self._arrays())
 
     @property
     def writeable(self):
         """Whether the arrays may change in place; read-only memory maps may not."""
-        return all(
-            value.flags.writeable if isinstance(value, np.ndarray) else value.is_writeable
-            for _, value in self._arrays() if isinstance(value, (np.ndarray, PackedCounts))
-        )  # fmt: skip
+        return all(as_sums(value).is_writeable for _, value in self._arrays())
 
     def _map(self, function, shared=None, by_word=None):
         self.settle()
@@ -212,10 +200,7 @@ class SufficientStatistics:
         """Zero all sums, in place."""
         for arrays in (self._by_component, self._by_word, self._shared):
             for name, value in arrays.items():
-                if isinstance(value, np.ndarray):
-                    value[...] = 0.0
-                else:
-                    arrays[name] = zeros(value)
+                arrays[name] = as_sums(value).cleared()
         self._factor = self._word_factor = 1.0
         return self
 
@@ -269,14 +254,14 @@ class SufficientStatistics:
                 if name == "count":
                     for more in totals.values():
                         new = new + more
-                ours[name] = added_by_component(value, new, factor)
+                ours[name] = added(value, new, factor, signed=True)
         return self
 
     def _add_deferred(self, other, factor):
         """Add deferred sums that refer to tables of these statistics; return their totals by name. Settle others."""
         totals = {}
         for name, value in other._by_word.items():
-            if isinstance(value, DeferredRows) and self._by_word[name] is value.table:
+            if as_sums(value).is_deferred and self._by_word[name] is value.table:
                 scale = math.exp(self._log_unit - value.unit)
                 totals[name] = value.add_to_table(factor / self._word_factor, scale)
         if not totals:
@@ -291,7 +276,7 @@ class SufficientStatistics:
         factors, n_rows = (self._factor, self._word_factor), self.n_rows
         arrays = [(of, of.copy()) for of in (self._by_component, self._by_word, self._shared)]
         values = [(value, copied(value)) for of in (self._by_component, self._shared) for value in of.values()]
-        undo_rows = [kept_entries(value, other._by_word[name]) for name, value in self._by_word.items()]
+        undo_rows = [as_sums(value).kept(as_sums(other._by_word[name])) for name, value in self._by_word.items()]
 
         def undo():
             for of, before in arrays:
@@ -324,11 +309,10 @@ class SufficientStatistics:
         """
         out = self._map(lambda value: value, lambda value: value, lambda value: value)
         for name, value in self._by_word.items():
-            if isinstance(value, WordRows):
-                out._by_word[name] = rows = value.compressed(smallest, key)
-                if name == "word_topic":
-                    count = np.bincount(rows.indices, rows.data, minlength=self.n_components)
-                    out._by_component["count"] = count * (out._word_factor / out._factor)
+            out._by_word[name] = rows = as_sums(value).compressed(smallest, key)
+            if rows is not value and name == "word_topic":
+                count = np.bincount(rows.indices, rows.data, minlength=self.n_components)
+                out._by_component["count"] = count * (out._word_factor / out._factor)
         return out
 
     def take(self, components):
@@ -345,115 +329,10 @@ class SufficientStatistics:
 
 
 def copied(value):
-    """Independent copy of any kind of array."""
-    return np.copy(value) if isinstance(value, np.ndarray) else value.copy()
+    """Independent copy of any kind of sums."""
+    return as_sums(value).copy()
 
 
 def zeros(value):
     """Zeros of the same shape and kind; sparse kinds get no entries."""
-    if isinstance(value, (WordRows, WordClocks, PackedCounts)):
-        return value.zeros_like()
-    return type(value)(value.shape, dtype=value.dtype) if sparse.issparse(value) else np.zeros(value.shape, value.dtype)
-
-
-def scaled(value, factor):
-    """value times factor, in place unless it is read-only (a memory map)."""
-    if isinstance(value, WordClocks):  # ignores scaling
-        return value
-    if isinstance(value, PackedCounts):
-        value = value.writeable()
-    else:
-        numbers = value.data if sparse.issparse(value) else value.rows if isinstance(value, WordRows) else value
-        value = value if numbers.flags.writeable else copied(value)
-    steps = [factor] if 1e-37 < factor < 1e38 else [factor**0.5] * 2  # within the float32 range
-    for step in steps:
-        value *= step
-    return value
-
-
-def added(value, other, factor):
-    """value + factor other, in place if the value is dense; WordClocks advance by one step of each word instead."""
-    if isinstance(value, WordClocks):
-        return value.advance(other)
-    other = other.tocsr() if isinstance(other, PackedCounts) else other
-    if isinstance(value, PackedCounts):
-        return packed_added(value, other, factor)
-    if isinstance(value, WordRows):
-        return rows_added(value, other, factor)
-    if sparse.issparse(value):
-        other = other.tocsr() if isinstance(other, WordRows) else other
-        return value + other * value.dtype.type(factor)
-    if sparse.issparse(other):
-        indptr, indices = other.indptr.astype(np.int64, copy=False), other.indices.astype(np.int32, copy=False)
-        _words.add_rows(indptr, indices, other.data.astype(value.dtype, copy=False), factor, value)
-    elif isinstance(other, WordRows):
-        _words.add_whole_rows(other.words, other.rows.astype(value.dtype, copy=False), factor, value)
-    else:
-        add_scaled(value, other, factor)
-    return value
-
-
-def added_by_component(value, other, factor):
-    """``added`` for sums by component, which may be negative."""
-    if type(value) is np.ndarray and type(other) is np.ndarray:  # the common case
-        add_scaled(value, other, factor)
-        return value
-    if not sparse.issparse(other) or sparse.issparse(value):
-        return added(value, other, factor)
-    indptr, indices = other.indptr.astype(np.int64, copy=False), other.indices.astype(np.intc, copy=False)
-    _linear.add_rows(indptr, indices, other.data, factor, value)
-    return value
-
-
-def add_scaled(value, other, factor):
-    """value += factor other of dense arrays, piece by piece."""
-    if abs(factor) == 1.0:
-        (np.add if factor > 0.0 else np.subtract)(value, other, out=value)
-        return
-    factor = value.dtype.type(factor)
-    if value.size <= PIECE:
-        value += factor * other
-        return
-    step = max(1, PIECE * len(value) // value.size)
-    for first in range(0, len(value), step):
-        value[first : first + step] += factor * other[first : first + step]
-
-
-def rows_added(value, other, factor):
-    """``added`` for a WordRows value; the result is dense if ``other`` is."""
-    if isinstance(other, np.ndarray):
-        return added(value.toarray(), other, factor)
-    if sparse.issparse(other):
-        words = np.flatnonzero(np.diff(other.indptr))
-        other = WordRows(words, other[words].toarray(), other.shape[0])
-    value = value.with_words(other.words)
-    at = np.searchsorted(value.words, other.words).astype(np.int32)
-    _words.add_whole_rows(at, other.rows.astype(value.dtype, copy=False), factor, value.rows)
-    return value
-
-
-def kept_entries(value, other):
-    """A function that restores the entries of ``value`` that adding ``other`` changes in place."""
-    if isinstance(value, WordClocks):
-        return value.kept(np.flatnonzero(np.diff(other.indptr)))
-    if isinstance(value, PackedCounts):
-        words = np.flatnonzero(np.diff(other.indptr)) if sparse.issparse(other) else other.words
-        return value.kept(words.astype(np.int32))
-    if not isinstance(value, np.ndarray):
-        before = value.copy() if isinstance(value, WordRows) else None  # sparse sums are new arrays
-
-        def undo():
-            if before is not None:
-                value.words, value.rows = before.words, before.rows
-
-        return undo
-    if sparse.issparse(other):
-        at = np.repeat(np.arange(len(value)), np.diff(other.indptr)), other.indices
-    else:
-        at = other.words if isinstance(other, (WordRows, DeferredRows)) else slice(None)
-    before = value[at].copy()
-
-    def put_back():
-        value[at] = before
-
-    return put_back
+    return as_sums(value).zeros_like()

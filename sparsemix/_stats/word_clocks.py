@@ -121,8 +121,27 @@ class WordClocks:
         whole = np.minimum(t, most - 1).astype(np.int64)
         return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # constant steps after the last
 
-    def kept(self, words):
-        """A function that restores the rows of some words and their clocks."""
+    # -- the protocol of sums
+
+    is_deferred = False
+    is_writeable = True  # ``advance`` copies read-only rows
+    cleared = zeros_like
+
+    def scaled(self, factor):  # noqa: ARG002
+        """Unchanged: the occurrences of words define their scale."""
+        return self
+
+    def plus(self, other, factor, signed=False):  # noqa: ARG002
+        """A step of each word that has sums."""
+        return self.advance(other.tocsr())
+
+    def compressed(self, smallest, key):  # noqa: ARG002
+        """Unchanged."""
+        return self
+
+    def kept(self, other):
+        """A function that restores the rows of the words of ``other`` and their clocks."""
+        words = other.words
         before = self.rows, self.rows[words], self.pending.copy(), self.seen.copy()
 
         def put_back():

@@ -6,6 +6,13 @@ from scipy import sparse
 from sparsemix._kernels.documents import _words
 
 
+def multiplied(value, factor):
+    """value times factor, in place; beyond the float32 range in two steps."""
+    for step in [factor] if 1e-37 < factor < 1e38 else [factor**0.5] * 2:
+        value *= step
+    return value
+
+
 class WordRows:
     """A table (V, K) with non-zero rows for some words only, such as those of a batch.
 
@@ -59,6 +66,52 @@ class WordRows:
     def __imul__(self, factor):
         self.rows *= self.dtype.type(factor)
         return self
+
+    # -- the protocol of sums
+
+    is_deferred = False
+    is_writeable = True  # ``scaled`` copies read-only rows
+
+    @property
+    def places(self):
+        """The words."""
+        return self.words
+
+    cleared = zeros_like
+
+    def scaled(self, factor):
+        """The sums times a factor, in place unless they are read-only."""
+        return multiplied(self if self.rows.flags.writeable else self.copy(), factor)
+
+    def plus(self, other, factor, signed=False):  # noqa: ARG002
+        """The sums plus ``factor`` times others; dense if the others are."""
+        return other.added_to_rows(self, factor)
+
+    def kept(self, other):  # noqa: ARG002
+        """A function that restores the current sums."""
+        before = self.copy()
+
+        def undo():
+            self.words, self.rows = before.words, before.rows
+
+        return undo
+
+    def add_to(self, out, factor, signed=False):  # noqa: ARG002
+        """Add ``factor`` times the sums to a dense table."""
+        _words.add_whole_rows(self.words, self.rows.astype(out.dtype, copy=False), factor, out)
+
+    def added_to_rows(self, rows, factor):
+        """``rows`` plus ``factor`` times the sums."""
+        rows = rows.with_words(self.words)
+        at = np.searchsorted(rows.words, self.words).astype(np.int32)
+        _words.add_whole_rows(at, self.rows.astype(rows.dtype, copy=False), factor, rows.rows)
+        return rows
+
+    def summand(self):
+        """What CSR tables add."""
+        return self.tocsr()
+
+    # -- other forms
 
     def __getitem__(self, key):
         """``table[:, components]``: the given components, in that order."""
@@ -122,6 +175,13 @@ class DeferredRows:
     unit : float
         ``word_unit`` of the statistics that own the table, when this object was made.
     """
+
+    is_deferred = True
+
+    @property
+    def places(self):
+        """The words."""
+        return self.words
 
     def add_to_table(self, factor, scale):
         """Add ``factor`` times the sums to the table, which was scaled by ``scale`` since; return their totals (K,)."""

@@ -57,7 +57,7 @@ def rows_at_the_ends(case):
     rows = case.data.rows[:40]
     if case.data.kind == "words":
         return [rows]
-    if case.data.kind == "counts":
+    if case.data.kind in ("counts", "flags"):
         return [rows, rows.astype(np.float32)]
     rows = np.asarray(rows, dtype=np.float64)
     unit = rows / np.abs(rows).max()

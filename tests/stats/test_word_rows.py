@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sparsemix._stats.suffstats import SufficientStatistics, added
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.sums import added
 from sparsemix._stats.word_rows import WordRows
 
 V, K = 9, 4

@@ -9,7 +9,7 @@ from scipy import sparse
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix._stats.packed_counts import PackedCounts, room_for
-from sparsemix._stats.suffstats import rows_added
+from sparsemix._stats.sums import added
 from sparsemix._stats.word_rows import DeferredRows, WordRows
 
 # Entries per chunk; sums are made when all of them have been visited.
@@ -185,7 +185,7 @@ class GibbsSampler:
             return
         sums, totals = sums.rows()
         stats["count"] += totals
-        stats.replace("word_topic", old + sums if sparse.issparse(old) else rows_added(old, sums, 1.0))
+        stats.replace("word_topic", added(old, sums, 1.0))
 
     def take_back(self, resp):
         """Keep memory for other chunks, because fresh pages cost as much as writing them."""

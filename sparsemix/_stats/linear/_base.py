@@ -8,7 +8,8 @@ from scipy import sparse
 from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats.families._tables import as_constants
-from sparsemix._stats.suffstats import SufficientStatistics, added_by_component
+from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._stats.sums import added
 
 
 class LinearTable:
@@ -67,7 +68,7 @@ class LinearFamily(ABC):
         """Add sparse rows to all components."""
         resp = sparse.csr_array((groups.resp, groups.rows, groups.starts), shape=(stats.n_components, len(x)))
         sums = resp @ csr(x, self.n_features).astype(np.float64)
-        stats.put_sums("first", added_by_component(stats["first"], sums, 1.0))
+        stats.put_sums("first", added(stats["first"], sums, 1.0, signed=True))
 
     def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
         """There are no shared sums."""

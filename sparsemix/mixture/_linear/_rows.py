@@ -151,6 +151,7 @@ def check_yes_no(estimator, X, reset, threshold=None):
             raise ValueError(message_of_yes_no(type(estimator).__name__, value, start * (block.ndim == 2) + row))
     if threshold is None:
         return X
+    threshold = np.float64(threshold)  # beyond the range of float32 too
     if not sparse.issparse(X):
         return np.greater(X, threshold).astype(np.float32 if X.dtype == np.float32 else bool, copy=False)
     return sparse.csr_array((np.greater(X.data, threshold).astype(X.dtype), X.indices, X.indptr), shape=X.shape)
