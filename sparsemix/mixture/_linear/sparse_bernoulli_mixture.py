@@ -219,7 +219,8 @@ class SparseBernoulliMixture(LinearEstimator):
         return self._attribute("probabilities_").parameters.means
 
     def _make_family(self, rows):
-        frequencies = (rows.total() + 1.0) / (rows.mass + 2.0)
+        n = len(rows)  # and not the mass, which may be any number
+        frequencies = (n * rows.total() / rows.mass + 1.0) / (n + 2.0)
         return Bernoulli(rows.X.shape[1], self._params.beta_prior, frequencies)
 
     def _sums_of(self, means, rows):  # noqa: ARG002
