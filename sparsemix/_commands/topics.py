@@ -31,6 +31,7 @@ from sparsemix._commands.topics_options import (
     MOST_TOPICS,
     ROOT_OF_A_TOPIC,
     UNLIMITED,
+    USAGE,
     add_options,
 )
 from sparsemix._commands.words_table import WORD_COLUMNS, word_rows
@@ -50,7 +51,9 @@ MOST_FILLERS = 10
 
 def add_parser(commands):
     """Add the subcommand ``topics``."""
-    parser = commands.add_parser("topics", help="learn topics from texts or word counts", description=DESCRIPTION)
+    parser = commands.add_parser(
+        "topics", help="learn topics from texts or word counts", usage=USAGE, description=DESCRIPTION
+    )
     add_options(parser)
 
     def start(options):
@@ -313,7 +316,8 @@ def passes_remark(model):
 
 def document_columns(corpus):
     """Column names of documents.csv."""
-    return ["id", *(["date"] if corpus.dates else []), *(["group"] if corpus.groups else []), "tokens", "held_out",
+    return ["id", *(["date"] if corpus.dates else []), *(["group"] if corpus.groups else []),
+            *(["language"] if corpus.languages else []), "tokens", "held_out",
             "topic", "share", "topics"]  # fmt: skip
 
 
@@ -327,6 +331,7 @@ def document_rows(corpus, tokens, held, start, shares):
             cell(corpus.names[i]),
             *([cell(corpus.dates[i])] if corpus.dates else []),
             *([cell(corpus.groups[i])] if corpus.groups else []),
+            *([corpus.languages[i]] if corpus.languages else []),
             f"{tokens[i]:g}", held[i], topics[0], f"{shares[row, topics[0]]:.4f}",
             " ".join(f"{k}:{shares[row, k]:.3f}" for k in listed),
         ]  # fmt: skip

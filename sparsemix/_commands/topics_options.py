@@ -12,6 +12,7 @@ MAX_HELD_OUT = 1000
 # documents, and 100. On documentation of 4,600, 65,000 and 576,000 words this gives 8, 32 and 95 topics, all distinct;
 # twice as many for 65,000 words contain copies.
 ROOT_OF_A_TOPIC, DOCUMENTS_OF_A_TOPIC, MOST_TOPICS = 8, 5, 100
+USAGE = "%(prog)s PATH [options]"
 DESCRIPTION = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
 folder or an archive (ZIP, TAR) of texts; a text file with one document per line; a table or records (CSV, TSV, JSON,
 Excel, Parquet) with a field of texts; mail (mbox, eml); a page, book or paper (HTML, Markdown, Word, OpenDocument,
@@ -43,7 +44,8 @@ def add_options(parser):
 
 def add_corpus_options(add):
     """Add the options of the input."""
-    add("--format", choices=KINDS, default="auto", help="format of PATH (default: by the file name)")
+    add("--format", choices=KINDS, default="auto", metavar="NAME",
+        help=f"format of PATH (default: by the file name): {', '.join(KINDS[1:])}")
     add("--glob", help="pattern of the files in a folder, at any depth (default: *.txt, or else all texts)")
     add("--encoding", default="utf-8",
         help="encoding of texts without a byte order mark, or several to try on each file, such as utf-8,cp1252 "
@@ -53,8 +55,8 @@ def add_corpus_options(add):
         "(default: %(default)s)")  # fmt: skip
     add("--id", help="field with the name of the document, for the outputs")
     add("--date", help="field with the date, for topic shares over time")
-    add("--counts", choices=("auto", "memory", "disk"), default="auto",
-        help="where to keep word counts (default: on disk above 1 GB of text, which is then read twice)")  # fmt: skip
+    add("--counts", choices=("auto", "memory", "disk"), default="auto", metavar="PLACE",
+        help="where to keep word counts, memory or disk (default: on disk above 1 GB of text)")  # fmt: skip
     add("--passages", type=positive(int), metavar="N",
         help="cut documents into passages of about N words (default: 300 for a single long text, else whole documents)")
     add("--copies", choices=("keep", "drop"), default="keep",

@@ -1,5 +1,6 @@
 """Languages of texts, and the stop words that follow from them."""
 
+import csv
 import sys
 from collections import Counter
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from sparsemix.__main__ import main
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import stop_words
 from sparsemix._commands.reading.words.languages import language_of
@@ -71,6 +73,8 @@ def corpus_of(tmp_path, texts, **words):
 def test_texts_lose_the_stop_words_of_their_languages(tmp_path):
     corpus = corpus_of(tmp_path, [ARTICLE["german"], ARTICLE["english"], ARTICLE["german"] + " Äpfel"])
     assert corpus.facts["languages"] == "german 2, english 1"
+    assert corpus.languages == ["german", "english", "german"]
+    assert corpus_of(tmp_path, [ARTICLE["german"], ARTICLE["german"] + " Äpfel"]).languages is None
     assert not {"und", "der", "sind", "and", "are", "with"} & set(corpus.feature_names)
     assert {"menschen", "vernunft", "reason", "äpfel"} <= set(corpus.feature_names)
 
@@ -109,3 +113,10 @@ def test_derived_stop_words_are_frequent_and_evenly_spread():
         texts.append(" ".join(words))
     assert stop_words.derived(texts, str.split) == ["even0", "even1", "even2"]
     assert stop_words.derived(texts[:20], str.split) == []
+
+
+def test_documents_have_languages_in_their_table(tmp_path):
+    (tmp_path / "file.txt").write_text("\n".join([*5 * [ARTICLE["german"]], *5 * [ARTICLE["english"]], "12"]))
+    main(["topics", str(tmp_path / "file.txt"), "--max-iter", "1", "--output", str(tmp_path / "out")])
+    with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["language"] for row in csv.DictReader(file)] == [*5 * ["german"], *5 * ["english"]]

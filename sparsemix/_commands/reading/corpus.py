@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
@@ -18,7 +19,7 @@ from sparsemix._commands.reading.on_disk import counted, learn_vocabulary
 from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.spool import Texts
 from sparsemix._commands.reading.words.cleaning import composed_lower
-from sparsemix._commands.reading.words.stop_words import find_stop_words
+from sparsemix._commands.reading.words.stop_words import find_stop_words, main_languages
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import is_fitted, make_vectorizer, preparer_of, vectorizer_of
 from sparsemix.skipgram import TokenSequences
@@ -40,8 +41,8 @@ class Corpus:
     """Word counts, and everything needed to describe them and to count new texts in the same way.
 
     ``sequences`` holds the same words in their order, for estimators that read sequences. ``folder`` holds counts that
-    are on disk. ``facts`` are labels and values that describe the texts; ``used`` are the options of ``READING`` that
-    had an effect.
+    are on disk. ``languages`` are those of the documents, if there are several. ``facts`` are labels and values that
+    describe the texts; ``used`` are the options of ``READING`` that had an effect.
     """
 
     counts: sparse.csr_matrix
@@ -52,6 +53,7 @@ class Corpus:
     texts: Texts | None = None
     dates: list | None = None
     groups: list | None = None
+    languages: list | None = None
     left_out: dict = field(default_factory=dict)
     facts: dict = field(default_factory=dict)
     warnings: tuple = ()
@@ -130,7 +132,7 @@ def read_corpus(
     with on_disk(path) as path:
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist.")
-        given, kind = kind, guess_kind(path) if kind == "auto" else KINDS_BEFORE.get(kind, kind)
+        given, kind = kind, guess_kind(path) if kind == "auto" else kind
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
         counts = kind in READERS_OF_COUNTS
@@ -214,6 +216,7 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
     return Corpus(
         counts, vectorizer.get_feature_names_out(), texts.names, vectorizer, sequences, texts,
         texts.dates if any(texts.dates) else None, texts.groups if any(texts.groups) else None,
+        texts.languages if len(main_languages(Counter(texts.languages))) > 1 else None,
         {what: n for what, n in left_out.items() if n}, facts, tuple(told), folder,
         frozenset(tally.used | ALWAYS | (set() if words.vectorizer is not None else OF_WORDS)),
     )  # fmt: skip
@@ -286,5 +289,4 @@ def without_empty_documents(corpus, path):
     )  # fmt: skip
 
 
-KINDS_BEFORE = {"jsonl": "json", "tsv": "csv"}
-KINDS = ("auto", *READERS, *KINDS_BEFORE, *READERS_OF_COUNTS)
+KINDS = ("auto", *READERS, *READERS_OF_COUNTS)

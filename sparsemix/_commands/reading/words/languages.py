@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 # Letters of a text that are looked at, from its middle: titles and licences are at its ends.
-LOOKED_AT = 1500
+LOOKED_AT = 800
 # A language is recognised by this number of function words with more than one letter, and by this share of all words.
 LEAST_WORDS, LEAST_SHARE = 2, 0.08
 WORD = re.compile(r"[^\W\d_]+")
@@ -112,11 +112,11 @@ def language_of(text):
     if script not in FUNCTION_WORDS:
         return script
     words = WORD.findall(text)
-    votes, longer = Counter(), Counter()
-    for word in words:
-        for name in OF_WORD[script].get(word, ()):
-            votes[name] += 1
-            longer[name] += len(word) > 1
+    votes, longer, of_word = Counter(), Counter(), OF_WORD[script]
+    for word, n in Counter(words).items():
+        for name in of_word.get(word, ()):
+            votes[name] += n
+            longer[name] += n * (len(word) > 1)
     votes = {name: n for name, n in votes.items() if longer[name] >= LEAST_WORDS and n >= LEAST_SHARE * len(words)}
     return max(votes, key=votes.get, default="")
 

@@ -43,14 +43,18 @@ def chosen_languages(given, seen):
     for name in filter(None, (part.strip() for part in str(given or "").split(","))):
         plain = CODES.get(name.lower(), name.lower())
         if plain == "auto":
-            known = Counter({language: n for language, n in seen.items() if language})
-            least = LEAST_SHARE * known.total()
-            languages += [language for language, n in known.most_common() if n >= least] or ["english"]
+            languages += main_languages(seen) or ["english"]
         elif plain in CODES.values():
             languages.append(plain)
         else:
             files.append(name)
     return list(dict.fromkeys(languages)), files
+
+
+def main_languages(seen):
+    """The languages of a part of the recognised texts, most frequent first."""
+    known = Counter({language: n for language, n in seen.items() if language})
+    return [language for language, n in known.most_common() if n >= LEAST_SHARE * known.total()]
 
 
 def listed(language):
