@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sparsemix
+from sparsemix._stats.families import GAUSSIANS
 
 PACKAGE = Path(sparsemix.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py"))
@@ -167,6 +168,20 @@ def test_kernels_import_nothing_of_the_package_but_kernels():
             words = line.split()
             if words[:1] in (["from"], ["import"], ["cimport"]) and words[1].split(".")[0] in ("sparsemix", "sklearn"):
                 assert words[1].startswith("sparsemix._kernels"), f"{path.name}: {line}"
+
+
+def test_only_likelihoods_compare_names_of_likelihoods():
+    """Other modules ask a family for what it declares, so that a new one needs no branch elsewhere."""
+    names, wrong = {*GAUSSIANS, "multinomial"}, []
+    for path in FILES:
+        if "_stats" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            values = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            values = [each for value in values for each in getattr(value, "elts", [value])]
+            found = names & {value.value for value in values if isinstance(value, ast.Constant)}
+            wrong += [f"{path.relative_to(PACKAGE)}:{node.lineno} compares with {name!r}" for name in sorted(found)]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_files_are_of_a_readable_length():
