@@ -15,7 +15,6 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from itertools import chain
 
 import cloudpickle
 import dask
@@ -25,10 +24,11 @@ from distributed import KilledWorker, get_worker
 from sparsemix._engine.loop import advance
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.blockwise import LocalExecutor, block_named
+from sparsemix._estimator.blockwise import LocalExecutor, block_named, named
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
 from sparsemix.blocks._data import DelayedBlocks, block_of
+from sparsemix.blocks._workers import WorkerWatch
 
 # Rounds between bases; a worker that joins late repeats at most this many steps.
 ROUNDS_OF_BASE = 16
@@ -45,13 +45,16 @@ class DaskExecutor(LocalExecutor):
     ----------
     job : Job
     client : distributed.Client
+    worker_timeout : float or None
+        Seconds without workers until an error; None waits forever.
     """
 
-    def __init__(self, job, client):
+    def __init__(self, job, client, worker_timeout=None):
         super().__init__(job)
         if getattr(client, "asynchronous", False):
             raise TypeError("client is asynchronous; create it with asynchronous=False")
-        self._client = client
+        self._client, self._watch = client, WorkerWatch(client, worker_timeout)
+        self._blocks = {}  # numbers of the blocks of each task of the last round
         self._run = uuid.uuid4().hex
         self._futures, self._base, self._deltas, self._version = {}, None, [], 0
         self._changed = None
@@ -61,6 +64,11 @@ class DaskExecutor(LocalExecutor):
         # no warning of large arguments: bases, and blocks that only the client can read, are sent as arguments
         self._settings = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
         self._settings.__enter__()
+        try:
+            self._watch.check_package()
+        except BaseException:
+            self._settings.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(self, *exception):
@@ -105,22 +113,29 @@ class DaskExecutor(LocalExecutor):
         Neighbouring lists go to the same worker, about the same number to each. Other workers may take over.
         """
         workers = sorted(self._client.nthreads())
-        tasks = []
+        tasks, self._blocks = [], {}
         for i, (numbers, own) in enumerate(zip(parts, zip(*arguments, strict=True), strict=True)):
             place = {}
             if workers:
                 place = {"workers": [workers[i * len(workers) // len(parts)]], "allow_other_workers": True}
             sources, weights = [self._source(n) for n in numbers], [self._weight(n) for n in numbers]
             tasks.append(self._submit(function, list(numbers), sources, weights, *own, **place))
+            self._blocks[tasks[-1].key] = sorted(set(numbers))
         return tasks
 
-    def _gather(self, futures, numbers):
-        """Results of tasks; an error names the blocks of a task that killed every worker."""
+    def _gather(self, futures):
+        """Results of tasks; an error names the blocks of a task that killed its workers."""
+        self._watch.wait(futures)
         try:
             return self._client.gather(futures)
         except KilledWorker as error:
-            some = ", ".join(map(str, sorted(set(numbers))[:10]))
-            raise RuntimeError(f"one of the blocks {some} killed every worker that ran it: {error}") from error
+            numbers = self._blocks.get(error.task, [])
+            task = f"block {numbers[0]}" if len(numbers) == 1 else f"one of the blocks {', '.join(map(str, numbers))}"
+            raise RuntimeError(
+                f"{task if numbers else 'a sum of statistics'} was on {error.allowed_failures + 1} workers that died, "
+                f"the last at {error.last_worker.address}; it or another block that these workers had is the cause: "
+                "read their logs, or give smaller blocks if memory was too small"
+            ) from error
 
     def _sum(self, tasks):
         """A task with the sum of the results of tasks, in the order of the tree."""
@@ -132,7 +147,7 @@ class DaskExecutor(LocalExecutor):
         """The sum over all blocks of the results of a method of the job."""
         numbers = range(len(self.job.data))
         task = self._submit(same, Frozen((self._run, self.job, name, arguments, signature())))
-        return self._gather(self._sum(self._tasks(look, [[n] for n in numbers], [task] * len(numbers))), numbers)
+        return self._gather([self._sum(self._tasks(look, [[n] for n in numbers], [task] * len(numbers)))])[0]
 
     # -- learning
 
@@ -169,7 +184,7 @@ class DaskExecutor(LocalExecutor):
         total = self._sum([self._submit(statistics, task) for task in tasks])
         kept = [self._submit(remains, task) for task in tasks]
         # gather both in one call: a message takes longer than the tasks
-        total, kept = self._gather([total, kept], chain.from_iterable(numbers))
+        total, *kept = self._gather([total, *kept])
         for part, (memory, _) in zip(parts, kept, strict=True):
             for u, remembered in zip(part, memory.thaw(), strict=True):
                 self.memories[u] = remembered
@@ -279,7 +294,7 @@ def look(numbers, sources, weights, task):
     run, job, name, arguments, signed = task.thaw()
     check_signature(signed)
     replica = replica_of(run)
-    with replica.lock, Workers(threads()) as workers:
+    with worker_named(), replica.lock, Workers(threads()) as workers:
         X = replica.rows(job, numbers[0], sources[0])
         return getattr(job, name)(numbers[0], X, thawed(weights[0]), workers, *arguments)
 
@@ -289,7 +304,7 @@ def visit(numbers, sources, weights, units, memories, fit):
     base, deltas, n_visited, alone = fit
     check_signature(base.signed)
     replica, memories, tree = replica_of(base.run), memories.thaw(), Tree()
-    with replica.lock, Workers(threads()) as workers:
+    with worker_named(), replica.lock, Workers(threads()) as workers:
         state = replica.catch_up(base, deltas, workers.split)
         started = time.perf_counter()
         for number, source, weight, unit, memory in zip(numbers, sources, weights, units, memories, strict=True):
@@ -297,6 +312,15 @@ def visit(numbers, sources, weights, units, memories, fit):
             tree.push(state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers, alone))
         seconds = time.perf_counter() - started
     return tree.total(), Frozen(memories), seconds
+
+
+@contextlib.contextmanager
+def worker_named():
+    """Name the worker in the message of every error."""
+    try:
+        yield
+    except Exception as error:
+        raise named(error, f"worker {get_worker().address}") from error
 
 
 def statistics(visited):
@@ -365,5 +389,5 @@ def delayed_results(function, estimator, data):
 
 def result(estimator, number, source, function):
     """``function`` of a fitted estimator and a block."""
-    with block_named(number):
+    with worker_named(), block_named(number):
         return function(estimator.thaw(), raw_from(number, source))

@@ -24,7 +24,7 @@ def as_blocks(data):
             raise ValueError("data has no blocks; give at least one")
         if isinstance(data, (list, tuple)):
             refuse_files(data[0])
-            if np.ndim(data[0]) < 2 and isinstance(data[0], (list, tuple, np.ndarray)):
+            if is_row(data[0]) and is_row(data[-1]):
                 raise ValueError("data is a list of rows, and each would be a block; give numpy.asarray(data)")
         return data if isinstance(data, Blocks) else ListedBlocks(data)
     raise TypeError(
@@ -53,6 +53,13 @@ def refuse_files(data):
     if package in ("h5py", "zarr") and hasattr(data, "keys"):
         reader = "from_h5ad" if package == "h5py" else "from_zarr"
         raise TypeError(f"data is a {name} of {package}; give its path to blocks.{reader}, or one of its arrays")
+
+
+def is_row(X):
+    """Whether X is one row of numbers, and no block."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1
+    return isinstance(X, (list, tuple)) and len(X) > 0 and all(np.isscalar(value) for value in X)
 
 
 class ListedBlocks(Blocks):

@@ -11,7 +11,7 @@ from sparsemix.blocks._data import as_blocks, weights_of
 @plain_arguments
 def fit(
     estimator, data, *, sample_weight=None, validation_data=None, client=None, steps=None, checkpoint=None,
-    checkpoint_every=1, resume="auto",
+    checkpoint_every=1, resume="auto", worker_timeout=600.0,
 ):  # fmt: skip
     """Fit an estimator to rows in blocks: out of core, resumable, and on a Dask cluster.
 
@@ -49,6 +49,9 @@ def fit(
         Epochs between checkpoints.
     resume : {"auto", True, False}, default="auto"
         "auto" resumes if there is a checkpoint, True requires one, False starts again.
+    worker_timeout : float, default=600.0
+        Seconds that a fit on a cluster waits while there are no workers, before an error. It warns after 30 s. None
+        waits forever.
 
     Returns
     -------
@@ -62,6 +65,10 @@ def fit(
         estimator cannot use.
     ValueError
         For invalid rows, with their block and row; for a checkpoint of another fit. An earlier fit is kept.
+    RuntimeError
+        If a worker cannot import sparsemix, or a block kills the workers that read it.
+    TimeoutError
+        If the cluster has no workers for ``worker_timeout`` seconds.
 
     Notes
     -----
@@ -89,6 +96,8 @@ def fit(
             raise ValueError(f"{name} is {value!r}; give a whole number of at least 1")
     if resume not in ("auto", True, False):
         raise ValueError(f"resume is {resume!r}; give 'auto', True or False")
+    if worker_timeout is not None and not (isinstance(worker_timeout, numbers.Real) and worker_timeout > 0):
+        raise ValueError(f"worker_timeout is {worker_timeout!r}; give positive seconds, or None")
     estimator._validate_params()
     data = as_blocks(data)
     job = Job(estimator, data, weights_of(sample_weight, data))
@@ -98,7 +107,7 @@ def fit(
             return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
         from sparsemix.blocks._cluster import DaskExecutor  # Dask is imported only if there is a client
 
-        with DaskExecutor(job, client) as executor:
+        with DaskExecutor(job, client, worker_timeout) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
 
 

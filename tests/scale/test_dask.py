@@ -231,5 +231,31 @@ class Deadly(Slow):
 def test_a_block_that_kills_workers_is_named():
     with cluster(2, processes=True) as some, dd.Client(some) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
-        with pytest.raises(RuntimeError, match=r"one of the blocks 0, 1, 2, 3, 4, 5 killed every worker"):
+        with pytest.raises(RuntimeError, match=r"^block \d was on 2 workers that died, the last at tcp:"):
             blocks.fit(lda(), Deadly(), client=client)
+
+
+def test_a_cluster_without_workers_ends_the_fit(monkeypatch):
+    monkeypatch.setattr("sparsemix.blocks._workers.WARN_SECONDS", 0.2)
+    with cluster(0) as some, dd.Client(some) as client:
+        with (
+            pytest.warns(UserWarning, match=r"no workers for 0 s; the fit waits for at most worker_timeout=1 s"),
+            pytest.raises(TimeoutError, match="no workers for 1 s, the limit worker_timeout=1"),
+        ):
+            blocks.fit(lda(), cut(COUNTS), client=client, worker_timeout=1)
+        for wrong in (0, "1"):
+            with pytest.raises(ValueError, match="worker_timeout is"):
+                blocks.fit(lda(), cut(COUNTS), client=client, worker_timeout=wrong)
+
+
+def test_a_worker_without_the_package_is_named(client, monkeypatch):
+    """The question is text for ``eval``: here it asks for a package that no machine has."""
+    from sparsemix.blocks import _workers
+
+    text = _workers.HAS_PACKAGE.replace("sparsemix", "no_such_package")
+    monkeypatch.setattr(_workers, "HAS_PACKAGE", text)
+    with pytest.raises(RuntimeError, match="the scheduler of the cluster cannot import sparsemix"):
+        blocks.fit(lda(), cut(COUNTS), client=client)
+    monkeypatch.setattr(client, "run_on_scheduler", lambda *_: True)
+    with pytest.raises(RuntimeError, match=r"worker \S+ cannot import sparsemix.*; install the same version"):
+        blocks.fit(lda(), cut(COUNTS), client=client)
