@@ -29,7 +29,7 @@ from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
 
 METHODS = ["batch", "memoized", "online"]
-STARTS = ["em", "random", "bregman"]
+STARTS = ["collapsed", "em", "random", "bregman"]
 # Fits of a few passes on purpose: they are compared with each other, not brought to convergence.
 few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
