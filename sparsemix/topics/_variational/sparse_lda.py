@@ -146,7 +146,8 @@ class SparseLDA(AdditiveTopics):
     counts: all of them in the first epoch after a "random" initialisation, a few per cent later. "collapsed" takes one
     more table of counts at first. During "em" there are up to ten tables of at most 200 topics. Memoized learning
     stores the counts of each batch sparsely; with ``warm_documents`` it also stores, for every document, the topics
-    with more than a thousandth of its tokens. Documents are read in chunks of 32 MB of entries and responsibilities. Counts in float32 CSR are not copied.
+    with more than a thousandth of its tokens. Documents are read in chunks of 32 MB of entries and responsibilities.
+    Counts in float32 CSR are not copied.
 
     References
     ----------
