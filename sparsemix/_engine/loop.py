@@ -110,8 +110,9 @@ def run(model, rows, schedule, monitor, workers, stats, collect=collect, hooks=(
         for hook in hooks:
             with interrupts_wait():
                 stats, by_hook = hook.end(epoch, fit, stats)
-                undone |= by_hook
-                monitor.step(stats)
+                if by_hook:
+                    undone = True
+                    monitor.step(stats)
         monitor.epoch(epoch, model, stats, undone)  # 5
         for hook in hooks:  # 6
             hook.after(epoch, fit, stats)
