@@ -9,7 +9,6 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Several, check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
-    GivenParameters,
     MixtureEstimator,
     MixtureOfBlocks,
     begin_fit,
@@ -18,13 +17,14 @@ from sparsemix.mixture._assemble import (
 )
 from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._fitted import FittedMixture
+from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
 from sparsemix.mixture._repairs import Repairs, widened
 from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixin, MixtureEstimator):
+class SparseGaussianMixture(MixtureOfBlocks, MixturePredictMixin, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows. Each row updates the statistics of only ``n_nonzero``
@@ -255,6 +255,7 @@ class SparseGaussianMixture(GivenParameters, MixtureOfBlocks, MixturePredictMixi
     }
 
     _fitted_class = FittedMixture
+    from_parameters = classmethod(from_parameters)
     cluster_centers_ = Absent("read means_, the means of the components")
     init_params_ = Absent(UNFITTED)
 
