@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
@@ -28,8 +27,8 @@ from sparsemix.mixture._priors import (
     warn_of_flags,
     warn_of_wild_values,
 )
-from sparsemix.mixture._starts._given import Given, refuse_responsibilities
-from sparsemix.mixture._starts._start import Start, data_gaussian, one_component, subset
+from sparsemix.mixture._starts._given import Given
+from sparsemix.mixture._starts._start import Start, data_gaussian, subset
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
@@ -297,29 +296,3 @@ class MixtureEstimator(AdditiveEstimator):
 
     def _row_memory(self, model, n_rows, first_row):
         return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)
-
-
-class MixtureOfBlocks:
-    """Methods of a mixture for fits over blocks: survey, rows of the initialisation, rows of a step."""
-
-    def _refuse_blocks(self):
-        refuse_responsibilities(self._params.init_params)
-
-    def _survey(self, rows):
-        return {"first": rows.total()}
-
-    def _start_size(self, survey):
-        params = self._params
-        return init_size(make_family(params, len(survey.sums["first"]), survey.n_rows), params.n_components)
-
-    def _whole(self, survey, X, weight, source):
-        rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
-        if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
-            rows._mass = Rows(X, weight).mass
-        return rows
-
-    def _step_size(self, rows, survey):
-        return rows_of_batch(self._params, survey.n_rows, directions_of_batch(self._params, rows.X.shape[1]))
-
-    def _moments(self, one, rows, workers):
-        return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)

@@ -4,15 +4,20 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Several, check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
     MixtureEstimator,
-    MixtureOfBlocks,
     begin_fit,
     begin_stream,
+    directions_of_batch,
+    init_size,
+    make_family,
+    rows_of_batch,
     weighted_rows,
 )
 from sparsemix.mixture._births import Births, late_births
@@ -20,11 +25,12 @@ from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
 from sparsemix.mixture._repairs import Repairs, widened
-from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM
+from sparsemix.mixture._starts._given import refuse_responsibilities
+from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM, one_component
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(MixtureOfBlocks, MixturePredictMixin, MixtureEstimator):
+class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows. Each row updates the statistics of only ``n_nonzero``
@@ -458,3 +464,27 @@ class SparseGaussianMixture(MixtureOfBlocks, MixturePredictMixin, MixtureEstimat
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         return model, self._rows(rows.X, rows.sample_weight, model)
+
+    # -- a fit over blocks
+
+    def _refuse_blocks(self):
+        refuse_responsibilities(self._params.init_params)
+
+    def _survey(self, rows):
+        return {"first": rows.total()}
+
+    def _start_size(self, survey):
+        params = self._params
+        return init_size(make_family(params, len(survey.sums["first"]), survey.n_rows), params.n_components)
+
+    def _whole(self, survey, X, weight, source):
+        rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
+        if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
+            rows._mass = Rows(X, weight).mass
+        return rows
+
+    def _step_size(self, rows, survey):
+        return rows_of_batch(self._params, survey.n_rows, directions_of_batch(self._params, rows.X.shape[1]))
+
+    def _moments(self, one, rows, workers):
+        return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)
