@@ -58,6 +58,12 @@ class Guess:
         Log evidence of the rows under this prior.
     within : ndarray of shape (D,) or None
         Variances within the clusters that this prior gave.
+    pooled : ndarray of shape (D, D) or None
+        Correlations within these clusters.
+    n_clusters : int
+        Number of these clusters.
+    correlations : ndarray of shape (D, D) or None
+        Expected correlations within clusters. None means that none are expected.
     """
 
     variances: np.ndarray
@@ -65,6 +71,9 @@ class Guess:
     strength: float
     evidence: float = -np.inf
     within: np.ndarray = None
+    pooled: np.ndarray = None
+    n_clusters: int = 0
+    correlations: np.ndarray = None
 
 
 class PriorSearch:
@@ -87,6 +96,8 @@ class PriorSearch:
 
     def __init__(self, structure, arguments, x, weight, mean, partition, threshold):
         self.family = GAUSSIANS[structure](x.shape[1])
+        # whether clusters may be expected to have correlations
+        self.correlates = self.family.shape.correlated and self.family.has_means
         if self.family.shape.correlated:
             x = x[: max(100, int(MOST_PRODUCTS / x.shape[1] ** 2 / MOST_CLUSTERS))]
             weight = None if weight is None else weight[: len(x)]
@@ -107,29 +118,50 @@ class PriorSearch:
 
     def run(self):
         """Run the search; return the best guess."""
+        self._search(None)
+        if self.correlates and self.family.n_features > 1:
+            self._correlate()
+        return self.best
+
+    def _search(self, correlations):
+        """Try shares and strengths, then the variances within the clusters found."""
         given = self.arguments["dof"]
         for strength in FIRST_STRENGTHS if given is None else (given - self._least,):
-            self._through_shares(strength)
+            self._through_shares(strength, correlations)
         for _ in range(ROUNDS if self.family.has_means else 0):
             before = self.best
             self._from_clusters(before)
             if self.best.evidence < before.evidence + 1.0:
                 break
-        return self.best
+
+    def _correlate(self):
+        """Expect the correlations within the clusters found, if that has higher evidence and no more clusters.
+
+        Without them a direction of variance far below those of the columns stays as wide as the prior. Pieces of
+        skewed clusters have correlations too; expecting them gives more pieces. Correlations come from the same rows,
+        so each must gain half the log of the number of rows, which chance may give (Schwarz 1978).
+        """
+        plain = self.best
+        self._from_clusters(replace(plain, correlations=plain.pooled))
+        if self.best is not plain:
+            self._search(self.best.pooled)
+        d = self.family.n_features
+        least = 0.5 * np.log(len(self.x)) * d * (d - 1) / 2
+        if self.best.evidence < plain.evidence + least or self.best.n_clusters > plain.n_clusters:
+            self.best = plain
 
     def highest(self):
         """Log evidence of the best guess, or the larger one with the pooled correlations of its clusters.
 
-        Without correlations, a thousand rows of many columns give little evidence for matrices. They are not part of
-        the prior of the fit, where they would cut skewed data into twice as many pieces. They are estimated from the
-        same rows, so half a nat is subtracted for each correlation, the expected gain if there were none (Wilks 1938).
+        Without correlations, a thousand rows of many columns give little evidence for matrices. Correlations that gain
+        too little for the prior of the fit may still show that matrices are right. They are estimated from the same
+        rows, so half a nat is subtracted for each one, the expected gain if there were none (Wilks 1938).
         """
-        if not (self.family.shape.correlated and self.family.has_means):
+        if not self.correlates:
             return self.best.evidence
         d = self.family.n_features
-        correlations = self._pooled(self._pass(self.prior(self.best))[1])
         guesses = [replace(self.best, strength=s) for s in STRENGTHS if 1 / 8 < s / self.best.strength < 8]
-        highest = max(self._pass(self.prior(guess, correlations))[0] for guess in guesses)
+        highest = max(self._pass(self.prior(replace(guess, correlations=self.best.pooled)))[0] for guess in guesses)
         return max(self.best.evidence, highest - 0.5 * d * (d - 1) / 2)
 
     def widths(self):
@@ -138,14 +170,14 @@ class PriorSearch:
         log_widths = 0.5 * np.log(self.best.within)
         return np.exp(log_widths - log_widths.mean())
 
-    def prior(self, guess, correlations=None):
-        """The family's prior with the expected variances of a guess, without correlations unless given."""
+    def prior(self, guess):
+        """The family's prior with the expected covariance of a guess."""
         dof = self._least + guess.strength
         scale = max(guess.strength, 1e-3)
         arguments = {**self.arguments, "dof": dof, "mean_precision": guess.mean_precision, "mean": self.mean}
         shape = self.family.shape
         if shape.correlated:
-            arguments["covariance"] = scale * self._matrix(guess.variances, correlations)
+            arguments["covariance"] = scale * self._matrix(guess.variances, guess.correlations)
         else:
             arguments["covariance"] = scale * shape.of_variances(guess.variances)
         return self.family.prior(None, **arguments)
@@ -180,26 +212,32 @@ class PriorSearch:
             second[limited], second[:, limited] = 0.0, 0.0
             self._correlated = (n * second + d * np.diag(total)) / (n + d)  # always positive definite
             self._correlated[limited, limited] = total[limited]
+        if self.correlates:
+            centred = np.sqrt(weight / weight.sum())[:, None] * (self.x - first)
+            limits = np.sqrt(total / np.where(varies, variances, total))  # of columns with outliers
+            self._covariance = centred.T @ centred * np.outer(limits, limits)
+            np.fill_diagonal(self._covariance, total)
         return self.family.shape.pooled(total)
 
-    def _through_shares(self, strength):
+    def _through_shares(self, strength, correlations=None):
         highest, falls = -np.inf, 0
         for share in SHARES:
-            evidence = self._try(Guess(share * self.total, self._kappa(share * self.total), strength))
+            evidence = self._try(share * self.total, strength, correlations)
             falls = 0 if evidence > highest else falls + 1
             highest = max(highest, evidence)
             if falls == 3:
                 break
 
     def _from_clusters(self, guess):
-        """Try the within-cluster variances of a guess as expected variances."""
+        """Try the within-cluster variances and correlations of a guess as expected ones."""
         shares = guess.within / self.total
         usual = np.median(shares if self.lumpy.all() else shares[~self.lumpy])
         # a column of mostly one value gives no information on cluster sizes, but would dominate
         shares = np.where(self.lumpy, usual, np.clip(shares, usual / COLUMNS_APART, usual * COLUMNS_APART))
         variances = self.family.shape.pooled(np.clip(shares, 1e-9, 0.95) * self.total)
+        correlations = None if guess.correlations is None else guess.pooled
         for strength in self._strengths(guess):
-            self._try(Guess(variances, self._kappa(variances), strength))
+            self._try(variances, strength, correlations)
 
     def _strengths(self, guess):
         """Strengths near that of a guess, or the given one."""
@@ -207,19 +245,32 @@ class PriorSearch:
             return (guess.strength,)
         return [strength for strength in STRENGTHS if guess.strength / 8 < strength < guess.strength * 8]
 
-    def _kappa(self, variances):
-        """kappa_0 that gives the total variance: means have the part of it that is not within clusters."""
+    def _kappa(self, variances, correlations):
+        """kappa_0 that gives the total variance: means have the part of it that is not within clusters.
+
+        With correlations, directions count equally in units of their expected variances.
+        """
         given = self.arguments.get("mean_precision")
         if given is not None or not self.family.has_means:
             return given
-        return 1.0 / max(float(np.mean(self.total / variances)) - 1.0, 1e-2)
+        ratio = np.mean(self.total / variances)
+        if correlations is not None:
+            scale = np.sqrt(variances)
+            ratio = np.trace(np.linalg.solve(correlations, self._covariance / np.outer(scale, scale))) / len(scale)
+        return 1.0 / max(float(ratio) - 1.0, 1e-2)
 
-    def _try(self, guess):
+    def _try(self, variances, strength, correlations=None):
         """Evidence of a guess, which becomes ``best`` if it is higher."""
-        guess = replace(guess, variances=np.maximum(guess.variances, self.least_variances))
+        kappa = self._kappa(variances, correlations)
+        variances = np.maximum(variances, self.least_variances)
+        guess = Guess(variances, kappa, strength, correlations=correlations)
         evidence, stats = self._pass(self.prior(guess))
         if self.best is None or evidence > self.best.evidence:
-            self.best = replace(guess, evidence=evidence, within=self._within(stats))
+            pooled = self._pooled(stats) if self.correlates else None
+            n_clusters = len(stats["count"])
+            self.best = replace(
+                guess, evidence=evidence, within=self._within(stats), pooled=pooled, n_clusters=n_clusters
+            )
         return evidence
 
     def _pass(self, prior):
@@ -244,7 +295,9 @@ class PriorSearch:
         scatter = symmetric.unpack(stats["second"] - symmetric.pack_outer(stats["first"]) / counts[:, None]).sum(axis=0)
         degrees = degrees_of(counts)
         scale = np.sqrt(np.maximum(np.diag(scatter), 1e-9 * degrees * self.total))
-        return (degrees * scatter / np.outer(scale, scale) + d * np.eye(d)) / (degrees + d)
+        correlations = degrees * scatter / np.outer(scale, scale) / (degrees + d)
+        np.fill_diagonal(correlations, 1.0)
+        return correlations
 
 
 class ClustersPrior(PriorSearch):
@@ -264,13 +317,16 @@ class ClustersPrior(PriorSearch):
     def __init__(self, sums, slots, arguments, x):
         super().__init__(sums.family.name, arguments, x, None, sums.prior.mean[0], None, None)
         self.stats = sums.stats(slots)
+        # correlations are expected if the prior of the stream expects them
+        self.expected = self.correlates and has_correlations(sums.prior.scale)
         self.least_variances = 0.0 if sums.steps is None else sums.steps**2 / 12.0
 
     def run(self):
         """Try all strengths, with multiples of the within-cluster variances; return the best guess."""
         within = self._within(self.stats)
+        pooled = self._pooled(self.stats) if self.expected else None
         for factor in FACTORS:
-            self._from_clusters(Guess(within, None, None, within=factor * within))
+            self._from_clusters(Guess(within, None, None, within=factor * within, pooled=pooled, correlations=pooled))
         return self.best
 
     def _strengths(self, guess):  # noqa: ARG002
@@ -288,6 +344,13 @@ def prior_of_clusters(sums, slots, arguments, x):
     """Prior of largest evidence for the clusters, within the given arguments; see ClustersPrior."""
     search = ClustersPrior(sums, slots, arguments, x)
     return search.prior(search.run())
+
+
+def has_correlations(scale):
+    """Whether a packed matrix (1, D (D + 1) / 2) has entries off its diagonal, beyond round-off."""
+    matrix = symmetric.unpack(scale)[0]
+    widths = np.sqrt(np.diag(matrix))
+    return bool((np.abs(matrix / np.outer(widths, widths) - np.eye(len(matrix))) > ROUND_OFF).any())
 
 
 def degrees_of(counts):
