@@ -204,7 +204,7 @@ class Family(Protocol):
 
     name: str  # value of the estimator's parameter
     structure: str  # of the covariances: key of STRUCTURES, which declares the next two and the table
-    shape: Any  # of one covariance: an object with what differs between matrices, variances and one variance
+    shape: Any  # of one covariance: the operations that differ between matrices, variances and one variance
     tied: bool  # whether all components share it
     has_means: bool
     has_scales: bool  # True if the priors of components may differ in scale, fitted by evidence

@@ -6,7 +6,8 @@ import numpy as np
 
 from sparsemix._kernels.documents import _words
 
-# Groups of words distributed over threads; totals are summed by group, so that the thread count changes no bit.
+# Number of groups of words that threads share. Each group has its own totals, so that results do not depend on the
+# number of threads.
 GROUPS = 16
 
 
@@ -33,7 +34,7 @@ class ByWord:
 
     @classmethod
     def of(cls, indices, n_words):
-        """From the word of each entry."""
+        """Group the entries by ``indices``, the word of each entry."""
         starts, entries = np.empty(n_words + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32)
         _words.group_by_word(indices, starts, entries)
         words = np.flatnonzero(starts[1:] != starts[:-1]).astype(np.int32)

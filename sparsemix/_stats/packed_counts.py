@@ -34,7 +34,7 @@ class PackedCounts:
         self.heads = np.empty((n_words, -(-n_components // _packed_counts.GROUP)), dtype=np.uint64)
         self.heads[...] = 0
         self.starts = np.zeros(n_words, dtype=np.int64)
-        self.room = np.zeros(n_words, dtype=np.int32)
+        self.capacity = np.zeros(n_words, dtype=np.int32)
         self.values = np.zeros(BEHIND, dtype=dtype)
         self.end = np.zeros(1, dtype=np.int64)
 
@@ -153,19 +153,19 @@ class PackedCounts:
         if self.end[0] + n + BEHIND <= len(self.values):
             return
         lengths = self.lengths()
-        room = np.where(lengths > 0, np.minimum(self.room, lengths + lengths // 4 + 16), 0)
-        size = int((1.0 + SPARE) * (room.sum() + 2 * n)) + BEHIND
-        old, self.room = self.values, room.astype(np.int32)
+        capacity = np.where(lengths > 0, np.minimum(self.capacity, lengths + lengths // 4 + 16), 0)
+        size = int((1.0 + SPARE) * (capacity.sum() + 2 * n)) + BEHIND
+        old, self.capacity = self.values, capacity.astype(np.int32)
         self.values = np.empty(size, dtype=old.dtype)
         self.values[...] = 0.0
-        self.end[0] = _packed_counts.move_rows(lengths, self.starts, self.room, old, self.values)
+        self.end[0] = _packed_counts.move_rows(lengths, self.starts, self.capacity, old, self.values)
 
     def add(self, table, factor=1.0, smallest=0.0, key=0):
         """Add ``factor`` times a sparse table with increasing topics; return the gain of each topic (K,)."""
         gains = np.zeros(self.shape[1])
         words = np.flatnonzero(np.diff(table.indptr)).astype(np.int32)
         indptr = np.append(table.indptr[words], table.indptr[-1]).astype(np.int64)
-        self.reserve(room_for(self.lengths(words), np.diff(indptr)))
+        self.reserve(space_for(self.lengths(words), np.diff(indptr)))
         _packed_counts.add(
             self, words, indptr, table.indices.astype(np.int32), table.data.astype(self.dtype), factor, smallest, key,
             gains,
@@ -212,7 +212,7 @@ class PackedCounts:
         return put_back
 
 
-def room_for(lengths, n_new):
+def space_for(lengths, n_new):
     """Upper bound of the space at the end that rows need if each grows by ``n_new``."""
     longest = lengths + n_new
     return int((longest + longest // 4 + 16).sum())

@@ -84,7 +84,7 @@ class WordRows:
         return multiplied(self if self.rows.flags.writeable else self.copy(), factor)
 
     def plus(self, other, factor, signed=False):  # noqa: ARG002
-        """The sums plus ``factor`` times others; dense if the others are."""
+        """The sums plus ``factor`` times ``other``; dense if ``other`` is dense."""
         return other.added_to_rows(self, factor)
 
     def kept(self, other):  # noqa: ARG002

@@ -117,9 +117,9 @@ def read_counts(file, path, n_documents, n_words, n_entries):
         if documents is None and (document[0] < last or np.any(document[1:] < document[:-1])):
             documents = np.repeat(np.arange(n_documents, dtype=np.int32), lengths)
         if documents is not None:
-            documents = with_room(documents, stop, n_entries)
+            documents = with_capacity(documents, stop, n_entries)
             documents[start:stop] = document
-        words, counts = with_room(words, stop, n_entries), with_room(counts, stop, n_entries)
+        words, counts = with_capacity(words, stop, n_entries), with_capacity(counts, stop, n_entries)
         words[start:stop] = entries[:, 1] - 1
         counts[start:stop] = entries[:, 2]
         first = document.min()
@@ -136,7 +136,7 @@ def read_counts(file, path, n_documents, n_words, n_entries):
     return matrix
 
 
-def with_room(array, size, most):
+def with_capacity(array, size, most):
     """The array, or a copy with space for ``size`` entries: at least doubled, but at most ``most``."""
     if len(array) >= size:
         return array

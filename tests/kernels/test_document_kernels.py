@@ -98,7 +98,7 @@ def infer(
     _docstep.local_step(
         corpus.indptr, corpus.indices, corpus.counts, corpus.table, None if dense else corpus.lists(n_nonzero),
         corpus.alpha, max_iter, tol, list_iter, select_first, select_every, n_restarts, restart_iter, active, linear,
-        start is not None, enter, topics, values, p, doc_topic, bound, energy, tally, _docstep.Room(corpus.dtype),
+        start is not None, enter, topics, values, p, doc_topic, bound, energy, tally, _docstep.Workspace(corpus.dtype),
     )  # fmt: skip
     return Result(corpus, doc_topic, (topics, values, p, bound, energy, tally))
 
@@ -247,7 +247,7 @@ def test_lower_topic_among_equals(n_nonzero, dtype):
 @pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_equal_columns_at_the_edge_of_the_support(dtype):
-    """Of topics 1, 3 and 5, which are equal, two fit beside topic 4, the best."""
+    """Of topics 1, 3 and 5, which are equal, two fit in addition to topic 4, the best."""
     corpus = Corpus(dtype, n_components=6, seed=3)
     corpus.table[:, 4] = 1.0
     corpus.table[:, [1, 3, 5]] = 0.25
@@ -372,9 +372,9 @@ def test_document_does_not_depend_on_its_neighbours(n_nonzero, dtype):
 
 def test_used_scratch_changes_no_bit():
     corpus = Corpus(seed=9)
-    room = _docstep.Room(np.float64)
-    room.of(1 << 16, 1 << 12)
-    room.reals[:], room.ints[:] = np.nan, 5
+    workspace = _docstep.Workspace(np.float64)
+    workspace.of(1 << 16, 1 << 12)
+    workspace.reals[:], workspace.ints[:] = np.nan, 5
     for n_nonzero in (2, K):
         expected = infer(corpus, n_nonzero, list_iter=3, n_restarts=2)
         n, nnz = len(corpus), len(corpus.indices)
@@ -385,7 +385,7 @@ def test_used_scratch_changes_no_bit():
             lists, topics, values, p = None, None, np.empty((nnz, 1)), np.empty((n, K))
         _docstep.local_step(
             corpus.indptr, corpus.indices, corpus.counts, corpus.table, lists, corpus.alpha, 100, 0.05, 3, 5, 10, 2, 2,
-            1e-9, False, False, 0.0, topics, values, p, doc_topic, bound, energy, tally, room,
+            1e-9, False, False, 0.0, topics, values, p, doc_topic, bound, energy, tally, workspace,
         )  # fmt: skip
         np.testing.assert_array_equal(doc_topic, expected.doc_topic)
         np.testing.assert_array_equal(values, expected.values)
@@ -425,7 +425,7 @@ def test_nothing_but_the_documents_need_be_written():
         _docstep.local_step(
             corpus.indptr, corpus.indices, corpus.counts, corpus.table, corpus.lists(2) if n_nonzero == 2 else None,
             corpus.alpha, 100, 0.05, 0, 5, 10, 0, 2, 1e-9, False, False, 0.0, None, None, None, doc_topic,
-            np.empty(n), np.empty(n), np.empty((n, 3), dtype=np.int64), _docstep.Room(np.float64),
+            np.empty(n), np.empty(n), np.empty((n, 3), dtype=np.int64), _docstep.Workspace(np.float64),
         )  # fmt: skip
         np.testing.assert_array_equal(doc_topic, expected.doc_topic)
 
@@ -462,7 +462,7 @@ def test_wrong_shapes_raise(wrong):
         _docstep.local_step(
             corpus.indptr, arrays["indices"], arrays["counts"], corpus.table, arrays["lists"], arrays["alpha"], 9, 0.1,
             0, 5, 10, 0, 2, 1e-9, False, False, 0.0, arrays["topics"], arrays["values"], None,
-            arrays["doc_topic"], arrays["bound"], arrays["energy"], arrays["tally"], _docstep.Room(np.float64),
+            arrays["doc_topic"], arrays["bound"], arrays["energy"], arrays["tally"], _docstep.Workspace(np.float64),
         )  # fmt: skip
 
 
@@ -603,7 +603,7 @@ def test_tables_do_not_fall_below_their_floor(dtype):
     expected[[0, 1], [4, 19]] = 1.0
     np.testing.assert_allclose(table[:2], expected, rtol=1e-6)
     np.testing.assert_array_equal(lists, [[0, 4], [0, 19], [0, 1]])
-    np.testing.assert_allclose(table[2], 1.0, rtol=1e-6)  # a word that nobody counted
+    np.testing.assert_allclose(table[2], 1.0, rtol=1e-6)  # a word that does not occur
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -748,8 +748,8 @@ def test_entries_are_grouped_by_word_in_order(n_nonzero):
     np.testing.assert_array_equal(starts, np.searchsorted(np.sort(case.indices), np.arange(case.n_words + 1)))
 
 
-def test_grouping_needs_room():
-    with pytest.raises(ValueError, match="room"):
+def test_grouping_needs_space():
+    with pytest.raises(ValueError, match="space"):
         _words.group_by_word(np.zeros(3, dtype=np.int32), np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int32))
 
 

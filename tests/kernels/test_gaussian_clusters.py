@@ -1,4 +1,4 @@
-"""Gaussian clusters that change row by row: scores and moves against posteriors made anew from statistics."""
+"""Gaussian clusters that change row by row: scores and moves against posteriors computed again from statistics."""
 
 import pickle
 

@@ -369,8 +369,8 @@ def test_sums_of_read_only_arrays(dtype):
         ((4, 3), 4, 8, 8, "must be"),
         ((3, 2), 4, 8, 8, "must be"),
         ((4, 2), 5, 8, 8, "must be"),
-        ((4, 2), 4, 7, 8, "room"),
-        ((4, 2), 4, 8, 7, "room"),
+        ((4, 2), 4, 7, 8, "space"),
+        ((4, 2), 4, 8, 7, "space"),
     ],
 )
 def test_grouping_wrong_shapes_raises(values, weight, rows, resp, message):

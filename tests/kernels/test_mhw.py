@@ -94,11 +94,11 @@ class Setting:
 class Result:
     """Arrays that ``sample_documents`` leaves, and the counts of documents dense, (n, K)."""
 
-    def __init__(self, n_entries, n, n_samples, room, dtype):
+    def __init__(self, n_entries, n, n_samples, capacity, dtype):
         self.topics = np.full((n_entries, n_samples), -7, dtype=np.int32)
         self.values = np.full((n_entries, n_samples), np.nan, dtype=dtype)
         self.indptr, self.tally = np.full(n + 1, -1, dtype=np.int64), np.full((n, 3), -1, dtype=np.int64)
-        self.out_topics, self.out_values = np.full(room, -7, dtype=np.int32), np.full(room, np.nan, dtype=dtype)
+        self.out_topics, self.out_values = np.full(capacity, -7, dtype=np.int32), np.full(capacity, np.nan, dtype=dtype)
 
     def order(self, d):
         return self.out_topics[self.indptr[d] : self.indptr[d + 1]].tolist()
@@ -119,16 +119,16 @@ def sample(setting, settings, tables=None, scratch=None, n_even=0):
     start = (None, None, None)
     if setting.start is not None:
         start = tuple(a.astype(t) for a, t in zip(setting.start, (np.int64, np.int32, setting.dtype), strict=True))
-    room = _mhw.room(indptr, start[0], n_components, s.n_samples, s.n_sweeps)
-    out = Result(x.nnz, x.shape[0], s.n_samples, room, setting.dtype)
+    capacity = _mhw.max_entries(indptr, start[0], n_components, s.n_samples, s.n_sweeps)
+    out = Result(x.nnz, x.shape[0], s.n_samples, capacity, setting.dtype)
     out.states = setting.states.copy()
     out.even = np.full((x.nnz, n_even), -7, dtype=np.int32) if n_even else None
     _mhw.sample_documents(
         indptr, x.indices.astype(np.int32), x.data.astype(setting.dtype), setting.numbers, *start, now.table,
         now.scale, now.offset, now.prior, now.inverse, now.alpha, tables or setting.tables(), not s.check, s.seed,
         s.visit, s.n_samples, s.n_sweeps, s.rho, s.sparsity, s.exclude, s.share, out.states, out.topics, out.values,
-        out.indptr, out.out_topics, out.out_values, out.tally, scratch or _mhw.ChainRoom(n_components, s.n_samples),
-        out.even,
+        out.indptr, out.out_topics, out.out_values, out.tally,
+        scratch or _mhw.ChainWorkspace(n_components, s.n_samples), out.even,
     )  # fmt: skip
     return out
 
@@ -394,7 +394,7 @@ def test_float32_tables_give_the_same_chains_nearly_everywhere(mode):
 def test_documents_do_not_depend_on_the_others(mode, fresh):
     setting = Setting(7, fresh=fresh).warm()
     settings = twin.Settings(1, 4, 3, 2, check=not fresh, **MODES[mode])
-    together, scratch = sample(setting, settings), _mhw.ChainRoom(K, 3)
+    together, scratch = sample(setting, settings), _mhw.ChainWorkspace(K, 3)
     parts = [sample(setting.take(rows), settings, scratch=scratch) for rows in ([0], [1, 2, 3], list(range(4, 12)))]
     for whole, pieces in zip(together.arrays(), zip(*(part.arrays() for part in parts), strict=True), strict=True):
         np.testing.assert_array_equal(whole, np.concatenate(pieces))
@@ -728,12 +728,12 @@ def test_the_room_for_counts_suffices_and_less_is_refused():
     result = sample(setting, settings)
     assert 0 < result.indptr[-1] <= len(result.out_topics)
     x, now = setting.documents, setting.now
-    with pytest.raises(ValueError, match="the room that ``room`` says"):
+    with pytest.raises(ValueError, match="the size that ``max_entries`` returns"):
         _mhw.sample_documents(
             x.indptr.astype(np.int64), x.indices.astype(np.int32), x.data, setting.numbers, None, None, None, now.table,
             now.scale, now.offset, now.prior, now.inverse, now.alpha, setting.tables(), False, 0, 0, 5, 3, STEPS, 0.0,
             "none", 0.0, result.states, result.topics, result.values, result.indptr, result.out_topics[:3],
-            result.out_values[:3], result.tally, _mhw.ChainRoom(200, 5),
+            result.out_values[:3], result.tally, _mhw.ChainWorkspace(200, 5),
         )  # fmt: skip
 
 
@@ -750,7 +750,7 @@ def test_arrays_that_are_only_read_may_be_read_only():
 
 def test_scratch_is_clean_after_an_error():
     setting = Setting(25)
-    scratch, settings = _mhw.ChainRoom(K, 5), twin.Settings(rho=STEPS)
+    scratch, settings = _mhw.ChainWorkspace(K, 5), twin.Settings(rho=STEPS)
     tables = setting.tables()
     tables.length[setting.documents.indices[-1]] = -1
     with pytest.raises(ValueError, match=f"word {setting.documents.indices[-1]} has no table"):
@@ -781,6 +781,6 @@ def test_tables_of_another_kind_are_refused():
     with pytest.raises(ValueError, match="the table's shape and dtype"):
         sample(setting, twin.Settings(), Setting(27, np.float32).tables())
     with pytest.raises(ValueError, match="scratch must be"):
-        sample(setting, twin.Settings(), scratch=_mhw.ChainRoom(K, 2))
+        sample(setting, twin.Settings(), scratch=_mhw.ChainWorkspace(K, 2))
     with pytest.raises(ValueError, match="weight must be"):
         _mhw.WordTables(40, K, np.float64).build(np.zeros(1, dtype=np.int32), np.ones((40, 3)), 1.0)

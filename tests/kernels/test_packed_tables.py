@@ -1,4 +1,4 @@
-"""Tables that keep the entries of counts above zero only, beside whole ones: the same numbers to the bit."""
+"""Tables that keep the entries of counts above zero only, compared with whole ones: the same numbers to the bit."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def infer(corpus, table, lists, rows, n_components, dtype, start=None, n_restart
     alpha = np.full(n_components, 0.1, dtype=dtype)
     _docstep.local_step(
         indptr, indices, counts, table, lists, alpha, 40, 1e-3, 3, 5, 10, n_restarts, 2, 1e-2, False,
-        start is not None, 1e-2, topics, values, None, doc_topic, bound, energy, tally, _docstep.Room(dtype),
+        start is not None, 1e-2, topics, values, None, doc_topic, bound, energy, tally, _docstep.Workspace(dtype),
         packed=rows,
     )  # fmt: skip
     return topics, values, doc_topic, bound, energy, tally
@@ -205,5 +205,5 @@ def test_remembered_rows_come_back_without_their_small_entries(dtype, n_topics):
 
 
 def test_wrong_room_for_remembered_rows_is_refused():
-    with pytest.raises(ValueError, match="room for all"):
+    with pytest.raises(ValueError, match="space for all"):
         _memory.keep_large(np.ones((2, 3)), 0.1, np.empty(2, dtype=np.int32), np.empty(5, dtype=np.uint16), np.empty(6))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import psi
-from sparsemix._kernels.documents._docstep import Room
+from sparsemix._kernels.documents._docstep import Workspace
 from test_document_kernels import Corpus
 
 from sparsemix._kernels.proportions import _proportions
@@ -16,7 +16,7 @@ def infer(corpus, prior, *, max_iter=1000, tol=1e-9, linear=False, **kept):
     theta, n_iter = np.full((n, n_components), np.nan), np.full(n, -1)
     _proportions.infer(
         corpus.indptr, corpus.indices, corpus.counts, corpus.table, prior, max_iter, tol, linear, theta, n_iter,
-        Room(corpus.dtype), **kept,
+        Workspace(corpus.dtype), **kept,
     )  # fmt: skip
     return theta, n_iter
 
@@ -68,7 +68,7 @@ def test_first_updates_equal_the_twin(n_components, linear, dtype):
 @pytest.mark.parametrize("n_components", SIZES)
 @pytest.mark.usefixtures("instruction_set")
 def test_long_documents_are_read_from_the_table(n_components, linear, dtype):
-    """With the same bits; where there is no room for some of their topics either, all are updated, to the same end."""
+    """With the same bits; where there is no space for some of their topics either, all are updated, to the same end."""
     corpus, prior = corpus_of(n_components, dtype)
     whole, n_iter = infer(corpus, prior, max_iter=2, tol=0.0, linear=linear)
     for kept in (0, 400):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sparsemix._kernels.documents._docstep import Room
+from sparsemix._kernels.documents._docstep import Workspace
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._engine.schedules import learning_rates
@@ -42,7 +42,7 @@ class Problem:
         doc_topic, total = self.doc_topic.copy(), np.empty((n, n_components), dtype=dtype)
         _scvb.local_step(
             self.indptr, self.indices, self.counts, self.table, self.factor, self.offset, self.prior, self.inverse,
-            self.alpha, n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp, total, Room(dtype),
+            self.alpha, n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp, total, Workspace(dtype),
         )  # fmt: skip
         return doc_topic, resp[:, :n_components], total
 

@@ -442,7 +442,7 @@ def test_mass_of_clusters_is_that_of_the_rows(prior):
 
 @pytest.mark.parametrize("settings", [PRIORS["dirichlet"], {**PRIORS["inverse gaussian"], "quadrature": True}])
 def test_responsibilities_recorded_rebuild_the_state(settings):
-    """O59: what a first pass records is where expectation propagation starts."""
+    """O59: what a first epoch records is where expectation propagation starts."""
     X = random_documents(200, seed=4)
     run = Sweeps(**settings).stream(X)
     run.assert_holds(X, run.Q, atol=1e-11)
@@ -543,7 +543,7 @@ def test_clusters_without_weight_when_no_more_may_open():
 
 @pytest.mark.parametrize(("settings", "weighted"), CASES)
 def test_revisit_equals_the_twin(settings, weighted):
-    """Two epochs after the pass of a stream."""
+    """Two epochs after the epoch of a stream."""
     X = random_documents(60, seed=12)
     weight = random_weight(60) if weighted else None
     run = Sweeps(**settings).stream(X, weight)

@@ -170,7 +170,7 @@ def enumerated(kind, n_sweeps=40_000):
     s.topics = np.zeros(5, dtype=np.int32)
     s.inputs, s.counts = twin.counts(s.positions, s.topics, 3, n_components)
     tables, seen = s.tables(), {}
-    word_tables = s.word_tables(tables[1], tables[2])  # never made anew: proposals are stale
+    word_tables = s.word_tables(tables[1], tables[2])  # never computed again: proposals are stale
     for number in range(n_sweeps):
         if kind == "gibbs":
             s.sweep(tables, number)

@@ -85,12 +85,12 @@ class Problem:
         whole = (self.table, None) if packed is None else (None, packed)
         sum_blocks, table = (_split.sum_blocks, self.table) if packed is None else (_split.sum_packed_blocks, packed)
         sum_blocks(table, self.base, fixed, every, 0, self.n_words, blocks)
-        nnz, room = len(self.indices), _split.Room(n_components)
+        nnz, workspace = len(self.indices), _split.Workspace(n_components)
         records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
         _split.local_step(
             self.indptr, self.indices, self.counts, *whole, self.base, inverse, fixed, blocks, n_sweeps,
             exclude, self.numbers, seed, visit, *self.sparse_start(), _split.sample_starts(self.indptr, self.counts),
-            states, records, shares, self.order, np.zeros(1, dtype=np.int64), room,
+            states, records, shares, self.order, np.zeros(1, dtype=np.int64), workspace,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
@@ -252,7 +252,7 @@ def test_packed_counts_give_the_same_samples(instruction_set, n_components, star
 
 
 def test_documents_of_many_topics(instruction_set):
-    """A document's slots grow beyond their room, come free and are used again."""
+    """A document's slots grow beyond their capacity, come free and are used again."""
     problem = Problem(700, n_documents=2, n_words=150, seed=3)
     problem.alpha[:] = 1.0
     problem.weights = np.random.default_rng(0).uniform(0.5, 2.0, len(problem.indices))
@@ -294,7 +294,7 @@ def test_single_precision_leaves_the_expected_counts(instruction_set, n_componen
 
 
 def copies(problem, n):
-    """The first document n times, each with random numbers of its own."""
+    """The first document n times, each with its own random numbers."""
     first, last = problem.indptr[:2]
     problem.indptr = np.arange(n + 1, dtype=np.int64) * (last - first)
     problem.indices, problem.counts = np.tile(problem.indices[first:last], n), np.tile(problem.counts[first:last], n)

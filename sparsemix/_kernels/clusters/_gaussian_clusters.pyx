@@ -24,7 +24,7 @@ cdef extern from "clusters/gaussian_clusters.h" nogil:
         int isa, structure
         Py_ssize_t n_features, width
         double kappa, nu, row_dof
-        double* room
+        double* work
         double* rotations
     void sparsemix_refresh(const sparsemix_gaussians*, double*)
     double sparsemix_gaussian_score(const sparsemix_gaussians*, const double*, const double*)
@@ -60,7 +60,7 @@ cdef class GaussianClusters(Clusters):
 
     cdef const double[:, ::1] x
     cdef double[:, ::1] table
-    cdef double[::1] prior, room, rotations
+    cdef double[::1] prior, work, rotations
     cdef sparsemix_gaussians g
     cdef const double* row
     cdef readonly Py_ssize_t n_clipped  # moves that round-off would have left without a positive definite B
@@ -88,10 +88,10 @@ cdef class GaussianClusters(Clusters):
         if not 0 <= n_slots <= self.capacity:
             raise ValueError(f"n_slots must be 0 to {self.capacity}")
         self.x, self.table, self.prior = x, table, prior
-        self.room = aligned_empty(d + SPARSEMIX_PADDING, np.float64)
-        self.room[:] = 0.0
+        self.work = aligned_empty(d + SPARSEMIX_PADDING, np.float64)
+        self.work[:] = 0.0
         self.rotations = np.empty(4 * d)
-        self.g.room, self.g.rotations = &self.room[0], &self.rotations[0]
+        self.g.work, self.g.rotations = &self.work[0], &self.rotations[0]
         sparsemix_refresh(&self.g, &prior[0])
 
     cdef bint begin(self, Py_ssize_t row) noexcept nogil:

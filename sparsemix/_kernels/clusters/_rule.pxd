@@ -56,5 +56,5 @@ cdef class Responsibilities:
     cdef double[::1] values
     cdef Py_ssize_t used
 
-    cdef bint has_room(self, Py_ssize_t n) noexcept nogil
+    cdef bint has_capacity(self, Py_ssize_t n) noexcept nogil
     cdef void write(self, Py_ssize_t row, Rule rule) noexcept nogil

@@ -209,7 +209,7 @@ cdef class Responsibilities:
         """Number of entries written."""
         return self.used
 
-    cdef bint has_room(self, Py_ssize_t n) noexcept nogil:
+    cdef bint has_capacity(self, Py_ssize_t n) noexcept nogil:
         return self.used + n <= self.slots.shape[0]
 
     cdef void write(self, Py_ssize_t row, Rule rule) noexcept nogil:

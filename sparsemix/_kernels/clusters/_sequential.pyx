@@ -27,9 +27,9 @@ cdef extern from *:
     double NOTHING
 
 
-cdef inline bint has_room(Clusters clusters, Rule rule, Responsibilities out) noexcept nogil:
+cdef inline bint has_capacity(Clusters clusters, Rule rule, Responsibilities out) noexcept nogil:
     """Whether another row has space for a new cluster and for its responsibilities."""
-    return clusters.n_slots < clusters.capacity and (out is None or out.has_room(clusters.n_slots + 1))
+    return clusters.n_slots < clusters.capacity and (out is None or out.has_capacity(clusters.n_slots + 1))
 
 
 cdef inline void open_slot(Clusters clusters, Rule rule, Py_ssize_t own) noexcept nogil:
@@ -104,7 +104,7 @@ def stream(
     cdef double w = 1.0, log_predictive = 0.0
     with nogil:
         for row in range(first, clusters.n_rows):
-            if not has_room(clusters, rule, out):
+            if not has_capacity(clusters, rule, out):
                 stop = row
                 break
             if not clusters.begin(row):
@@ -156,7 +156,7 @@ def revisit(
     cdef double w = 1.0, log_predictive = 0.0, q, usable, rest, sigma = rule.prior.sigma
     with nogil:
         for row in range(first, clusters.n_rows):
-            if not has_room(clusters, rule, out):
+            if not has_capacity(clusters, rule, out):
                 stop = row
                 break
             if not clusters.begin(row):

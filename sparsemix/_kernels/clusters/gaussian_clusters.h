@@ -33,7 +33,7 @@ typedef struct {
     ptrdiff_t width;   /* of a slot */
     double kappa, nu;  /* of the prior */
     double row_dof;    /* increase of nu per row */
-    double *room;      /* (D,) in whole vectors, on a cache line, zero-padded */
+    double *work;      /* (D,) in whole vectors, on a cache line, zero-padded */
     double *rotations; /* (4 D,) */
 } sparsemix_gaussians;
 
@@ -93,7 +93,7 @@ static inline double sparsemix_distance(const sparsemix_gaussians *g, const doub
     const double *mean = slot + SPARSEMIX_MEAN, *scale = sparsemix_scale(g, slot);
     double distance = 0.0;
     if (sparsemix_has_matrix(g))
-        SPARSEMIX_DISPATCH(g->isa, whitened_square, double, x, mean, scale, g->n_features, g->room, &distance);
+        SPARSEMIX_DISPATCH(g->isa, whitened_square, double, x, mean, scale, g->n_features, g->work, &distance);
     else if (g->structure == SPARSEMIX_SPHERICAL) {
         SPARSEMIX_DISPATCH(g->isa, square, double, x, mean, g->n_features, &distance);
         distance /= scale[0];
@@ -164,7 +164,7 @@ static inline int sparsemix_gaussian_move(const sparsemix_gaussians *g, const do
                                           const double *x, double change)
 {
     const double count = slot[SPARSEMIX_COUNT] + change, kappa = g->kappa + slot[SPARSEMIX_COUNT];
-    double *mean = slot + SPARSEMIX_MEAN, *scale = mean + g->n_features, *z = g->room;
+    double *mean = slot + SPARSEMIX_MEAN, *scale = mean + g->n_features, *z = g->work;
     double step = 0.0, f = change, square = 0.0;
     ptrdiff_t i;
     int clipped = 0;

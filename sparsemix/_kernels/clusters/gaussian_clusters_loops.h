@@ -162,10 +162,10 @@ TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(update_all_rows)(
 
 /* Update the Cholesky factor of B to that of B + f z z^T (Golub & Van Loan, Matrix Computations, 4th edition, 6.5.4);
  * overwrites z. */
-TARGET static void SPARSEMIX_NAME(update_factor)(double *z, ptrdiff_t d, double f, double *room, double *factor)
+TARGET static void SPARSEMIX_NAME(update_factor)(double *z, ptrdiff_t d, double f, double *work, double *factor)
 {
     const double size = sqrt(f < 0 ? -f : f);
-    SPARSEMIX_NAME(rotation) *rotations = (SPARSEMIX_NAME(rotation) *)room;
+    SPARSEMIX_NAME(rotation) *rotations = (SPARSEMIX_NAME(rotation) *)work;
     ptrdiff_t i;
     for (i = 0; i < d; i++)
         z[i] *= size;

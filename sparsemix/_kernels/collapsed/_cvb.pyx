@@ -19,7 +19,7 @@ ctypedef fused real:
 cdef extern from "collapsed/collapsed.h" nogil:
     enum:
         SPARSEMIX_PADDING
-        SPARSEMIX_COLLAPSED_ROOM
+        SPARSEMIX_COLLAPSED_WORK
     ctypedef struct sparsemix_collapsed_settings:
         Py_ssize_t n_components, padded
         int second_order
@@ -80,7 +80,7 @@ def sweep(
     s.n_components = n_components
     s.padded = (n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     s.word_prior, s.total_prior = topic_word_prior, topic_word_prior * word_topic.shape[0]
-    cdef real[::1] room = aligned_empty(SPARSEMIX_COLLAPSED_ROOM * s.padded, np.float32 if real is float else float)
+    cdef real[::1] work = aligned_empty(SPARSEMIX_COLLAPSED_WORK * s.padded, np.float32 if real is float else float)
     cdef double[::1] log_gamma_alpha = np.empty(n_components)
     for k in range(n_components):
         log_gamma_alpha[k] = sparsemix_log_gamma(alpha[k])
@@ -90,7 +90,7 @@ def sweep(
     cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
     with nogil:
         sparsemix_cvb(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &room[0],
+            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &work[0],
             &gamma[0, 0], &word_topic[0, 0], variance_start, &totals[0], total_variance_start, doc_topic_start,
             &sums[0])
 

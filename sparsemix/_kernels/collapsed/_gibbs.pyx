@@ -20,7 +20,7 @@ ctypedef fused real:
 cdef extern from "collapsed/gibbs.h" nogil:
     enum:
         SPARSEMIX_COLUMNS
-        SPARSEMIX_GIBBS_ROOM
+        SPARSEMIX_GIBBS_WORK
     ctypedef struct sparsemix_gibbs_settings:
         Py_ssize_t n_components, padded
         double word_prior, total_prior
@@ -80,7 +80,7 @@ def sweep(
         return
     s.seed, s.first_row, s.sweep = seed, first_row, number
     dtype = np.float32 if real is float else np.float64
-    cdef real[::1] room = aligned_empty(SPARSEMIX_GIBBS_ROOM * s.padded + SPARSEMIX_COLUMNS, dtype)
+    cdef real[::1] work = aligned_empty(SPARSEMIX_GIBBS_WORK * s.padded + SPARSEMIX_COLUMNS, dtype)
     cdef double[::1] log_gamma_alpha = np.empty(n_components)
     for k in range(n_components):
         log_gamma_alpha[k] = sparsemix_log_gamma(alpha[k])
@@ -88,7 +88,7 @@ def sweep(
     cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
     with nogil:
         sparsemix_gibbs(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &room[0],
+            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &work[0],
             &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
 
 
@@ -111,9 +111,9 @@ def conditional(
     if not (0 <= word < word_topic.shape[0] and -1 <= old < n_components):
         raise ValueError("word and old must be a row and a column of word_topic")
     dtype = np.float32 if real is float else np.float64
-    cdef real[::1] room = aligned_empty(SPARSEMIX_GIBBS_ROOM * s.padded + SPARSEMIX_COLUMNS, dtype)
-    sparsemix_conditional(level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &room[0])
-    weights = np.asarray(room)[3 * s.padded:3 * s.padded + n_components].astype(np.float64)
+    cdef real[::1] work = aligned_empty(SPARSEMIX_GIBBS_WORK * s.padded + SPARSEMIX_COLUMNS, dtype)
+    sparsemix_conditional(level, &s, &doc_topic[0], &alpha[0], &word_topic[word, 0], &totals[0], old, copy, &work[0])
+    weights = np.asarray(work)[3 * s.padded:3 * s.padded + n_components].astype(np.float64)
     return weights / weights.sum()
 
 

@@ -158,16 +158,16 @@ class WordTables:
     def _rows(self, words, table, scale, smallest):
         """Lengths, totals and entries of some words."""
         lengths, totals = np.empty(len(words), dtype=np.intc), np.empty(len(words))
-        room = self._empty(self.n_components + 16 * len(words))
+        buffers = self._empty(self.n_components + 16 * len(words))
         masks = np.empty(self.n_components // 64 + 1, dtype=np.uint64)
         stack, excess = np.empty(self.n_components, dtype=np.intc), np.empty(self.n_components)
         done = used = 0
         while True:
             done, used = word_tables(
-                words, table, scale, smallest, self.weight, done, used, lengths, totals, *room, masks, stack, excess)
+                words, table, scale, smallest, self.weight, done, used, lengths, totals, *buffers, masks, stack, excess)
             if done == len(words):
-                return lengths, totals, [array[:used] for array in room]
-            room = _grown(room, used, 2 * len(room[0]) + self.n_components)
+                return lengths, totals, [array[:used] for array in buffers]
+            buffers = _grown(buffers, used, 2 * len(buffers[0]) + self.n_components)
 
     def _append(self, words, lengths, totals, entries):
         used = self.used + len(entries[0])
@@ -300,7 +300,7 @@ def _draw(tables, const real[::1] kind, int word, const double[::1] u):
 # -- chains
 
 
-class ChainRoom:
+class ChainWorkspace:
     """Scratch memory of one thread for the counts of one document, reused for all documents."""
 
     def __init__(self, n_components, n_samples):
@@ -310,7 +310,7 @@ class ChainRoom:
         self.reals = np.empty((6, n_components))
 
 
-def room(indptr, start_indptr, n_components, n_samples, n_sweeps):
+def max_entries(indptr, start_indptr, n_components, n_samples, n_sweeps):
     """Upper bound of the entries in the returned counts of some documents."""
     entries = np.diff(indptr) * n_samples * n_sweeps
     if start_indptr is not None:
@@ -346,10 +346,10 @@ def sample_documents(
     int[:, ::1] topics,               # OUT (nnz, S)
     real[:, ::1] values,              # OUT (nnz, S) count / S
     int64_t[::1] out_indptr,          # OUT (n + 1,) N_jk at the end, sparse; topics in order of arrival
-    int[::1] out_topics,              # OUT of the size that ``room`` returns
+    int[::1] out_topics,              # OUT of the size that ``max_entries`` returns
     real[::1] out_values,             # OUT
     int64_t[:, ::1] tally,            # OUT (n, 3) draws, proposals from the document's part, accepted
-    scratch,                          # TMP ChainRoom
+    scratch,                          # TMP ChainWorkspace
     int[:, ::1] even=None,            # OUT (nnz, M) topics for the sums by word, each for count / M; or None
 ):
     """Sampled responsibilities of a tile of documents ([IF19] Section 4), independent of each other.
@@ -433,4 +433,4 @@ def sample_documents(
     if used < 0:
         raise ValueError(f"word {indices[-1 - used]} has no table; build the tables of all words of the documents")
     if used > capacity:
-        raise ValueError(f"out_topics must have the room that ``room`` says, got {capacity}")
+        raise ValueError(f"out_topics must have the size that ``max_entries`` returns, got {capacity}")

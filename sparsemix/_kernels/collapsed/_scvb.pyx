@@ -50,7 +50,7 @@ def local_step(
     real[:, ::1] doc_topic,        # INOUT (n, K) N_jk, to start from and at the end
     real[:, ::1] resp,             # OUT (nnz, K padded) gamma of the last sweep
     real[:, ::1] total,            # OUT (n, K) sums of c gamma over each document's entries
-    scratch,                       # TMP Room of the table's dtype
+    scratch,                       # TMP Workspace of the table's dtype
 ):
     """Sweeps of CVB0 ([TNW07], Asuncion et al. 2009) or SCVB0 (Foulds et al. 2013), each document separately."""
     cdef Py_ssize_t n = indptr.shape[0] - 1
@@ -78,8 +78,8 @@ def local_step(
         if rates.shape[0] == 0 or exclude != 0:
             raise ValueError("rates must not be empty, and own tokens can be left out of exact sums only")
         s.n_rates, s.rates = rates.shape[0], <const double*> &rates[0]
-    cdef real[::1] room = scratch.of(6 * s.width, 0)[0]
+    cdef real[::1] work = scratch.of(6 * s.width, 0)[0]
     with nogil:
         sparsemix_scvb_documents(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0], &room[0],
+            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0], &work[0],
             &doc_topic[0, 0], &resp[0, 0], &total[0, 0])

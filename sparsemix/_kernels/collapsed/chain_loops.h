@@ -201,12 +201,12 @@ static inline void CHAIN_NAME(sample_document)(sparsemix_counts *c, const sparse
 }
 
 /* Documents in order. Returns the number of entries of the returned counts; -1 - e if the word of entry e has no table;
- * `room` + 1 if the output is too small. */
+ * `capacity` + 1 if the output is too small. */
 static int64_t CHAIN_NAME(sparsemix_sample_documents)(
     sparsemix_counts *c, const sparsemix_chain_settings *s, const sparsemix_word_tables *t,
     const REAL *table, ptrdiff_t n, const int64_t *indptr, const int *indices, const REAL *counts,
     const int64_t *numbers, const int64_t *start_indptr, const int *start_topics, const REAL *start_values,
-    int *states, int *topics, REAL *values, int *even, int64_t room, int64_t *out_indptr, int *out_topics,
+    int *states, int *topics, REAL *values, int *even, int64_t capacity, int64_t *out_indptr, int *out_topics,
     REAL *out_values, int64_t *tally)
 {
     int64_t used = 0;
@@ -234,15 +234,15 @@ static int64_t CHAIN_NAME(sparsemix_sample_documents)(
             sparsemix_clear(c);
         sparsemix_drop_below(c, s->share * c->length);
         for (int j = 0; j < c->n; j++) {
-            if (sparsemix_count(c, j) > 0.0 && used < room) {
+            if (sparsemix_count(c, j) > 0.0 && used < capacity) {
                 out_topics[used] = c->topic[j];
                 out_values[used] = (REAL)sparsemix_count(c, j);
             }
             used += sparsemix_count(c, j) > 0.0;
         }
         sparsemix_clear(c);
-        if (used > room)
-            return room + 1;
+        if (used > capacity)
+            return capacity + 1;
         out_indptr[d + 1] = used;
     }
     return used;

@@ -18,7 +18,7 @@ typedef struct {
 } sparsemix_collapsed_settings;
 
 /* Scratch vectors of K numbers for ``cvb_documents``. */
-#define SPARSEMIX_COLLAPSED_ROOM 9
+#define SPARSEMIX_COLLAPSED_WORK 9
 
 /* E[log Gamma(prior + n)] - log Gamma(prior) for a count n with this mean and variance. For a small prior only n = 0
  * is special, so it is treated separately, with the probability from a binomial distribution of this mean and
@@ -48,12 +48,12 @@ static inline double sparsemix_expected_log_gamma(double mean, double variance, 
 #define SPARSEMIX_CVB(REAL)                                                                                            \
     static void sparsemix_cvb_##REAL(                                                                                  \
         int isa, const sparsemix_collapsed_settings *s, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,   \
-        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *room,        \
+        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *work,        \
         REAL *gamma, REAL *word_topic, REAL *word_variance, double *totals, double *total_variances, REAL *doc_topic,  \
         double *sums)                                                                                                  \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, cvb_documents, REAL, s, n_docs, indptr, indices, counts, weight, alpha,                \
-                           log_gamma_alpha, room, gamma, word_topic, word_variance, totals, total_variances,           \
+                           log_gamma_alpha, work, gamma, word_topic, word_variance, totals, total_variances,           \
                            doc_topic, sums);                                                                           \
     }
 

@@ -166,19 +166,19 @@ TARGET static double SPARSEMIX_NAME(document_bound)(const VISIT *d, const double
 }
 
 /* Visit documents in order; each word type gets new responsibilities, and all sums are updated before the next type.
- * Adds to ``sums``: change of the responsibilities, entropy, E_q[log p(z)]. The scratch holds SPARSEMIX_COLLAPSED_ROOM
+ * Adds to ``sums``: change of the responsibilities, entropy, E_q[log p(z)]. The scratch holds SPARSEMIX_COLLAPSED_WORK
  * padded vectors. */
 TARGET static void SPARSEMIX_NAME(cvb_documents)(const sparsemix_collapsed_settings *s, ptrdiff_t n_docs,
                                                  const int64_t *indptr, const int *indices, const REAL *counts,
                                                  const double *weight, const REAL *alpha, const double *log_gamma_alpha,
-                                                 REAL *room, REAL *gamma, REAL *word_topic, REAL *word_variance,
+                                                 REAL *work, REAL *gamma, REAL *word_topic, REAL *word_variance,
                                                  double *totals, double *total_variances, REAL *doc_topic, double *sums)
 {
     const ptrdiff_t n = s->n_components, p = s->padded;
-    VISIT visit = {s,          room + 0 * p, room + 1 * p, room + 2 * p, room + 3 * p, room + 4 * p,
-                   room + 5 * p, room + 6 * p, room + 7 * p, room + 8 * p, FILL(0),      FILL(0)};
+    VISIT visit = {s,          work + 0 * p, work + 1 * p, work + 2 * p, work + 3 * p, work + 4 * p,
+                   work + 5 * p, work + 6 * p, work + 7 * p, work + 8 * p, FILL(0),      FILL(0)};
     ptrdiff_t j, e;
-    memset(room, 0, SPARSEMIX_COLLAPSED_ROOM * p * sizeof(REAL));
+    memset(work, 0, SPARSEMIX_COLLAPSED_WORK * p * sizeof(REAL));
     memcpy(visit.alpha, alpha, n * sizeof(REAL)); /* padding topics have prior zero, hence weight zero */
     for (j = 0; j < n_docs; j++) {
         const double w = weight ? weight[j] : 1.0;

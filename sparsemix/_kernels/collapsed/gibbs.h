@@ -22,7 +22,7 @@ typedef struct {
 #define SPARSEMIX_COLUMNS 16
 
 /* Scratch vectors of K numbers for ``gibbs_documents``, plus one round of columns. */
-#define SPARSEMIX_GIBBS_ROOM 4
+#define SPARSEMIX_GIBBS_WORK 4
 
 #define LOOPS "collapsed/gibbs_loops.h"
 #include "vectors/for_each_simd.h"
@@ -31,17 +31,17 @@ typedef struct {
 #define SPARSEMIX_GIBBS(REAL)                                                                                          \
     static void sparsemix_gibbs_##REAL(                                                                                \
         int isa, const sparsemix_gibbs_settings *s, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,       \
-        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *room,        \
+        const REAL *counts, const double *weight, const REAL *alpha, const double *log_gamma_alpha, REAL *work,        \
         int *topics, REAL *word_topic, double *totals, REAL *doc_topic, double *sums)                                  \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, gibbs_documents, REAL, s, n_docs, indptr, indices, counts, weight, alpha,              \
-                           log_gamma_alpha, room, topics, word_topic, totals, doc_topic, sums);                        \
+                           log_gamma_alpha, work, topics, word_topic, totals, doc_topic, sums);                        \
     }                                                                                                                  \
     static void sparsemix_conditional_##REAL(int isa, const sparsemix_gibbs_settings *s, const REAL *now,              \
                                              const REAL *alpha, const REAL *word, const double *totals, ptrdiff_t old, \
-                                             REAL copy, REAL *room)                                                    \
+                                             REAL copy, REAL *work)                                                    \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, conditional, REAL, s, now, alpha, word, totals, old, copy, room);                      \
+        SPARSEMIX_DISPATCH(isa, conditional, REAL, s, now, alpha, word, totals, old, copy, work);                      \
     }
 
 SPARSEMIX_GIBBS(float)

@@ -106,12 +106,12 @@ TARGET static inline void SPARSEMIX_NAME(invert)(CHAIN *c, const double *totals,
 }
 
 TARGET static inline CHAIN SPARSEMIX_NAME(start)(const sparsemix_gibbs_settings *s, const REAL *alpha,
-                                                 const double *totals, REAL *room)
+                                                 const double *totals, REAL *work)
 {
     const ptrdiff_t p = s->padded;
-    CHAIN c = {s, room, room + p, room + 2 * p, room + 3 * p, room + SPARSEMIX_GIBBS_ROOM * p};
+    CHAIN c = {s, work, work + p, work + 2 * p, work + 3 * p, work + SPARSEMIX_GIBBS_WORK * p};
     ptrdiff_t k;
-    memset(room, 0, (SPARSEMIX_GIBBS_ROOM * p + SPARSEMIX_COLUMNS) * sizeof(REAL));
+    memset(work, 0, (SPARSEMIX_GIBBS_WORK * p + SPARSEMIX_COLUMNS) * sizeof(REAL));
     memcpy(c.alpha, alpha, s->n_components * sizeof(REAL));
     for (k = 0; k < s->n_components; k++)
         SPARSEMIX_NAME(invert)(&c, totals, k);
@@ -121,9 +121,9 @@ TARGET static inline CHAIN SPARSEMIX_NAME(start)(const sparsemix_gibbs_settings 
 /* The unnormalised conditional distribution of one token, at the beginning of the fourth scratch vector. */
 TARGET static void SPARSEMIX_NAME(conditional)(const sparsemix_gibbs_settings *s, const REAL *now, const REAL *alpha,
                                                const REAL *word, const double *totals, ptrdiff_t old, REAL copy,
-                                               REAL *room)
+                                               REAL *work)
 {
-    CHAIN c = SPARSEMIX_NAME(start)(s, alpha, totals, room);
+    CHAIN c = SPARSEMIX_NAME(start)(s, alpha, totals, work);
     memcpy(c.now, now, s->n_components * sizeof(REAL));
     SPARSEMIX_NAME(weigh_token)(&c, word, totals, old, copy);
 }
@@ -133,11 +133,11 @@ TARGET static void SPARSEMIX_NAME(conditional)(const sparsemix_gibbs_settings *s
 TARGET static void SPARSEMIX_NAME(gibbs_documents)(const sparsemix_gibbs_settings *s, ptrdiff_t n_docs,
                                                    const int64_t *indptr, const int *indices, const REAL *counts,
                                                    const double *weight, const REAL *alpha,
-                                                   const double *log_gamma_alpha, REAL *room, int *topics,
+                                                   const double *log_gamma_alpha, REAL *work, int *topics,
                                                    REAL *word_topic, double *totals, REAL *doc_topic, double *sums)
 {
     const ptrdiff_t n = s->n_components;
-    CHAIN c = SPARSEMIX_NAME(start)(s, alpha, totals, room);
+    CHAIN c = SPARSEMIX_NAME(start)(s, alpha, totals, work);
     double mass = 0.0;
     ptrdiff_t j, e, k;
     for (k = 0; k < n; k++)

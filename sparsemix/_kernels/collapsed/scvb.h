@@ -49,11 +49,11 @@ SPARSEMIX_SCVB_STRUCT(double)
 #define SPARSEMIX_SCVB_DOCUMENTS(REAL)                                                                                 \
     static void sparsemix_scvb_documents_##REAL(                                                                       \
         int isa, const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, \
-        const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,    \
+        const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *work, REAL *doc_topic,    \
         REAL *resp, REAL *total)                                             \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, scvb_documents, REAL, settings, n_docs, indptr, indices, counts, table, inverse,       \
-                           alpha, room, doc_topic, resp, total);                                      \
+                           alpha, work, doc_topic, resp, total);                                      \
     }
 
 SPARSEMIX_SCVB_DOCUMENTS(float)

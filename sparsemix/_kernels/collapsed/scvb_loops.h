@@ -122,7 +122,7 @@ TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 
 TARGET static void SPARSEMIX_NAME(scvb_documents)(
     const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
-    const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *room, REAL *doc_topic,
+    const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *work, REAL *doc_topic,
     REAL *resp, REAL *total)
 {
     const ptrdiff_t n = settings->n_components, width = settings->width;
@@ -132,15 +132,15 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
     int sweep;
     d.s = *settings;
     d.table = table;
-    memset(room, 0, 6 * width * sizeof(REAL));
-    memcpy(room, alpha, bytes);
-    memcpy(room + width, inverse, bytes);
-    d.alpha = room;
-    d.inverse = room + width;
-    d.now = room + 2 * width;
-    d.start = room + 3 * width;
-    d.weights = room + 4 * width;
-    d.total = settings->exact ? d.now : room + 5 * width;
+    memset(work, 0, 6 * width * sizeof(REAL));
+    memcpy(work, alpha, bytes);
+    memcpy(work + width, inverse, bytes);
+    d.alpha = work;
+    d.inverse = work + width;
+    d.now = work + 2 * width;
+    d.start = work + 3 * width;
+    d.weights = work + 4 * width;
+    d.total = settings->exact ? d.now : work + 5 * width;
     for (i = 0; i < n_docs; i++) {
         const int64_t first = indptr[i];
         d.n_types = indptr[i + 1] - first;

@@ -25,8 +25,8 @@ cdef extern from "documents/document.h" nogil:
         Py_ssize_t n_components, width, max_topics
         int n_nonzero, max_iter, list_iter, select_first, select_every, n_restarts, restart_iter, warm, linear
         double tol, active, enter
-    Py_ssize_t sparsemix_room(const sparsemix_settings* s)
-    Py_ssize_t sparsemix_int_room(const sparsemix_settings* s)
+    Py_ssize_t sparsemix_work_size(const sparsemix_settings* s)
+    Py_ssize_t sparsemix_int_work_size(const sparsemix_settings* s)
     void sparsemix_documents(
         int, const sparsemix_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const void*, const void*,
         const int*, const void*, const void*, void*, int*, int*, void*, void*, void*, double*, double*, int64_t*)
@@ -35,7 +35,7 @@ cdef extern from "documents/document.h" nogil:
 MAX_SELECT = SPARSEMIX_MAX_SELECT
 
 
-class Room:
+class Workspace:
     """Scratch memory of one thread, which grows to the largest document and is reused."""
 
     def __init__(self, dtype):
@@ -76,7 +76,7 @@ def local_step(
     double[::1] bound,             # OUT (n,) L_d, up to a function of the document's length
     double[::1] energy,            # OUT (n,) sum_u c_u log Z_u - sum_k N_dk log p_k
     int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
-    scratch,                       # TMP Room of the table's dtype
+    scratch,                       # TMP Workspace of the table's dtype
     packed=None,                   # IN  PackedTable in the place of table, not for dense inference
 ):
     """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on other ones."""
@@ -119,9 +119,9 @@ def local_step(
             raise ValueError("topics must be (nnz, L)")
         if lists is None and (p is None or p.shape[0] != n or p.shape[1] != s.n_components):
             raise ValueError("p must be (n, K) when dense")
-    reals, ints = scratch.of(sparsemix_room(&s), sparsemix_int_room(&s))
-    cdef real[::1] room = reals
-    cdef int[::1] int_room = ints
+    reals, ints = scratch.of(sparsemix_work_size(&s), sparsemix_int_work_size(&s))
+    cdef real[::1] work = reals
+    cdef int[::1] int_work = ints
     cdef const real* table_start = NULL
     if table is not None:
         table_start = &table[0, 0]
@@ -142,5 +142,5 @@ def local_step(
     with nogil:
         sparsemix_documents(
             level, &s, n, &indptr[0], &indices[0], &counts[0], table_start, packed_start, list_start, best_start,
-            &alpha[0], &room[0], &int_room[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
+            &alpha[0], &work[0], &int_work[0], topics_start, values_start, p_start, &doc_topic[0, 0], &bound[0],
             &energy[0], &tally[0, 0])

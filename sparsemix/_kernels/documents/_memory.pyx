@@ -21,7 +21,7 @@ def keep_large(
     cdef double total
     cdef real lowest
     if lengths.shape[0] != rows.shape[0] or min(columns.shape[0], values.shape[0]) < rows.shape[0] * n_columns:
-        raise ValueError("lengths must be (n,), and columns and values have room for all entries")
+        raise ValueError("lengths must be (n,), and columns and values have space for all entries")
     with nogil:
         for i in range(rows.shape[0]):
             begin, total = n, 0.0

@@ -180,7 +180,7 @@ def packed_rows(
     if starts.shape[0] != heads.shape[0] or SPARSEMIX_HEAD_TOPICS * heads.shape[1] < n_components:
         raise ValueError("heads must be (V, ceil(K / 40)) and starts (V,)")
     if values.shape[0] < at + (last - first) * n_components:
-        raise ValueError("values must have room for whole rows")
+        raise ValueError("values must have space for whole rows")
     if lists.shape[0] != starts.shape[0] or best.shape[1] != n_nonzero or n_nonzero > n_components:
         raise ValueError("lists and best must be (V, L)")
     with nogil:

@@ -44,7 +44,7 @@ def group_by_word(
     """Counting sort of entries by word."""
     cdef Py_ssize_t e, v, n_words = starts.shape[0] - 1
     if entries.shape[0] < indices.shape[0]:
-        raise ValueError("entries must have room for all")
+        raise ValueError("entries must have space for all")
     with nogil:
         starts[:] = 0
         for e in range(indices.shape[0]):
@@ -244,7 +244,7 @@ def compress_rows(
     cdef double total, kept, limit, carried
     cdef real largest, value
     if rows.shape[0] != words.shape[0] or min(out_topics.shape[0], out_values.shape[0]) < rows.shape[0] * n_components:
-        raise ValueError("rows must be one for each word, with room for all their entries")
+        raise ValueError("rows must be one for each word, with space for all their entries")
     with nogil:
         for i in range(words.shape[0]):
             begin, total, kept, largest = count, 0.0, 0.0, 0

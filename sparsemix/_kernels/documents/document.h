@@ -71,24 +71,24 @@ SPARSEMIX_DOCUMENT_STRUCT(double)
     static void sparsemix_documents_##REAL(                                                                            \
         int isa, const sparsemix_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,      \
         const REAL *counts, const REAL *table, const sparsemix_packed_##REAL *packed, const int *lists,                \
-        const REAL *best, const REAL *alpha, REAL *room, int *int_room,                                                \
+        const REAL *best, const REAL *alpha, REAL *work, int *int_work,                                                \
         int *topics, REAL *values, REAL *p, REAL *doc_topic, double *bound, double *energy, int64_t *tally)            \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, documents, REAL, settings, n_docs, indptr, indices, counts, table, packed, lists,      \
-                           best, alpha, room, int_room, topics, values, p, doc_topic, bound, energy, tally);                              \
+                           best, alpha, work, int_work, topics, values, p, doc_topic, bound, energy, tally);                              \
     }
 
 SPARSEMIX_DOCUMENTS(float)
 SPARSEMIX_DOCUMENTS(double)
 
 /* REALs and ints of scratch that ``documents`` needs. */
-static inline ptrdiff_t sparsemix_room(const sparsemix_settings *s)
+static inline ptrdiff_t sparsemix_work_size(const sparsemix_settings *s)
 {
     const ptrdiff_t topics = (s->max_topics + SPARSEMIX_PADDING) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
     return 2 * (topics + s->n_nonzero) * s->width + 2 * s->width + (5 + 16) * topics;
 }
 
-static inline ptrdiff_t sparsemix_int_room(const sparsemix_settings *s)
+static inline ptrdiff_t sparsemix_int_work_size(const sparsemix_settings *s)
 {
     return s->max_topics + s->n_components + s->width;
 }

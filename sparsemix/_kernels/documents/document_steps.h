@@ -370,13 +370,13 @@ TARGET static void SPARSEMIX_NAME(sparse_document)(DOCUMENT *d)
 #include "document_dense.h"
 
 /* Assign the parts of the scratch memory. */
-TARGET static void SPARSEMIX_NAME(furnish)(DOCUMENT *d, REAL *room, int *int_room)
+TARGET static void SPARSEMIX_NAME(assign_work)(DOCUMENT *d, REAL *work, int *int_work)
 {
     const ptrdiff_t width = d->s.width;
     const ptrdiff_t topics = (d->s.max_topics + SPARSEMIX_PADDING) / SPARSEMIX_PADDING * SPARSEMIX_PADDING;
     const ptrdiff_t size = (topics + d->s.n_nonzero) * width;
     ptrdiff_t k;
-    d->counts = room;
+    d->counts = work;
     d->scale = d->counts + width;
     d->block = d->scale + width;
     d->kept = d->block + size;
@@ -386,7 +386,7 @@ TARGET static void SPARSEMIX_NAME(furnish)(DOCUMENT *d, REAL *room, int *int_roo
     d->prior = d->p + topics;
     d->now = d->prior + topics;
     d->next = d->now + topics;
-    d->topics = int_room;
+    d->topics = int_work;
     d->local = d->topics + d->s.max_topics;
     for (k = 0; k < d->s.n_components; k++)
         d->local[k] = -1;
@@ -414,8 +414,8 @@ TARGET static void SPARSEMIX_NAME(write_entries)(const DOCUMENT *d, int *filled,
 /* A block of documents. Sparse: topics and values (nnz, L). Dense: values (nnz,) are counts / Z, with p (n, K). */
 TARGET static void SPARSEMIX_NAME(documents)(
     const sparsemix_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts,
-    const REAL *table, const PACKED *packed, const int *lists, const REAL *best, const REAL *alpha, REAL *room,
-    int *int_room, int *topics, REAL *values,
+    const REAL *table, const PACKED *packed, const int *lists, const REAL *best, const REAL *alpha, REAL *work,
+    int *int_work, int *topics, REAL *values,
     REAL *p, REAL *doc_topic, double *bound, double *energy, int64_t *tally)
 {
     DOCUMENT d;
@@ -430,7 +430,7 @@ TARGET static void SPARSEMIX_NAME(documents)(
     d.largest_alpha = alpha[0];
     for (i = 1; i < d.s.n_components; i++)
         d.largest_alpha = alpha[i] > d.largest_alpha ? alpha[i] : d.largest_alpha;
-    SPARSEMIX_NAME(furnish)(&d, room, int_room);
+    SPARSEMIX_NAME(assign_work)(&d, work, int_work);
     for (i = 0; i < n_docs; i++) {
         const ptrdiff_t start = indptr[i];
         d.n_types = indptr[i + 1] - start;

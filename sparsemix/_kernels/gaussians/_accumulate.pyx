@@ -42,7 +42,7 @@ def group_by_component(
     if values.shape[0] != n or values.shape[1] != n_nonzero or (weighted and weights.shape[0] != n):
         raise ValueError("indices and values must be (n, L) and weights (n,)")
     if rows.shape[0] < n * n_nonzero or resp.shape[0] < n * n_nonzero:
-        raise ValueError("rows and resp must have room for n L entries")
+        raise ValueError("rows and resp must have space for n L entries")
     with nogil:
         starts[:] = 0
         for row in range(n):

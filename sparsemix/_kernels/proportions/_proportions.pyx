@@ -19,8 +19,8 @@ cdef extern from "proportions/proportions.h" nogil:
         int max_iter, linear, relative
         double tol
     Py_ssize_t sparsemix_whole(Py_ssize_t n, Py_ssize_t group)
-    Py_ssize_t sparsemix_proportion_room(const sparsemix_proportion_settings* s)
-    Py_ssize_t sparsemix_proportion_int_room(const sparsemix_proportion_settings* s)
+    Py_ssize_t sparsemix_proportion_work_size(const sparsemix_proportion_settings* s)
+    Py_ssize_t sparsemix_proportion_int_work_size(const sparsemix_proportion_settings* s)
     void sparsemix_proportions(
         int, const sparsemix_proportion_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const void*,
         const double*, void*, int*, double*, int64_t*)
@@ -37,7 +37,7 @@ def infer(
     bint linear,                   # IN  p = alpha + N_dk, not exp E[log pi]
     double[:, ::1] theta,          # OUT (n, K) alpha_k + N_dk
     int64_t[::1] n_iter,           # OUT (n,) updates of all topics
-    scratch,                       # TMP Room of the table's dtype
+    scratch,                       # TMP Workspace of the table's dtype
     Py_ssize_t kept=1 << 24,       # IN  largest panel kept in memory, in numbers; larger ones are read in each update
     bint relative=False,           # IN  tol is a share of the document's tokens
 ):
@@ -60,10 +60,10 @@ def infer(
         raise ValueError("n_iter must be (n,)")
     if indptr[n] > indices.shape[0] or counts.shape[0] < indptr[n]:
         raise ValueError("indices and counts must hold indptr[-1] entries")
-    reals, ints = scratch.of(sparsemix_proportion_room(&s), sparsemix_proportion_int_room(&s))
-    cdef real[::1] room = reals
-    cdef int[::1] int_room = ints
+    reals, ints = scratch.of(sparsemix_proportion_work_size(&s), sparsemix_proportion_int_work_size(&s))
+    cdef real[::1] work = reals
+    cdef int[::1] int_work = ints
     with nogil:
         sparsemix_proportions(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &room[0], &int_room[0],
+            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &work[0], &int_work[0],
             &theta[0, 0], &n_iter[0])

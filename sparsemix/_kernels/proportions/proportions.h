@@ -35,13 +35,13 @@ static inline ptrdiff_t sparsemix_proportion_panel(const sparsemix_proportion_se
 }
 
 /* REALs of scratch for one document. */
-static inline ptrdiff_t sparsemix_proportion_room(const sparsemix_proportion_settings *s)
+static inline ptrdiff_t sparsemix_proportion_work_size(const sparsemix_proportion_settings *s)
 {
     const ptrdiff_t width = sparsemix_whole(s->n_components, SPARSEMIX_PADDING);
     return 2 * sparsemix_proportion_panel(s) + 11 * width + 3 * sparsemix_whole(s->longest, SPARSEMIX_PADDING);
 }
 
-static inline ptrdiff_t sparsemix_proportion_int_room(const sparsemix_proportion_settings *s)
+static inline ptrdiff_t sparsemix_proportion_int_work_size(const sparsemix_proportion_settings *s)
 {
     return s->n_components;
 }
@@ -53,11 +53,11 @@ static inline ptrdiff_t sparsemix_proportion_int_room(const sparsemix_proportion
 #define SPARSEMIX_PROPORTIONS(REAL)                                                                                    \
     static void sparsemix_proportions_##REAL(                                                                          \
         int isa, const sparsemix_proportion_settings *settings, ptrdiff_t n_docs, const int64_t *indptr,               \
-        const int *indices, const REAL *counts, const REAL *table, const double *prior, REAL *room, int *int_room,     \
+        const int *indices, const REAL *counts, const REAL *table, const double *prior, REAL *work, int *int_work,     \
         double *out, int64_t *n_iter)                                                                                  \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, proportions, REAL, settings, n_docs, indptr, indices, counts, table, prior, room,      \
-                           int_room, out, n_iter);                                                                     \
+        SPARSEMIX_DISPATCH(isa, proportions, REAL, settings, n_docs, indptr, indices, counts, table, prior, work,      \
+                           int_work, out, n_iter);                                                                     \
     }
 
 SPARSEMIX_PROPORTIONS(float)

@@ -285,34 +285,34 @@ TARGET static int SPARSEMIX_NAME(infer)(PROPORTIONS *d)
 }
 
 /* Assign the parts of the scratch memory. */
-TARGET static void SPARSEMIX_NAME(furnish)(PROPORTIONS *d, REAL *room, int *int_room)
+TARGET static void SPARSEMIX_NAME(assign_work)(PROPORTIONS *d, REAL *work, int *int_work)
 {
     const ptrdiff_t longest = sparsemix_whole(d->s.longest, SPARSEMIX_PADDING);
     REAL **vectors[] = {&d->alpha, &d->x, &d->p, &d->gain, &d->now, &d->next,
                         &d->prior, &d->mass, &d->first, &d->second};
     size_t i;
     d->width = sparsemix_whole(d->s.n_components, SPARSEMIX_PADDING);
-    d->counts = room;
+    d->counts = work;
     d->rest = d->counts + longest;
-    room += 2 * longest;
-    for (i = 0; i < sizeof vectors / sizeof *vectors; i++, room += d->width)
-        *vectors[i] = room;
-    d->all = room;
+    work += 2 * longest;
+    for (i = 0; i < sizeof vectors / sizeof *vectors; i++, work += d->width)
+        *vectors[i] = work;
+    d->all = work;
     d->some = d->all + sparsemix_proportion_panel(&d->s);
-    d->topics = int_room;
+    d->topics = int_work;
 }
 
 /* out[d, k] = prior[k] + N_dk of a block of documents. */
 TARGET static void SPARSEMIX_NAME(proportions)(
     const sparsemix_proportion_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
-    const REAL *counts, const REAL *table, const double *prior, REAL *room, int *int_room, double *out, int64_t *n_iter)
+    const REAL *counts, const REAL *table, const double *prior, REAL *work, int *int_work, double *out, int64_t *n_iter)
 {
     PROPORTIONS d;
     ptrdiff_t i, u, k;
     memset(&d, 0, sizeof d);
     d.s = *settings;
     d.table = table;
-    SPARSEMIX_NAME(furnish)(&d, room, int_room);
+    SPARSEMIX_NAME(assign_work)(&d, work, int_work);
     for (k = 0; k < d.s.n_components; k++)
         d.alpha[k] = (REAL)prior[k];
     for (i = 0; i < n_docs; i++) {

@@ -89,7 +89,7 @@ def total_rows(totals, total_prior, window, dtype):
     return out
 
 
-cdef class _Room:
+cdef class _Workspace:
     """The current context, weights of its topics, and their sums by vector."""
 
     cdef sparsemix_context c
@@ -167,8 +167,8 @@ def positions(
     s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, window, 1.0 / temperature
     s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = scale, base, 0.0, seed, visit, 0
     s.alpha, s.totals, s.slots = NULL, NULL, &slots[0]
-    cdef _Room room = _Room(window, n_components, np.float32 if real is float else np.float64)
-    cdef real[::1] weights = room.arrays[1], parts = room.arrays[2]
+    cdef _Workspace work = _Workspace(window, n_components, np.float32 if real is float else np.float64)
+    cdef real[::1] weights = work.arrays[1], parts = work.arrays[2]
     cdef const real* total_start = NULL
     if total_logs is not None:
         total_start = &total_logs[0, 0]
@@ -185,7 +185,7 @@ def positions(
     with nogil:
         sparsemix_positions(
             level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
-            total_start, table_start, &room.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
+            total_start, table_start, &work.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
             size_start)
 
 
@@ -233,13 +233,13 @@ def sweep(
     s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, window, 1.0
     s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = 1.0, beta, n_words * beta, seed, number, first_row
     s.alpha, s.totals, s.slots = &alpha[0], &totals[0], &slots[0]
-    cdef _Room room = _Room(window, n_components, np.float32 if real is float else np.float64)
-    cdef real[::1] weights = room.arrays[1], parts = room.arrays[2]
+    cdef _Workspace work = _Workspace(window, n_components, np.float32 if real is float else np.float64)
+    cdef real[::1] weights = work.arrays[1], parts = work.arrays[2]
     cdef double* first = NULL if conditional is None else &conditional[0]
     with nogil:
         sparsemix_sweep(
             level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0], &total_logs[0, 0],
-            &input_table[0, 0], &table[0, 0], &room.c, &weights[0], &parts[0], &topics[0], &moved, first)
+            &input_table[0, 0], &table[0, 0], &work.c, &weights[0], &parts[0], &topics[0], &moved, first)
     return moved
 
 
@@ -268,7 +268,7 @@ def pairs(
     if centres is None:
         return total
     if centres.shape[0] < total:
-        raise ValueError(f"centres must have room for {total} pairs")
+        raise ValueError(f"centres must have space for {total} pairs")
     with nogil:
         for d in range(indptr.shape[0] - 1):
             first = last = indptr[d]

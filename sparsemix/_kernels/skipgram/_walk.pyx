@@ -145,9 +145,9 @@ cdef run(
         raise ValueError("tables must be of the table's shape and dtype")
     if words.shape[0] == 0:
         return
-    cdef int[:, ::1] room = np.empty((3, 2 * window), dtype=np.intc)
+    cdef int[:, ::1] work = np.empty((3, 2 * window), dtype=np.intc)
     c.n = 0
-    c.word, c.before, c.times = &room[0, 0], &room[1, 0], &room[2, 0]
+    c.word, c.before, c.times = &work[0, 0], &work[1, 0], &work[2, 0]
     s.n_components, s.window, s.inverse_temperature = n_components, window, 1.0 / temperature
     s.alpha, s.totals = &alpha[0], <double*> &totals[0]
     cdef int* state_start = NULL if states is None else &states[0, 0]

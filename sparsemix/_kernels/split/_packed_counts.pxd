@@ -10,14 +10,14 @@ cdef extern from "split/counts.h" nogil:
         Py_ssize_t n_heads
         uint64_t* heads
         int64_t* starts
-        int* room
+        int* capacity
         float* values
         int64_t* end
     ctypedef struct sparsemix_counts_double:
         Py_ssize_t n_heads
         uint64_t* heads
         int64_t* starts
-        int* room
+        int* capacity
         double* values
         int64_t* end
 
@@ -44,7 +44,7 @@ cdef inline const void* point_to(counts, any_counts* out, const counted* like) e
     # Both union members have the same layout, except for the pointed-to type.
     out.of_float.n_heads = counts.heads.shape[1]
     out.of_float.heads, out.of_float.starts = <uint64_t*> start_of(counts.heads), <int64_t*> start_of(counts.starts)
-    out.of_float.room, out.of_float.end = <int*> start_of(counts.room), <int64_t*> start_of(counts.end)
+    out.of_float.capacity, out.of_float.end = <int*> start_of(counts.capacity), <int64_t*> start_of(counts.end)
     if counted is float:
         out.of_float.values = <float*> start_of(counts.values)
     else:

@@ -80,7 +80,7 @@ def fill_sparse(
     cdef int64_t at, to
     cdef uint32_t bits
     if indptr.shape[0] != n + 1 or min(out_topics.shape[0], out_values.shape[0]) < indptr[n]:
-        raise ValueError("topics and values must have room for all counts")
+        raise ValueError("topics and values must have space for all counts")
     with nogil:
         for i in range(n):
             at, to = starts[words[i]], indptr[i]
@@ -97,7 +97,7 @@ def fill_sparse(
 def move_rows(
     const int64_t[::1] lengths,  # IN  (V,)
     int64_t[::1] starts,         # INOUT (V,) old, then new starts of rows
-    const int[::1] room,         # IN  (V,) space of each row at its new place
+    const int[::1] capacity,     # IN  (V,) space of each row at its new place
     const real[::1] source,      # IN
     real[::1] out,               # OUT
 ):
@@ -109,7 +109,7 @@ def move_rows(
             if lengths[v]:
                 memcpy(&out[end], &source[starts[v]], lengths[v] * sizeof(real))
             starts[v] = end
-            end += room[v]
+            end += capacity[v]
     return end
 
 

@@ -41,17 +41,17 @@ cdef extern from "split/split.h" nogil:
         double base
     ctypedef struct sparsemix_split_record:
         int64_t values, topics, n
-    ctypedef struct sparsemix_split_room:
+    ctypedef struct sparsemix_split_work:
         int* slot
     ctypedef struct sparsemix_states:
         void* values
         int wide
     int sparsemix_split_samples(double)
-    void sparsemix_split_free(sparsemix_split_room*)
+    void sparsemix_split_free(sparsemix_split_work*)
     int sparsemix_split_documents(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const int64_t*,
         const void*, const void*, const void*, const void*, const void*, const int64_t*, const int*, const void*,
-        sparsemix_split_room*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*)
+        sparsemix_split_work*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*)
     void sparsemix_split_blocks(
         int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, const int*, Py_ssize_t, Py_ssize_t, void*)
     void sparsemix_split_packed_blocks(
@@ -77,22 +77,22 @@ def state_dtype(Py_ssize_t n_components):
     return np.int16 if n_components <= SHORT_TOPICS else np.int32
 
 
-cdef class Room:
+cdef class Workspace:
     """Scratch memory of one thread; it holds the records of its documents until it visits others."""
 
-    cdef sparsemix_split_room room
+    cdef sparsemix_split_work work
     cdef readonly Py_ssize_t n_components
 
     def __cinit__(self, Py_ssize_t n_components):
-        memset(&self.room, 0, sizeof(self.room))
+        memset(&self.work, 0, sizeof(self.work))
         self.n_components = n_components
-        self.room.slot = <int*> malloc(n_components * sizeof(int))
-        if self.room.slot == NULL:
+        self.work.slot = <int*> malloc(n_components * sizeof(int))
+        if self.work.slot == NULL:
             raise MemoryError(f"no memory for the slots of {n_components} topics")
-        memset(self.room.slot, 255, n_components * sizeof(int))
+        memset(self.work.slot, 255, n_components * sizeof(int))
 
     def __dealloc__(self):
-        sparsemix_split_free(&self.room)
+        sparsemix_split_free(&self.work)
 
 
 def sample_starts(
@@ -154,7 +154,7 @@ def sum_blocks(
     cdef int level = instruction_level()
     cdef Py_ssize_t n_components = table.shape[1]
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed must be padded, with room for {n_components} topics")
+        raise ValueError(f"fixed must be padded, with space for {n_components} topics")
     if blocks.shape[0] != table.shape[0] or blocks.shape[1] != n_blocks(n_components):
         raise ValueError(f"blocks must be ({table.shape[0]}, {n_blocks(n_components)})")
     if first >= last:
@@ -179,7 +179,7 @@ def sum_packed_blocks(
     cdef real[::1] background = np.empty(blocks.shape[1], dtype=np.float32 if real is float else np.float64)
     cdef any_counts packed_counts
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed must be padded, with room for {n_components} topics")
+        raise ValueError(f"fixed must be padded, with space for {n_components} topics")
     if blocks.shape[0] != packed.shape[0] or blocks.shape[1] != n_blocks(n_components):
         raise ValueError(f"blocks must be ({packed.shape[0]}, {n_blocks(n_components)})")
     if first >= last:
@@ -215,7 +215,7 @@ def local_step(
     real[::1] shares,                # OUT (nnz,) their factor of the fixed part
     const int[::1] order,            # IN  (n,) order in which documents are taken
     int64_t[::1] next,               # INOUT (1,) number of documents taken; shared by all threads
-    Room room not None,              # OUT holds the data of the records
+    Workspace work not None,         # OUT holds the data of the records
 ):
     """Sweeps of Gibbs sampling over each document separately; the last sweep records expected counts."""
     cdef Py_ssize_t d, n = indptr.shape[0] - 1
@@ -226,7 +226,7 @@ def local_step(
         return
     cdef any_counts packed_counts
     cdef const real* whole = NULL
-    s.n_components, s.n_blocks = room.n_components, blocks.shape[1]
+    s.n_components, s.n_blocks = work.n_components, blocks.shape[1]
     memset(&packed_counts, 0, sizeof(packed_counts))
     if packed is None:
         whole = &table[0, 0]
@@ -235,7 +235,7 @@ def local_step(
     shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
     s.n_sweeps, s.exclude, s.seed, s.visit, s.base = n_sweeps, exclude, seed, visit, base
     if min(inverse.shape[0], fixed.shape[0]) < s.n_components or shape[1] != s.n_components:
-        raise ValueError(f"inverse, fixed and room must be for {s.n_components} topics")
+        raise ValueError(f"inverse, fixed and work must be for {s.n_components} topics")
     if blocks.shape[0] != shape[0] or s.n_blocks != n_blocks(s.n_components):
         raise ValueError("blocks must be those of the table")
     if min(indices.shape[0], counts.shape[0], records.shape[0], shares.shape[0]) < indptr[n] or records.shape[1] != 3:
@@ -266,7 +266,7 @@ def local_step(
     with nogil:
         status = sparsemix_split_documents(
             level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, <const void*> &packed_counts,
-            &inverse[0], &fixed[0], &blocks[0, 0], begin, topics, values, &room.room, &state_indptr[0], samples,
+            &inverse[0], &fixed[0], &blocks[0, 0], begin, topics, values, &work.work, &state_indptr[0], samples,
             <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
@@ -277,7 +277,7 @@ def local_step(
 def sum_rows(
     const int64_t[::1] starts,     # IN  (V + 1,) entries by word
     const int[::1] entries,        # IN  (nnz,)
-    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
+    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose workspaces must be alive
     const real[::1] shares,        # IN  (nnz,)
     const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
     const real[:, ::1] table,      # IN  (V, K)
@@ -297,7 +297,7 @@ def sum_rows(
     if out.shape[1] != n_components or words.shape[0] != out.shape[0] or totals.shape[0] != n_components:
         raise ValueError(f"every row of the sums must have a word and {n_components} columns")
     if min(fixed.shape[0], row.shape[0]) < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed and row must be padded, with room for {n_components} topics")
+        raise ValueError(f"fixed and row must be padded, with space for {n_components} topics")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
     if first >= last or entries.shape[0] == 0:
@@ -313,7 +313,7 @@ def sum_rows(
 def add_rows(
     const int64_t[::1] starts,     # IN  (V + 1,) entries by word
     const int[::1] entries,        # IN  (nnz,)
-    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
+    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose workspaces must be alive
     const real[::1] shares,        # IN  (nnz,)
     const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
     real[:, ::1] table,            # INOUT (V, K) += factor S_vk
@@ -342,7 +342,7 @@ def add_rows(
     if min(row.shape[0], part.shape[0]) < fixed.shape[0]:
         raise ValueError("row and part must be as long as fixed")
     if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed must be padded, with room for {n_components} topics")
+        raise ValueError(f"fixed must be padded, with space for {n_components} topics")
     if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
         raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
     if entries.shape[0] == 0:
@@ -362,7 +362,7 @@ def add_rows(
 def sum_sparse(
     const int64_t[::1] starts,     # IN  (V + 1,) entries by word
     const int[::1] entries,        # IN  (nnz,)
-    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose rooms must be alive
+    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose workspaces must be alive
     real[::1] shares,              # IN  (nnz,)
     const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
     const real[:, ::1] table,      # IN  (V, K) counts, or None:
@@ -407,7 +407,7 @@ def sum_sparse(
     s.n_components, s.n_blocks, s.base, s.seed, s.visit = shape[1], blocks.shape[1], base, seed, visit
     if gains is not None:
         if packed is None or gains.shape[0] != s.n_components or topics.shape[0] < s.n_components:
-            raise ValueError("gains need packed counts, one for each topic, and room for the topics of a word")
+            raise ValueError("gains need packed counts, one for each topic, and space for the topics of a word")
         gained = &gains[0]
     if fixed.shape[0] < s.n_components or fixed.shape[0] % SPARSEMIX_GROUP or s.n_blocks != n_blocks(s.n_components):
         raise ValueError("fixed and blocks must be those of the table")

@@ -33,7 +33,7 @@ static inline int64_t sparsemix_counts_before(uint64_t head, ptrdiff_t k)
         ptrdiff_t n_heads; /* of a row */                                                                              \
         uint64_t *heads;   /* (V, n_heads) */                                                                          \
         int64_t *starts;   /* (V,) of each row */                                                                      \
-        int *room;         /* (V,) capacity of each row */                                                             \
+        int *capacity;     /* (V,) capacity of each row */                                                             \
         REAL *values;                                                                                                  \
         int64_t *end;      /* end of the last row */                                                                   \
     } sparsemix_counts_##REAL;                                                                                         \

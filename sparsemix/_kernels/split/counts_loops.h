@@ -72,14 +72,14 @@ TARGET static void SPARSEMIX_NAME(add_counts)(const PACKED_COUNTS *t, ptrdiff_t 
     if (n_new == 0)
         return;
     length = sparsemix_counts_length(heads, t->n_heads);
-    if (length + n_new > t->room[v]) {
+    if (length + n_new > t->capacity[v]) {
         length = SPARSEMIX_NAME(prune_counts)(t, v, smallest, key, gains);
-        if (length + n_new + SPARSEMIX_SPARE(length) / 2 > t->room[v]) { /* too full: it would soon be pruned again */
-            const int room = (int)(length + n_new + SPARSEMIX_SPARE(length + n_new));
-            const int64_t start = sparsemix_fetch_add(t->end, room);
+        if (length + n_new + SPARSEMIX_SPARE(length) / 2 > t->capacity[v]) { /* too full: it would soon be pruned again */
+            const int capacity = (int)(length + n_new + SPARSEMIX_SPARE(length + n_new));
+            const int64_t start = sparsemix_fetch_add(t->end, capacity);
             memcpy(t->values + start, row, length * sizeof(REAL));
             t->starts[v] = start;
-            t->room[v] = room;
+            t->capacity[v] = capacity;
             row = t->values + start;
         }
     }

@@ -114,15 +114,15 @@ typedef struct {
     size_t values, lists; /* bytes in use */
     ptrdiff_t n_slots;    /* allocated */
     int *slot;            /* (K,) slot of each topic of the current document; or -1 */
-} sparsemix_split_room;
+} sparsemix_split_work;
 
-static inline void sparsemix_split_free(sparsemix_split_room *room)
+static inline void sparsemix_split_free(sparsemix_split_work *work)
 {
     int i;
     for (i = 0; i < SPARSEMIX_SPLIT_ARRAYS; i++)
-        free(room->arrays[i].raw);
-    free(room->slot);
-    memset(room, 0, sizeof *room);
+        free(work->arrays[i].raw);
+    free(work->slot);
+    memset(work, 0, sizeof *work);
 }
 
 /* One document, and scratch for its sweeps. */
@@ -134,7 +134,7 @@ static inline void sparsemix_split_free(sparsemix_split_room *room)
         const REAL *inverse;  /* (K padded,) factor / (N_k + V topic_word_prior) */                                    \
         const REAL *fixed;    /* (K padded,) alpha_k times that */                                                     \
         const REAL *blocks;   /* (V, blocks) sums of the fixed part up to the end of each block */                     \
-        sparsemix_split_room *room;                                                                                    \
+        sparsemix_split_work *work;                                                                                    \
         REAL *rows;           /* (U, stride) phi of each type in each slot; at the end, the records of entries */      \
         ptrdiff_t stride;     /* slots allocated per row */                                                            \
         ptrdiff_t n_slots;    /* in use */                                                                             \
@@ -166,7 +166,7 @@ SPARSEMIX_SPLIT_STRUCT(double)
         int isa, const sparsemix_split_settings *settings, ptrdiff_t n_docs, const int64_t *indptr,                    \
         const int *indices, const REAL *counts, const int64_t *numbers, const REAL *table,                             \
         const sparsemix_counts_##REAL *packed, const REAL *inverse, const REAL *fixed, const REAL *blocks,             \
-        const int64_t *start_indptr, const int *start_topics, const REAL *start_values, sparsemix_split_room *room,    \
+        const int64_t *start_indptr, const int *start_topics, const REAL *start_values, sparsemix_split_work *work,    \
         const int64_t *state_indptr, sparsemix_states states, sparsemix_split_record *records, REAL *shares,           \
         const int *order, int64_t *next)                                                                               \
     {                                                                                                                  \
@@ -179,7 +179,7 @@ SPARSEMIX_SPLIT_STRUCT(double)
         d.inverse = inverse;                                                                                           \
         d.fixed = fixed;                                                                                               \
         d.blocks = blocks;                                                                                             \
-        d.room = room;                                                                                                 \
+        d.work = work;                                                                                                 \
         SPARSEMIX_DISPATCH(isa, split_documents, REAL, &d, n_docs, indptr, indices, counts, numbers, start_indptr,     \
                            start_topics, start_values, state_indptr, states, records, shares, order, next, &status);   \
         return status;                                                                                                 \

@@ -35,8 +35,8 @@ TARGET static inline REAL SPARSEMIX_NAME(count)(const SPLIT *d, ptrdiff_t word, 
 /* Update the pointers into arrays that may have moved. */
 TARGET static void SPARSEMIX_NAME(point)(SPLIT *d)
 {
-    const sparsemix_array *a = d->room->arrays;
-    d->rows = (REAL *)(a[SPARSEMIX_SPLIT_VALUES].start + d->room->values);
+    const sparsemix_array *a = d->work->arrays;
+    d->rows = (REAL *)(a[SPARSEMIX_SPLIT_VALUES].start + d->work->values);
     d->places = (int *)a[SPARSEMIX_SPLIT_PLACES].start;
     d->now = (REAL *)a[SPARSEMIX_SPLIT_NOW].start;
     d->start = (REAL *)a[SPARSEMIX_SPLIT_START].start;
@@ -49,8 +49,8 @@ TARGET static void SPARSEMIX_NAME(point)(SPLIT *d)
 /* Ensure space for n slots in the vectors by slot; 0, or -1 if out of memory. */
 TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
 {
-    sparsemix_array *a = d->room->arrays;
-    if (n > d->room->n_slots) {
+    sparsemix_array *a = d->work->arrays;
+    if (n > d->work->n_slots) {
         const size_t used = d->n_slots, wanted = n;
         int i;
         for (i = SPARSEMIX_SPLIT_NOW; i <= SPARSEMIX_SPLIT_SUMS; i++)
@@ -59,7 +59,7 @@ TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
         for (i = SPARSEMIX_SPLIT_TOPIC; i <= SPARSEMIX_SPLIT_FREE; i++)
             if (sparsemix_grow(a + i, used * sizeof(int), wanted * sizeof(int)))
                 return -1;
-        d->room->n_slots = n;
+        d->work->n_slots = n;
     }
     SPARSEMIX_NAME(point)(d);
     return 0;
@@ -69,11 +69,11 @@ TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
 TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
 {
     const ptrdiff_t old = d->stride, stride = PADDED(n > old + old / 2 ? n : old + old / 2);
-    sparsemix_array *values = d->room->arrays + SPARSEMIX_SPLIT_VALUES;
+    sparsemix_array *values = d->work->arrays + SPARSEMIX_SPLIT_VALUES;
     ptrdiff_t u, j;
     if (SPARSEMIX_NAME(reserve)(d, stride)
-        || sparsemix_grow(values, d->room->values + d->n_types * old * sizeof(REAL),
-                          d->room->values + d->n_types * stride * sizeof(REAL)))
+        || sparsemix_grow(values, d->work->values + d->n_types * old * sizeof(REAL),
+                          d->work->values + d->n_types * stride * sizeof(REAL)))
         return -1;
     SPARSEMIX_NAME(point)(d);
     for (u = d->n_types - 1; u >= 0; u--) {
@@ -126,12 +126,12 @@ TARGET static void SPARSEMIX_NAME(fill_column)(SPLIT *d, ptrdiff_t slot, ptrdiff
 TARGET static ptrdiff_t SPARSEMIX_NAME(append)(SPLIT *d, int topic)
 {
     const ptrdiff_t slot = d->n_slots;
-    if (slot == d->room->n_slots && SPARSEMIX_NAME(reserve)(d, 2 * slot + SPARSEMIX_PADDING))
+    if (slot == d->work->n_slots && SPARSEMIX_NAME(reserve)(d, 2 * slot + SPARSEMIX_PADDING))
         return -1;
     d->now[slot] = d->start[slot] = 0;
     d->topic[slot] = topic;
     d->born[slot] = -1;
-    d->room->slot[topic] = (int)slot;
+    d->work->slot[topic] = (int)slot;
     d->n_slots++;
     return slot;
 }
@@ -139,13 +139,13 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(append)(SPLIT *d, int topic)
 /* The slot of a topic drawn for type u; a new slot gets its column for the following types only. */
 TARGET static ptrdiff_t SPARSEMIX_NAME(place)(SPLIT *d, int topic, ptrdiff_t u)
 {
-    ptrdiff_t slot = d->room->slot[topic];
+    ptrdiff_t slot = d->work->slot[topic];
     if (slot >= 0)
         return slot;
     if (d->n_free) {
         slot = d->unused[--d->n_free];
         d->topic[slot] = topic;
-        d->room->slot[topic] = (int)slot;
+        d->work->slot[topic] = (int)slot;
     } else {
         if (d->n_slots == d->stride && SPARSEMIX_NAME(widen)(d, d->stride + 1))
             return -1;
@@ -337,8 +337,8 @@ TARGET static void SPARSEMIX_NAME(settle)(SPLIT *d)
     for (j = d->n_slots - 1; j >= 0; j--) {
         d->start[j] = 0;
         if (d->now[j] == 0) {
-            if (d->room->slot[d->topic[j]] == j) /* the topic may have got another slot since */
-                d->room->slot[d->topic[j]] = -1;
+            if (d->work->slot[d->topic[j]] == j) /* the topic may have got another slot since */
+                d->work->slot[d->topic[j]] = -1;
             d->unused[d->n_free++] = (int)j;
         } else if (d->born[j] >= 0)
             SPARSEMIX_NAME(fill_column)(d, j, 0, d->born[j] + 1);
@@ -356,7 +356,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states
     int64_t r;
     for (u = 0; u < d->n_types; u++)
         i += sparsemix_split_samples(d->counts[u]);
-    if (sparsemix_grow(d->room->arrays + SPARSEMIX_SPLIT_PLACES, 0, (i + 1) * sizeof(int)))
+    if (sparsemix_grow(d->work->arrays + SPARSEMIX_SPLIT_PLACES, 0, (i + 1) * sizeof(int)))
         return -1;
     SPARSEMIX_NAME(point)(d);
     if (i > 0 && sparsemix_state(states, begin) < 0) {
@@ -370,7 +370,7 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states
     }
     for (s = 0; s < i; s++) {
         const int topic = sparsemix_state(states, begin + s);
-        ptrdiff_t slot = d->room->slot[topic];
+        ptrdiff_t slot = d->work->slot[topic];
         if (slot < 0)
             slot = SPARSEMIX_NAME(append)(d, topic);
         if (slot < 0)
@@ -385,8 +385,8 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states
 TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states states, int64_t begin, int64_t end,
                                                  const int *topics, const REAL *values, int64_t n_remembered)
 {
-    sparsemix_split_room *room = d->room;
-    sparsemix_array *lists = room->arrays + SPARSEMIX_SPLIT_LISTS;
+    sparsemix_split_work *work = d->work;
+    sparsemix_array *lists = work->arrays + SPARSEMIX_SPLIT_LISTS;
     const int fresh = begin < end && sparsemix_state(states, begin) < 0;
     int64_t at;
     ptrdiff_t j;
@@ -407,18 +407,18 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states stat
     }
     for (at = begin; at < end; at++)
         sparsemix_set_state(states, at, d->topic[d->places[at - begin]]);
-    if (sparsemix_grow(lists, room->lists, room->lists + d->n_slots * sizeof(int)))
+    if (sparsemix_grow(lists, work->lists, work->lists + d->n_slots * sizeof(int)))
         return SPARSEMIX_SPLIT_NO_MEMORY;
     if (d->n_slots > 0) /* if the first document has no words, nothing is allocated yet */
-        memcpy(lists->start + room->lists, d->topic, d->n_slots * sizeof(int));
+        memcpy(lists->start + work->lists, d->topic, d->n_slots * sizeof(int));
     for (j = 0; j < d->n_types; j++) {
-        d->records[j].values = (int64_t)(room->values + j * d->stride * sizeof(REAL));
-        d->records[j].topics = (int64_t)room->lists;
+        d->records[j].values = (int64_t)(work->values + j * d->stride * sizeof(REAL));
+        d->records[j].topics = (int64_t)work->lists;
     }
     for (j = 0; j < d->n_slots; j++)
-        room->slot[d->topic[j]] = -1;
-    room->values += d->n_types * d->stride * sizeof(REAL);
-    room->lists += d->n_slots * sizeof(int);
+        work->slot[d->topic[j]] = -1;
+    work->values += d->n_types * d->stride * sizeof(REAL);
+    work->lists += d->n_slots * sizeof(int);
     return SPARSEMIX_SPLIT_OK;
 }
 
@@ -429,11 +429,11 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     sparsemix_states states, sparsemix_split_record *records, REAL *shares, const int *order, int64_t *next,
     int *status)
 {
-    sparsemix_split_room *room = d->room;
-    sparsemix_array *visited = room->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
+    sparsemix_split_work *work = d->work;
+    sparsemix_array *visited = work->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
     ptrdiff_t i, j, n_visited = 0;
     int64_t e;
-    room->values = room->lists = 0;
+    work->values = work->lists = 0;
     *status = sparsemix_grow(visited, 0, n_docs * sizeof(int)) ? SPARSEMIX_SPLIT_NO_MEMORY : SPARSEMIX_SPLIT_OK;
     while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_fetch_add(next, 1)) < n_docs) {
         const ptrdiff_t document = order[i];
@@ -455,8 +455,8 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     for (j = 0; j < n_visited; j++) { /* offsets to addresses, because the arrays no longer move */
         i = ((int *)visited->start)[j];
         for (e = indptr[i]; e < indptr[i + 1]; e++) {
-            records[e].values += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_VALUES].start;
-            records[e].topics += (int64_t)(intptr_t)room->arrays[SPARSEMIX_SPLIT_LISTS].start;
+            records[e].values += (int64_t)(intptr_t)work->arrays[SPARSEMIX_SPLIT_VALUES].start;
+            records[e].topics += (int64_t)(intptr_t)work->arrays[SPARSEMIX_SPLIT_LISTS].start;
         }
     }
 }

@@ -40,7 +40,7 @@ TARGET static inline void SPARSEMIX_NAME(fetch_packed)(const PACKED_COUNTS *t, p
 {
 #if SPARSEMIX_VECTORS
     const char *from = values ? (const char *)(t->values + t->starts[word]) : (const char *)(t->heads + word * t->n_heads);
-    const ptrdiff_t size = values ? t->room[word] * sizeof(REAL) : t->n_heads * sizeof(uint64_t);
+    const ptrdiff_t size = values ? t->capacity[word] * sizeof(REAL) : t->n_heads * sizeof(uint64_t);
     ptrdiff_t i;
     for (i = 0; i < (size < 4096 ? size : 4096); i += 64)
         sparsemix_prefetch(from + i);

@@ -1,5 +1,5 @@
-/* Vectors of REAL with exp, log and digamma, for one REAL and one instruction set: no include guard; included by loops
- * that need it, and undefined by vector_math_end.h. */
+/* Vectors of REAL, and their exp, log and digamma. Loops include this file once for each REAL and instruction set, so
+ * it has no include guard; vector_math_end.h undefines its macros. */
 
 #if defined(REAL_IS_DOUBLE)
 #define INTEGER int64_t
@@ -68,7 +68,7 @@ static inline REAL SPARSEMIX_NAME(as_real)(SPARSEMIX_NAME(bits) b)
 /* x where the mask is set, else y */
 #define CHOOSE(mask, x, y) AS_REAL(((mask) & AS_BITS(x)) | (~(mask) & AS_BITS(y)))
 
-/* Compilers do not generate these two instructions on their own. */
+/* Compilers do not generate the instructions for maximum and minimum from comparisons. */
 #if SPARSEMIX_X86 && LEVEL == 2
 #define LARGER(a, b) X86_(_mm512_max, a, b)
 #define SMALLER(a, b) X86_(_mm512_min, a, b)
@@ -113,7 +113,8 @@ TARGET static inline VECTOR SPARSEMIX_NAME(log)(VECTOR x)
     return TO_REAL(n) * (REAL)0.69314718055994530942 + s * (series + (REAL)2);
 }
 
-/* E[log p] = digamma(x) as y exp(e): for small x, y = x + SHIFT, and e is below that of any larger x. */
+/* exp(digamma(x)) as a product y exp(e), in which only e may be very negative: y = x, or x + DIGAMMA_SHIFT for small
+ * x. e increases with x. */
 TARGET static inline void SPARSEMIX_NAME(digamma_parts)(VECTOR x, VECTOR *y, VECTOR *e)
 {
     const BITS small = MASK(x < FILL(DIGAMMA_SHIFT));
@@ -134,8 +135,8 @@ TARGET static inline void SPARSEMIX_NAME(digamma_parts)(VECTOR x, VECTOR *y, VEC
     *e = CHOOSE(small, r - slope / product, r);
 }
 
-/* out = exp(digamma(x)) for positive x, scaled by a common factor so that the largest never underflows, even if all
- * x are tiny; n numbers, padded to whole vectors with any positive number. */
+/* out = exp(digamma(x)) times a common factor, which keeps the largest result from underflow even if all x are tiny.
+ * x has n positive numbers, padded to whole vectors with any positive number. */
 TARGET static inline void SPARSEMIX_NAME(exp_digamma)(const REAL *x, ptrdiff_t n, REAL *out)
 {
     ptrdiff_t i;

@@ -202,7 +202,7 @@ class GaussianSlots:
         return self._evidence(self.posterior(slots))
 
     def merged_evidence(self, slot, others):
-        """The same for the union of one slot with each of ``others``, (len(others),).
+        """``evidence`` of the union of one slot with each of ``others``, (len(others),).
 
         NaN if round-off leaves no covariance, as for two clusters that are very far apart.
         """

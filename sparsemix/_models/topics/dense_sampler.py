@@ -13,8 +13,8 @@ from sparsemix._stats.word_rows import DeferredRows, WordRows
 
 # Responsibilities of a chunk, kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22
-# Memory that is reused for the next chunk, because fresh pages cost as much as writing them. A larger chunk, of one
-# long document, is freed.
+# Memory that is reused for the next chunk, because page faults of new memory take as long as writing to it. The memory
+# of a larger chunk, which has one long document, is freed.
 MOST_KEPT = 4 * CHUNK_NUMBERS
 # Tiles of a chunk, distributed among threads.
 TILES = 8
@@ -62,10 +62,10 @@ class DenseSampler:
     def __init__(self, n_sweeps, local_rate=None):
         self.n_sweeps = n_sweeps
         self.local_rate = local_rate
-        self._room = None
+        self._buffer = None
 
     def __getstate__(self):
-        return {**vars(self), "_room": None}
+        return {**vars(self), "_buffer": None}
 
     def sums(self, model, rows, selection):
         """Zero sums for each word of the chosen documents."""
@@ -79,7 +79,7 @@ class DenseSampler:
 
     def forget(self):
         """Free the memory of the responsibilities."""
-        self._room = None
+        self._buffer = None
 
     def begin(self, model):
         """No preparation: counts are read directly."""
@@ -91,13 +91,13 @@ class DenseSampler:
         """Memory for gamma."""
         width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
         size = len(x.indices) * width
-        room = self._room
-        if room is None or len(room) < size or room.dtype != model.dtype:
-            room = aligned_empty(size, model.dtype)
+        buffer = self._buffer
+        if buffer is None or len(buffer) < size or buffer.dtype != model.dtype:
+            buffer = aligned_empty(size, model.dtype)
         if size <= MOST_KEPT:
-            self._room = room
+            self._buffer = buffer
         total = np.empty((n_rows, model.n_components), dtype=model.dtype)
-        return DenseGamma(x.indptr, room[:size].reshape(-1, width), total)
+        return DenseGamma(x.indptr, buffer[:size].reshape(-1, width), total)
 
     def scratch(self, model, n_rows):
         """Working memory of one thread for a tile."""
@@ -119,7 +119,7 @@ class DenseSampler:
         _scvb.local_step(
             x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
             alpha, self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, resp.total,
-            scratch.room,
+            scratch.workspace,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)

@@ -8,21 +8,21 @@ from scipy import sparse
 
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.token_topics import TokenTopics
-from sparsemix._stats.packed_counts import PackedCounts, room_for
+from sparsemix._stats.packed_counts import PackedCounts, space_for
 from sparsemix._stats.sums import added
 from sparsemix._stats.word_rows import DeferredRows, WordRows
 
-# Entries per chunk; sums are made when all of them have been visited.
+# Entries per chunk. Sums of a chunk are computed after the visits of all its documents.
 CHUNK_ENTRIES = 1 << 16
-# Entries per tile, which is one item of the memory.
+# Entries per tile. The memory stores the topics of a tile as one item.
 TILE_ENTRIES = 1 << 13
-# Up to this number of topics, counts by word and their sums are whole rows. With more, counts are packed and sums are
-# sparse: the fixed part of a word is added as a few drawn topics, N_EVEN for each of its tokens.
+# Up to this number of topics, counts by word and their sums are dense rows. With more, counts are packed and sums are
+# sparse: instead of the fixed part of a word, N_EVEN topics per token are drawn from it and added.
 DENSE_SUMS = 2000
 N_EVEN = 8
-# Upper limit of fixed parts, so that single precision holds their sums times counts.
+# Upper limit of fixed parts, so that their sums times counts do not overflow in single precision.
 LARGEST_FIXED = 1e20
-# In tokens. Smaller packed counts are randomly rounded to this or zero; otherwise words would never lose a topic.
+# In tokens. Smaller packed counts are rounded at random to this or to zero. Otherwise words would never lose a topic.
 LEAST_COUNT = 0.05
 
 
@@ -35,19 +35,19 @@ class SplitGamma:
     indptr : ndarray of shape (n + 1,), int64
         Entries of each document.
     records : ndarray of shape (nnz or more, 3), int64
-        Positions of the counts and their topics in the rooms, and their number.
+        Addresses of the counts and of their topics in the workspaces, and the number of counts.
     shares : ndarray of shape (nnz or more,)
-        Factor of the word's fixed part, which contains the rest of the entry's count.
-    rooms : list of Room
+        Factor of the word's fixed part: fixed part times factor is the expected count that ``records`` lack.
+    workspaces : list of Workspace
         Working memory, one per thread.
     afterwards : list of callable
-        Deferred work, done while threads make the sums.
+        Deferred work, which runs while threads compute the sums.
     """
 
     indptr: np.ndarray
     records: np.ndarray
     shares: np.ndarray
-    rooms: list
+    workspaces: list
     afterwards: list
 
     def rows(self, start, stop):  # noqa: ARG002
@@ -61,15 +61,16 @@ class SplitGamma:
 
 
 class GibbsSampler:
-    """Gibbs sweeps over a document's words; the topics' counts get the whole conditional of each word.
+    """Gibbs sampling of the topics of a document's words; sums get expected counts in place of the samples.
 
     The conditional phi_wk (N_jk + alpha_k) is split in two (Yao et al. 2009): the terms of the document's topics, and
-    alpha_k phi_wk, which is fixed while the topics are. Both are summed exactly. Draws from the second use sums over
-    blocks of topics, computed once per word and batch. Its expectation costs one number per entry.
+    alpha_k phi_wk, which does not change between global steps. Both are summed exactly. Draws from the second part use
+    sums over blocks of topics, computed once per word and batch. The expected counts of the second part are the word's
+    fixed part times one factor per entry.
 
     Under fixed topics this samples the exact posterior of a document whose words all differ. For repeated words it is
-    an approximation: the c tokens of a word are drawn together from one conditional, whose counts exclude 1 / c of the
-    previous topic of each token.
+    an approximation: all c tokens of a word are drawn from one conditional. Its counts exclude one token in total,
+    1 / c at the previous topic of each of the c tokens.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class GibbsSampler:
 
     def forget(self):
         """Free all memory."""
-        self._rooms, self._lists = [], []
+        self._workspaces, self._lists = [], []
         self._blocks = self._fixed = None
         self._workers = None
 
@@ -109,7 +110,7 @@ class GibbsSampler:
         return tile, int(max(1, CHUNK_ENTRIES / rows.entries, model.step_rows + tile))
 
     def begin(self, model):
-        """Invalidate the fixed parts of words after a global step."""
+        """Compute what the fixed parts of all words share, after a global step."""
         inverse = model.factor * model.inverse
         # Weights of topics are relative: documents with almost no weight must not exceed single precision.
         largest = inverse.max() * max(1.0, float(np.max(model.doc_topic_prior)))
@@ -134,7 +135,7 @@ class GibbsSampler:
         )
 
     def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
-        """Memory for the results of entries; the counts are in the rooms of the threads."""
+        """Memory for the results of entries; the counts are in the workspaces of the threads."""
         nnz = len(x.indices)
         records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, model.dtype))
         if len(records) < nnz or shares.dtype != model.dtype:
@@ -142,10 +143,10 @@ class GibbsSampler:
         return SplitGamma(x.indptr, records, shares, [], [])
 
     def scratch(self, model, n_rows):
-        """None: every thread uses its room."""
+        """None: every thread uses its workspace."""
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
-        """Sweep over each document of a chunk, from its samples, or from its remembered topics if it has no samples.
+        """Sweep over each document of a chunk, starting at its last samples, or else at its remembered topics.
 
         Returns the topics of its tokens.
         """
@@ -155,7 +156,7 @@ class GibbsSampler:
         else:
             *start, states = memory.recall_states(numbers, starts, model.tile, dtype)
         workers = self._workers
-        rooms = [self._room(model) for _ in range(workers.n_jobs)]
+        workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
         counts = counts_of(model.table)
         order, n_taken = x.longest_first, np.zeros(1, dtype=np.int64)
 
@@ -163,17 +164,17 @@ class GibbsSampler:
             _split.local_step(
                 x.indptr, x.indices, x.counts, *counts, self._base, self._inverse, self._fixed, self._blocks,
                 self.n_sweeps, True, numbers, model.seed, model.n_steps, *start, starts,
-                states, resp.records, resp.shares, order, n_taken, rooms[first],
+                states, resp.records, resp.shares, order, n_taken, workspaces[first],
             )  # fmt: skip
 
-        workers.split(share, len(rooms))
-        resp.rooms.extend(rooms)
+        workers.split(share, len(workspaces))
+        resp.workspaces.extend(workspaces)
         if memory is not None:
             resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, model.tile))
         return TokenTopics.of_samples(x, states) if model.learn_alpha else None
 
-    def _room(self, model):
-        return self._rooms.pop() if self._rooms else _split.Room(model.n_components)
+    def _workspace(self, model):
+        return self._workspaces.pop() if self._workspaces else _split.Workspace(model.n_components)
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the results of a chunk to the sums of its words."""
@@ -188,15 +189,15 @@ class GibbsSampler:
         stats.replace("word_topic", added(old, sums, 1.0))
 
     def take_back(self, resp):
-        """Keep memory for other chunks, because fresh pages cost as much as writing them."""
-        self._rooms += resp.rooms
+        """Keep memory for other chunks: page faults of new memory take as long as writing to it."""
+        self._workspaces += resp.workspaces
         self._lists.append((resp.records, resp.shares))
 
 
 class SplitSums(DeferredRows):
-    """Sums of a chunk in whole rows of its words: the counts of its entries, and the words' rows times a factor each.
+    """Sums of a chunk as dense rows, one per word: counts of its entries, plus the word's fixed part times a factor.
 
-    They hold the working memory of the visit, and release it after they are computed.
+    They keep the working memory of the visit until they have been computed.
     """
 
     at_once = True  # whether the sums can be added to the table without being stored first
@@ -256,12 +257,12 @@ class SplitSums(DeferredRows):
     def _over(self, totals):
         """Release the memory of the visit. Return the totals of all groups, added in their order."""
         self._give_back(self._resp)
-        self._resp = None  # once only: the table is another now
+        self._resp = None  # sums are computed only once, because the table has changed
         return totals.sum(axis=0)
 
 
 class SparseSplitSums(SplitSums):
-    """Sums for packed counts: on the topics of entries, and on some topics that are drawn for the fixed part."""
+    """Sparse sums: counts of the topics of entries, and of topics drawn at random in place of the fixed part."""
 
     def __init__(self, sampler, model, x, resp, weights, workers):
         super().__init__(sampler, model, x, resp, weights, workers)
@@ -271,14 +272,14 @@ class SparseSplitSums(SplitSums):
         tokens = x.counts if weights is None else x.counts * weights
         starts, entries = self._grouped
         drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
-        room = resp.records[entries, 2] + drawn + 2
-        self._ends = np.concatenate([[0], np.cumsum(room)])[np.append(starts[self.words], starts[-1])]
+        sizes = resp.records[entries, 2] + drawn + 2
+        self._ends = np.concatenate([[0], np.cumsum(sizes)])[np.append(starts[self.words], starts[-1])]
 
     def add_to_table(self, factor, scale):
         """Add the sums to the table; rows that already have the topics change in place."""
         fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
         table, n_components = self.table, self.shape[1]
-        table.reserve(room_for(table.lengths(self.words), np.minimum(np.diff(self._ends), n_components)))
+        table.reserve(space_for(table.lengths(self.words), np.minimum(np.diff(self._ends), n_components)))
         least, base = self._least * scale, self._base * scale
 
         def share(first, last, totals):

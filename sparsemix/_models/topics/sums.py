@@ -15,7 +15,7 @@ class Scratch:
     """Working memory of one thread."""
 
     def __init__(self, n_documents, n_components, dtype):
-        self.room = _docstep.Room(dtype)
+        self.workspace = _docstep.Workspace(dtype)
         self.doc_topic = np.empty((n_documents, n_components), dtype=dtype)
 
 
@@ -51,8 +51,8 @@ def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None
     parts = {}
 
     def share(first, last):
-        room = int(min((starts[last] - starts[first]) * resp.values.shape[1], (last - first) * n_components))
-        topics, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=resp.values.dtype)
+        capacity = int(min((starts[last] - starts[first]) * resp.values.shape[1], (last - first) * n_components))
+        topics, values = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=resp.values.dtype)
         n = _words.sum_sparse(
             starts, entries, resp.topics, resp.values, table, smallest, n_components, first, last, lengths, topics,
             values, energies, packed,

@@ -34,7 +34,7 @@ MOST_WHOLE = 400
 # Logarithm of the largest factor between topics, per byte of a number: e^60 in float32, e^120 in float64.
 EXP_RANGE = 15.0
 # Tables, which are made when documents need them, and their lock.
-ROOM = frozenset({"_table", "_packed", "_lists", "_versions", "_making"})
+TABLES = frozenset({"_table", "_packed", "_lists", "_versions", "_making"})
 
 _versions = count(1)
 
@@ -133,17 +133,17 @@ class TopicModel:
         self.learn_alpha, self.learn_beta = learn_alpha, learn_beta
         self.posterior_means = posterior_means
         self.stats = None
-        self._make_room()
+        self._reset_tables()
 
-    def _make_room(self):
+    def _reset_tables(self):
         self._table = self._packed = self._lists = self._versions = self._version = None
         self._making = Lock()  # guards rows of the table, which several threads of a fitted model may need
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name not in ROOM}
+        return {name: value for name, value in vars(self).items() if name not in TABLES}
 
     def __setstate__(self, state):
-        self._make_room()
+        self._reset_tables()
         vars(self).update(state)
         if self._version is not None:  # versions restart at one in another process, where rows may have this number
             self._version = next(_versions)
@@ -264,8 +264,8 @@ class TopicModel:
         _docstep.local_step(
             x.indptr, x.indices, x.counts, self._table, self._lists, alpha, self.max_doc_iter, self.doc_tol, LIST_ITER,
             SELECT_FIRST, SELECT_EVERY, self.n_restarts, RESTART_ITER, self.active, self.posterior_means, warm,
-            self.enter, resp.topics, resp.values, resp.p, doc_topic, resp.bound, resp.energy, resp.tally, scratch.room,
-            packed=self._packed,
+            self.enter, resp.topics, resp.values, resp.p, doc_topic, resp.bound, resp.energy, resp.tally,
+            scratch.workspace, packed=self._packed,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)

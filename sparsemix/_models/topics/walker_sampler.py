@@ -132,15 +132,15 @@ class WalkerSampler(TableSampler):
 
     def scratch(self, model, n_rows):  # noqa: ARG002
         """Working memory of one thread."""
-        return _mhw.ChainRoom(model.n_components, self.n_samples)
+        return _mhw.ChainWorkspace(model.n_components, self.n_samples)
 
     def visit(self, model, x, resp, scratch, numbers, memory):
         """Sweep over each document of a tile, from its remembered topics or from none. Return the topics of tokens."""
         *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
-        room = _mhw.room(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
-        indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(room, dtype=np.int32)
-        values = np.empty(room, dtype=model.dtype)
+        capacity = _mhw.max_entries(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
+        indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(capacity, dtype=np.int32)
+        values = np.empty(capacity, dtype=model.dtype)
         rates, exclude = None, "document"
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"

@@ -125,7 +125,7 @@ class Bernoulli(LinearFamily):
         return constant + csr(x, self.n_features) @ (without + more_constant + more)
 
     def _seeds(self):
-        """Constant and weights of features under a row without any feature; what each feature of the row adds."""
+        """Constant and weights of features for a seed row of zeros, and how each feature of the row changes both."""
         theta = (SEED_ROWS * self.frequencies + np.array([[0.0], [1.0]])) / (SEED_ROWS + 1.0)
         log_no, logit = np.log1p(-theta), np.log(theta) - np.log1p(-theta)
         return (log_no[0].sum(), logit[0]), (log_no[1] - log_no[0], logit[1] - logit[0])
