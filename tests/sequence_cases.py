@@ -31,7 +31,7 @@ BAD_DATA = {
     "huge": (with_word(2.0**40), "row 41 of X has .* at place 7"),
     "two at a place": (
         sparse.csr_array(([1, 2, 3], [0, 4, 4], [0, 0, 3]), shape=(2, 6)),
-        "row 1 of X has two words at place 4; a place has room for one",
+        "row 1 of X has two words at place 4; give each place one word",
     ),
     "negative in a list": ([[0, 1], [2, -3]], "row 1 of X has the word -3 at place 1; word numbers of lists begin"),
     "fraction in a list": ([[0, 1], [2, 0.5]], "row 1 of X has 0.5 at place 1"),

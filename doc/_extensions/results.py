@@ -20,7 +20,7 @@ from _tables import as_rst, look_up, make, word  # noqa: E402
 
 
 class OfResults(SphinxDirective):
-    """What stands for a file of results; the page is built again when it changes."""
+    """Base of directives that show a file of results. Sphinx builds the page again when the file changes."""
 
     required_arguments = 1
     has_content = True

@@ -11,7 +11,7 @@ from scipy import sparse
 ALIKE, LIKE_CORPUS, FEW = 0.8, 0.9, 5
 # Words of each topic that are compared, most probable first.
 COMPARED = 1000
-# Words are fillers if so many topics, and at least so large a share of them, list the word.
+# A word is a filler if at least this number of topics, and at least this share of all topics, list it.
 FILLED, FILLED_SHARE = 5, 0.15
 
 
@@ -35,7 +35,7 @@ def likenesses(components, frequencies, order):
     frequencies : ndarray of shape (n_words,)
         Of the words in the corpus.
     order : sequence of int
-        Topics; the first of several alike is the one that the others repeat.
+        Topics; of several similar topics, the first is the one that later ones repeat.
 
     Returns
     -------

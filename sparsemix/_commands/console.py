@@ -28,7 +28,7 @@ class Console:
 
     def __init__(self, stream):
         self.stream = stream
-        self.error = None  # of a full disk; a reader who has left is no error
+        self.error = None  # such as a full disk; a closed pipe is not an error
 
     def write(self, text):
         """Write text; escape characters that the encoding lacks."""

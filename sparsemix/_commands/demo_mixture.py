@@ -28,11 +28,11 @@ def check_picture(output):
         return  # draw() reports the missing package
     kinds = Figure().canvas.get_supported_filetypes()
     if kind_of(output) not in kinds:
-        raise ValueError(f"{output} has no ending of an image format; use one of {', '.join(sorted(kinds))}.")
+        raise ValueError(f"{output} is not the name of an image; end it with one of {', '.join(sorted(kinds))}.")
 
 
 def kind_of(output):
-    """Image format by the ending of the file name; png without an ending."""
+    """Image format, from the ending of the file name; png if the name has no ending."""
     return Path(output).suffix[1:].lower() or "png"
 
 
@@ -56,32 +56,32 @@ def run(n_components, n_nonzero, max_iter, n_jobs, output):
     print("the same with one responsibility per row ...", flush=True)
     hard, hard_seconds = fit(1, verbose=0)
     print("scikit-learn's GaussianMixture for the same number of seconds ...", flush=True)
-    rival, rival_passes, rival_seconds = fit_scikit_learn(patches, n_components, seconds)
+    rival, rival_epochs, rival_seconds = fit_scikit_learn(patches, n_components, seconds)
 
     basis = basis_without_constant(patches.shape[1])
     rows = [
         (f"SparseGaussianMixture, L={n_nonzero}", mixture, mixture.n_iter_, seconds),
         ("SparseGaussianMixture, L=1", hard, hard.n_iter_, hard_seconds),
-        ("scikit-learn GaussianMixture", rival, rival_passes, rival_seconds),
+        ("scikit-learn GaussianMixture", rival, rival_epochs, rival_seconds),
     ]
     title = f"K={n_components}"
     print(f"\n{title:32s} {'epochs':>7s} {'seconds':>8s} {'s/epoch':>7s}  held-out log-likelihood per patch")
-    for name, model, passes, spent in rows:
+    for name, model, epochs, spent in rows:
         score = mixture_log_likelihood(held_out, model.weights_, model.means_, model.covariances_, basis=basis)
-        print(f"{name:32s} {passes:7d} {spent:8.1f} {spent / passes:7.2f}  {score:.3f}")
+        print(f"{name:32s} {epochs:7d} {spent:8.1f} {spent / epochs:7.2f}  {score:.3f}")
     draw(mixture, output)
 
 
 def fit_scikit_learn(patches, n_components, seconds):
     """Fit scikit-learn's mixture, epoch by epoch, until ``seconds`` are over."""
     model = GaussianMixture(n_components, reg_covar=1e-5, max_iter=1, tol=0.0, warm_start=True, random_state=0)
-    passes, start = 0, time.perf_counter()
+    epochs, start = 0, time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        while passes == 0 or time.perf_counter() - start < seconds:
+        while epochs == 0 or time.perf_counter() - start < seconds:
             model.fit(patches)
-            passes += 1
-    return model, passes, time.perf_counter() - start
+            epochs += 1
+    return model, epochs, time.perf_counter() - start
 
 
 def draw(mixture, output):

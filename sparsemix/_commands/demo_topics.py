@@ -35,17 +35,17 @@ def run(n_components, n_nonzero, seconds, n_jobs):
         model.fit(X)
     spent = time.perf_counter() - start
     print("scikit-learn's LatentDirichletAllocation for the same number of seconds ...", flush=True)
-    rival, rival_passes, rival_spent = fit_scikit_learn(X, n_components, spent, n_jobs)
+    rival, rival_epochs, rival_spent = fit_scikit_learn(X, n_components, spent, n_jobs)
 
     rows = [
         (f"SparseLDA, L={n_nonzero}", model, model.n_iter_, spent),
-        ("scikit-learn LDA, online", rival, rival_passes, rival_spent),
+        ("scikit-learn LDA, online", rival, rival_epochs, rival_spent),
         ("one topic for all documents", OneTopic(X), 1, 0.0),
     ]
     title = f"K={n_components}"
     print(f"\n{title:32s} {'epochs':>7s} {'seconds':>8s}  held-out log-likelihood per token")
-    for name, estimator, passes, taken in rows:
-        print(f"{name:32s} {passes:7.1f} {taken:8.1f}  {document_completion(estimator, X_held_out):.3f}")
+    for name, estimator, epochs, taken in rows:
+        print(f"{name:32s} {epochs:7.1f} {taken:8.1f}  {document_completion(estimator, X_held_out):.3f}")
     show(model, X, docstrings.feature_names)
 
 

@@ -345,7 +345,7 @@ def sampled(executor, survey, size, seed):
 
 
 def n_rows_of(X):
-    """Number of rows of a block of any form; 1 for what is no block, which checks refuse."""
+    """Number of rows of a block of any form; 1 for other objects, which later checks reject."""
     shape = getattr(X, "shape", None)
     if shape is None:
         return len(X) if hasattr(X, "__len__") else 1

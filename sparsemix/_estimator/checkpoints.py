@@ -58,7 +58,7 @@ class CheckpointFolder:
                 shutil.rmtree(entry)
             elif not re.fullmatch(r"\d{6,}", entry.name) and not is_of_system(entry.name):
                 raise ValueError(
-                    f"{self.path} holds {entry.name!r}, which is no checkpoint; give a folder of its own to every fit"
+                    f"{self.path} holds {entry.name!r}, which is not a checkpoint; give each fit its own folder"
                 )
 
     def _numbers(self):

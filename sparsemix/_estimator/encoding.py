@@ -18,7 +18,7 @@ PACKAGE = __package__.partition(".")[0]
 
 
 class Encoder:
-    """Converts objects to JSON; ``keep(array)`` stores an array and returns what stands for it, by default itself."""
+    """Converts objects to JSON; ``keep(array)`` stores an array and returns a value to encode in its place."""
 
     def __init__(self, keep=lambda array: array):
         self._keep = keep

@@ -4,11 +4,11 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-# Number of topics on the map and in the tree; memory and time are quadratic in it.
+# Maximum number of topics on the map and in the tree, because memory and time grow with its square.
 MOST_TOPICS = 2000
 # With fewer topics the map shows the two principal coordinates alone.
 LEAST_NEIGHBOURS = 12
-# Bytes of the probabilities in memory at once.
+# Bytes of probabilities that ``affinities`` reads at once.
 BLOCK = 1 << 26
 
 
@@ -36,8 +36,8 @@ def similar_topics(affinity, n=5):
 def topic_map(affinity):
     """Coordinates of topics in the plane (K, 2), from -1 to 1; similar topics are close.
 
-    With few topics, the first two principal coordinates of the Hellinger distances. With many, t-SNE initialised by
-    them, because hundreds of topics overlap in two principal coordinates.
+    Few topics get the first two principal coordinates of the Hellinger distances. Hundreds of topics would overlap
+    there. Many topics therefore get coordinates from t-SNE, initialised with the principal coordinates.
     """
     n_topics = len(affinity)
     distances = np.sqrt(1.0 - affinity)
@@ -68,7 +68,7 @@ def principal_coordinates(distances):
 def topic_tree(affinity):
     """Hierarchical clustering of topics: merges, most similar topics first, and the order of the leaves.
 
-    By Ward's method. It needs Euclidean distances, and Hellinger distances are those of square roots of probabilities.
+    Ward's method on Hellinger distances, which are Euclidean distances between square roots of probabilities.
 
     Returns
     -------

@@ -93,7 +93,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     thin : int, default=10
         Epochs between two samples.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws and of the order of rows.
 

@@ -51,8 +51,9 @@ MOSTLY_ZERO, WIDE = (0.5, 0.2), 50
 # "auto" tries full covariances up to this number of features D: a cluster takes D^2 / 2 numbers.
 FULL_FEATURES = 100
 
-# A warning follows if at least so many documents use less than this share of the columns, and the prior of the rest is
-# this many times a document. From five times on, texts of ten subjects were one cluster.
+# Warn if there are at least this many documents, they use less than this share of the columns, and the prior counts of
+# the unused columns are this many times the length of a document. From five times on, texts of ten subjects were one
+# cluster.
 UNUSED_FROM, UNUSED, OUTWEIGHS = 100, 0.25, 4.0
 
 # Limits of the prior: with a tiny positive discount, or a huge concentration or tilt, the total mass overflows.
@@ -115,11 +116,11 @@ def check_numbers(est, X, reset):
 
 
 def looks_like_counts(X):
-    """Whether a dense table holds word counts of documents, from what such tables look like; warn in doubt.
+    """Whether a dense table looks like word counts of documents; warn if it is uncertain.
 
     Documents are whole numbers in many columns, mostly zero. The other entries are mostly but not all 1, and rows have
-    different totals. Every other table holds real numbers. There is doubt where it is whole, half of it is zero and
-    most of the rest is 1 or 2.
+    different totals. Every other table holds real numbers. It is uncertain if all numbers are whole, half of
+    them are zero, and most of the rest are 1 or 2.
     """
     n_ones = n_few = n_said = 0
     least, most = np.inf, -np.inf  # of the totals of rows

@@ -249,7 +249,7 @@ def far_rows(model, rows, selection, labels):
 
 
 def with_births(model, stats, rows, labels, gains, workers):
-    """Place births in free components, then in those that merges free, while merge and birth together gain."""
+    """Give births free components; then free more by merges, while a merge and a birth together increase the bound."""
     order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0.0)]
     places = list(np.flatnonzero(stats["count"] < FREE)[: len(order)])
     stats, merged = stats.copy(), True

@@ -22,7 +22,7 @@ ROWS = 1 << 14
 
 
 def marginal(self, columns):
-    """The mixture of some columns, whatever the values of the others.
+    """The marginal mixture of some columns.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Split:
         self.covariances = kind(family, parameters["covariances"])
 
     def of_given(self):
-        """Arguments of ``from_parameters``: the given columns, whatever the values of the others."""
+        """Arguments of ``from_parameters``: the marginal mixture of the given columns."""
         means = self.means[:, self.given] if self.has_means else None
         return self.weights, means, *self.covariances.of(self.given)
 

@@ -132,7 +132,7 @@ def looks_like_counts(X):
 
 def raise_two_words(rows, places, entry):
     """Raise for two words of a document at the same place."""
-    raise ValueError(f"row {rows[entry]} of X has two words at place {places[entry]}; a place has room for one")
+    raise ValueError(f"row {rows[entry]} of X has two words at place {places[entry]}; give each place one word")
 
 
 def counts_of(X, n_words):

@@ -92,8 +92,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
         per epoch. Smaller batches learn more in the first epochs.
     mini_epoch : tuple of two ints, default=None
-        With (size, visits), so many documents are visited so many times in a row before their chains are dropped. None
-        keeps the chains between epochs; set it if that takes too much memory.
+        With (size, visits), ``size`` documents are visited ``visits`` times in a row before their chains are dropped.
+        None keeps the chains between epochs; set it if that takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
         Set it if documents come again.
@@ -111,7 +111,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Number of threads of "scvb0" and of predictions. Results have the same bits for any number. "gibbs" and "mhw"
         fit with one thread.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and the samples.
 

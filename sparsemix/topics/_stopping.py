@@ -5,13 +5,13 @@ import numpy as np
 from sparsemix._engine.blocks import spans
 
 # Epochs without held-out documents, including averaged ones: EPOCHS for documents of LENGTH tokens, and more for
-# shorter ones by the square root of the ratio, within bounds. So many visits of tokens are half a minute; a corpus that
+# shorter ones by the square root of the ratio, within bounds. VISITS tokens take half a minute; a corpus that
 # needs more has many batches per epoch, and gets EPOCHS at most.
 EPOCHS, LENGTH, FEWEST, MOST = 20, 60.0, 10, 60
 VISITS = 5e7
-# Held-out scores may extend learning to so many times these epochs.
+# Held-out scores may extend learning to this many times these epochs.
 EXTENSION = 2
-# They may not end learning before this share of these epochs: of short documents they are too noisy.
+# They may not end learning before this share of these epochs, because scores of short documents are too noisy.
 LEAST_SHARE = 0.5
 # Topics have separated at the first epoch that reaches this share of the largest separation.
 SEPARATED = 0.95
@@ -20,10 +20,10 @@ SEPARATED = 0.95
 GAIN = 0.01
 # Scores that differ by less are equal, and coherence decides; the noise between epochs is about as large.
 TIE = 0.005
-# Averages may have a score that is this much worse than that of the best epoch, by so many held-out documents; more by
-# fewer documents, as their noise is larger.
+# With at least this many held-out documents, averages may have a score this much worse than that of the best epoch.
+# With fewer documents the limit is larger, because the noise is.
 WORSE, WORSE_DOCUMENTS = 0.03, 500
-# Averaged epochs: this share of all epochs, and at most so many. Averages of more epochs differ by less than the noise.
+# Averaged epochs: this share of all epochs, and at most this number. Averages of more differ by less than the noise.
 AVERAGED_SHARE, MOST_AVERAGED = 0.45, 10
 LEAST_AVERAGED_ITER = 5
 # All of the first epochs are evaluated, later ones when the number has grown by 1 / EVERY.

@@ -12,7 +12,7 @@ from sparsemix.metrics._splits import split_blocks
 LEAST_DOCUMENTS, MOST_DOCUMENTS = 50, 200
 # The fewest epochs of a fit, and the largest table (K V), that are judged.
 LEAST_EPOCHS, MOST_NUMBERS = 5, 1 << 22
-# Documents of more than so many times the median length are left out: word frequencies are largely theirs.
+# Documents longer than this many times the median length are left out, because they would dominate word frequencies.
 LONG = 10.0
 # Nats a token by which topics have to be behind.
 MARGIN = 0.01

@@ -1,4 +1,4 @@
-"""Fits that go on from a checkpoint: the same bits as if they had never ended, and nothing of anybody else's taken."""
+"""Fits that continue from a checkpoint have the bits of uninterrupted fits, and never use files of other fits."""
 
 import errno
 import json
@@ -98,7 +98,7 @@ def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
         return SparseLDA(K, n_nonzero=2, **params)
 
     whole = make().fit(X, checkpoint=tmp_path)
-    monkeypatch.setattr(SparseLDA, "_begin_fit", None)  # neither a start nor a pass
+    monkeypatch.setattr(SparseLDA, "_begin_fit", None)  # neither a start nor an epoch
     assert_same_bits(whole, make(n_jobs=2).fit(X, checkpoint=tmp_path), X)
     more = make(max_iter=6).fit(X, checkpoint=tmp_path)
     assert more.n_iter_ == 6
@@ -112,7 +112,7 @@ def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
 @pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize(("ended", "more"), [(1, 5), (3, 8), (3, 4)])
 def test_averaged_passes_are_those_of_the_longer_fit(ended, more, in_blocks, tmp_path):
-    """The longer fit averages its last passes, if it has five; the shorter one has averaged none."""
+    """The longer fit averages its last epochs, if it has five; the shorter one has averaged none."""
 
     def fit(max_iter, **checkpoint):
         est = SparseSCVB0LDA(K, max_iter=max_iter, random_state=0)
@@ -205,7 +205,7 @@ def test_without_a_whole_one_nothing_is_begun_anew(tmp_path):
 def test_foreign_folders_are_refused(tmp_path):
     est = SparseLDA(K, max_iter=1, random_state=0)
     (tmp_path / "thesis.tex").write_text("all of it")
-    with pytest.raises(ValueError, match=r"holds 'thesis.tex', which is no checkpoint; give a folder of its own"):
+    with pytest.raises(ValueError, match=r"'thesis.tex', which is not a checkpoint; give each fit its own folder"):
         est.fit(X, checkpoint=tmp_path)
     with pytest.raises(NotADirectoryError, match="is a file; give a folder"):
         est.fit(X, checkpoint=tmp_path / "thesis.tex")

@@ -20,7 +20,7 @@ def passages(text, n_words):
     words = [match.start() for match in WORD.finditer(text)]
     start = 0
     while len(words) - start >= 1.5 * n_words:
-        # at the latest after half as many words more
+        # at the latest after 1.5 n_words words
         least, most = words[start + n_words], words[min(start + n_words + n_words // 2, len(words) - 1)]
         end = END.search(text, least, most)
         place = end.end() if end else least

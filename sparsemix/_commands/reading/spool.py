@@ -34,7 +34,7 @@ class Strings:
         return self.read(i)
 
     def read(self, i, n_bytes=None):
-        """String i as a whole, or at most so many bytes of it."""
+        """String i, or its first ``n_bytes`` bytes."""
         row = i if self.rows is None else int(self.rows[i])
         length = self.ends[row + 1] - self.ends[row]
         self.file.seek(self.ends[row])

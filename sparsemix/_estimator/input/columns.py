@@ -9,10 +9,10 @@ import numpy as np
 ROUND_OFF = 0.5
 # Share of a column's rows that may be outliers: those farthest from the median, at least one.
 WILD_SHARE = 0.01
-# They are outliers if they raise the standard deviation by more than this factor over the remaining rows.
+# They are outliers if the standard deviation with them is more than this many times that of the remaining rows.
 WILD = 30.0
-# Then the standard deviation becomes this times that of the remaining rows; the mean may differ from the median by as
-# much.
+# With outliers, the standard deviation is replaced by this many times that of the remaining rows. The mean may differ
+# from the median by the same amount.
 COUNTED = 2.0
 # Minimum share of rows that differ from the median: in a column of mostly zeros, non-zeros are not outliers.
 VARYING_SHARE = 0.05

@@ -36,7 +36,7 @@ function show(moved) {
   if (search.value.toLowerCase() !== state.query) search.value = state.query;
   tools.hidden = state.view === "data";
   sortLabel.hidden = state.view !== "list";
-  // The slider of groups keeps the focus while its view is made anew.
+  // The slider of groups keeps the focus while its view is replaced.
   const held = document.activeElement && content.contains(document.activeElement) ? document.activeElement.id : "";
   const views = { list: listView, map: () => mapOfTopics(topic, state.query, (t) => go({ topic: t.id, document: null })),
     groups: groupView, data: dataView };

@@ -2,7 +2,7 @@
 
 function wordTable(topic) {
   const words = relevantWords(topic, data.shown);
-  // A word that is everywhere would leave no room for those of the topic: its bar reaches the end and goes on.
+  // Bars of very frequent words are cut off at the right end, or those of the topic's words would be too short to read.
   const inside = Math.max(...words.map(([, p]) => p * topic.weight * data.nTokens));
   const most = Math.max(1, Math.min(4 * inside, Math.max(...words.map(([word]) => data.counts[word]))));
   return el("table", { class: "bars" },

@@ -1,4 +1,4 @@
-"""Blocks of text files with one document per line; a vectorizer counts a block when it is read."""
+"""Blocks of text files with one document per line; a vectorizer counts the words of a block when the block is read."""
 
 from scipy import sparse
 
@@ -11,7 +11,7 @@ from sparsemix.blocks._readers.paths import open_binary, paths_of
 def from_text(paths, vectorizer, lines=20_000):
     """Blocks of the documents of text files, one document per line.
 
-    One scan finds the byte at which each block begins. Texts are decoded and counted when a block is read.
+    One scan finds the byte at which each block begins. A block is decoded and its words are counted when it is read.
 
     Parameters
     ----------

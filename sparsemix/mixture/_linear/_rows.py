@@ -41,7 +41,7 @@ class Standing:
 
 
 class UnitRows(Standing, Rows):
-    """Dense rows, each scaled to length one as it is read. Rows of zeros stay: to predict, they are no evidence."""
+    """Dense rows, each scaled to length one as it is read. Rows of zeros stay: predictions use the weights alone."""
 
     sparse = False
 

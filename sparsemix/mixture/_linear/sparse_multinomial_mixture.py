@@ -65,7 +65,7 @@ class SparseMultinomialMixture(LinearEstimator):
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and draws.
 

@@ -21,7 +21,7 @@ class Given:
 
     @classmethod
     def of(cls, init_params, model, n_rows, kept):
-        """The values of ``init_params`` for a mixture of Gaussians and so many rows."""
+        """Check the values of ``init_params`` for a mixture of Gaussians and ``n_rows`` rows."""
         values = given_values(init_params, "weights", "means", "precisions", "responsibilities")
         family, n_components, out = model.family, model.n_components, cls()
         if "weights" in values:

@@ -22,7 +22,7 @@ STEPS, LAST_STEPS = 2, 4
 CHOICES, POWER_STEPS = 2, 6
 # Minimum number of components for lists of candidates, and their length.
 LISTS_FROM, LIST_SIZE = 64, 4
-# A column is constant up to round-off if its standard deviation is below this share of its entries.
+# A column counts as constant if its standard deviation is below this fraction of its largest absolute entry.
 CONSTANT = 1e-6
 # Rows per computation of axes, which limits memory.
 SPAN = 8_192
@@ -38,8 +38,8 @@ def grow(model, rows, n_components, rng, workers):
 class Splitting:
     """State of the splitting: a label for each row.
 
-    ``base`` holds statistics of earlier rows of the components. Then ``apart`` marks rows that may be new, and a split
-    separates them from the earlier ones.
+    A stream sets ``base``, the statistics that the components have from earlier rows, and ``apart``, a boolean for each
+    row. The only proposal is then to split the rows marked by ``apart`` from the rest of their component.
     """
 
     def __init__(self, model, rows, rng, workers, labels=None, n=1, base=None, apart=None):
@@ -92,7 +92,10 @@ class Splitting:
             yield self._outer_side(order, starts)
 
     def _axis_side(self, order, starts):
-        """Side of the plane through the mean across the longest axis, found by power iteration on the rows."""
+        """Whether the projection of a row on the longest axis of its component exceeds that of the mean.
+
+        Without means: whether its square is in the upper half. Power iteration on the rows finds the axis.
+        """
         direction = self.rng.standard_normal((self.n, self.x.shape[1])).astype(np.float32)
         side = np.empty(len(order), dtype=bool)
         for first, last in spans(starts):
@@ -101,7 +104,7 @@ class Splitting:
         return side
 
     def _span_side(self, some, starts, direction):
-        """The same for the sorted rows of some components."""
+        """``_axis_side`` for some components; ``some`` has their rows, sorted by component."""
         y = (self.x[some] / self.scales).astype(np.float32, copy=False)
         owner = np.repeat(np.arange(len(direction)), np.diff(starts))
         live = np.flatnonzero(np.diff(starts))
@@ -128,7 +131,7 @@ class Splitting:
         return side
 
     def _upper_half(self, values, owner, starts):
-        """Whether a value belongs to the upper half of its component's."""
+        """Whether a value is in the upper half of the values of its component."""
         by_value = np.lexsort((values, owner))
         rank = np.empty(len(values), dtype=np.intp)
         rank[by_value] = np.arange(len(values)) - starts[owner[by_value]]
@@ -228,7 +231,7 @@ def sizes(model, counts):
 def learn(model, rows, labels, steps, workers):
     """Statistics and most likely components of all rows after a few steps of batch learning from hard assignments.
 
-    With many components rows try only their own, its neighbours and some random ones.
+    With many components, each row evaluates only its own component, the neighbours of that, and some random ones.
     """
     everything = slice(0, len(rows))
     stats = collect(model, rows, everything, workers, given=SparseResponsibilities.from_labels(labels))
@@ -236,7 +239,7 @@ def learn(model, rows, labels, steps, workers):
         model, rows = copy(model), copy(rows)
         rows.memory = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
         rows.memory.lists[:, 0] = labels
-        rows.memory.visits[:] = max(1, PERIOD - steps)  # the last visits of a period, with few random components
+        rows.memory.visits[:] = max(1, PERIOD - steps)  # end of a search period: few random components
         model.search = CandidateSearch(rows.memory.lists.shape[1], seed=0, every=PERIOD)
     for _ in range(steps):
         model.global_step(stats, workers.split)
@@ -261,7 +264,7 @@ def column_scales(x):
 
 
 def column_ranges(x):
-    """Ranges of the columns, with the same replacements."""
+    """Ranges of the columns; constant columns and zeros as in ``column_scales``."""
     return scales_or_size(np.ptp(x, axis=0), x)
 
 

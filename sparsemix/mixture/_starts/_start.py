@@ -47,8 +47,8 @@ EXCHANGED = {"sure": 2.0, "extreme": 0.05}
 # From this number on, components describe a density rather than clusters, and "auto" also tries splitting.
 SPLITTING_FROM = 16
 # From TRIAL_FROM components on, methods other than k-means first compete with it on the rows of one in TRIAL of its
-# clusters, with as many components. If k-means wins they are skipped. Few components on all rows would be no test: to
-# 37 components 300 clusters are a continuum.
+# clusters, with as many components. If k-means wins they are skipped. Few components on all rows would not be a
+# test: 300 clusters look like a continuum to 37 components.
 TRIAL_FROM, TRIAL = 128, 8
 # EM seeds are tried with fewer components and at least this many rows. More components have few rows each, and of fewer
 # rows too few are held out for a decision.

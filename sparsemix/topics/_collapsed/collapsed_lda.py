@@ -93,7 +93,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     n_jobs : int, default=None
         Number of threads of ``transform`` and ``score``; results have the same bits for any number. ``fit`` uses one.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, and of all draws of "gibbs".
 

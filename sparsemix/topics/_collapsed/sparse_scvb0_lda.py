@@ -51,7 +51,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and the samples.
 
@@ -109,9 +109,9 @@ class SparseSCVB0LDA(EvaluatedTopics):
         the score. None means 9 of 20 epochs and at most 10, but 0 for fewer than 5 epochs and with mini-epochs. Set 0
         if ``fit`` will continue with ``warm_start``.
     mini_epoch : tuple of two ints, default=None
-        For "online": with (size, visits), so many documents are visited so many times in a row, each time from their
-        last state, before their state is dropped. None keeps the state of all documents between epochs; set it if that
-        takes too much memory.
+        For "online": with (size, visits), ``size`` documents are visited ``visits`` times in a row, each time from
+        their last state, before their state is dropped. None keeps the state of all documents between epochs; set it
+        if that takes too much memory.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
         Set it if documents come again.
@@ -328,7 +328,7 @@ class SparseSCVB0LDA(EvaluatedTopics):
     def _start_stream(self, rows, workers):
         super()._start_stream(rows, workers)
         if self._params.total_samples is None:
-            self._fitted.model.n_first = 0  # the start is made, and its documents are counted by what follows it
+            self._fitted.model.n_first = 0  # initialisation is over; the next steps count its documents
 
     def _begin_fit(self, documents, rng, workers, warm):
         begin = super()._begin_fit(documents, rng, workers, warm)

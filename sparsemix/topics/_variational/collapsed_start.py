@@ -18,9 +18,9 @@ from sparsemix.topics._stopping import n_averaged, n_epochs
 EPOCHS = 10
 # Size of the subset: entries (half a minute on one core), and the least number of documents.
 ENTRIES, LEAST_DOCUMENTS = 2e6, 2_000
-# Documents of a batch: so many tokens per topic, within bounds, and at least so many batches per epoch.
+# Documents of a batch: this number of tokens per topic, within these bounds, and at least this many batches per epoch.
 TOKENS_A_TOPIC, BATCH, LEAST_STEPS = 160, (16, 500), 64
-# Batches that are visited densely at first, at most so many documents times topics.
+# Number of first batches with dense responsibilities (minimum, maximum), and the most documents times topics in them.
 FIRST_BATCHES, FIRST_WORK = (10, 150), 2e7
 # Step sizes of batches, and of the tokens of a document in the first batches: offset and decay.
 STEPS, TOKEN_STEPS = (1.0, 0.6), (10.0, 0.9)

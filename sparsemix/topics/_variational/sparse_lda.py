@@ -94,7 +94,7 @@ class SparseLDA(AdditiveTopics):
     n_jobs : int, default=None
         Threads. Results are the same bits for any number.
     verbose : int, default=0
-        Print a line every so many epochs.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation and the batches.
 

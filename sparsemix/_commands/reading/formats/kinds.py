@@ -42,7 +42,7 @@ def read_folder(path, *, glob, encoding, fields, tally):
     folder that contains its file.
     """
     files = files_of(path, glob)
-    tally.other_files = beside(path, files)
+    tally.other_files = unread_files(path, files)
     by_folder = fields.group == "folder"
     within = replace(fields, group=None) if by_folder else fields
     tally.used.update(["--glob", "--group"] if by_folder else ["--glob"])
@@ -109,11 +109,11 @@ def with_packed(pattern):
 
 
 def hidden(path):
-    """Whether a file or a folder that contains it begins with a point or holds what macOS adds to archives."""
+    """Whether a file, or a folder that contains it, is hidden (begins with a dot) or is what macOS adds to archives."""
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
 
-def beside(path, files):
+def unread_files(path, files):
     """Endings of files that are not read, without hidden files, and their numbers; most frequent first."""
     known, found = set(files), Counter()
     for folder, folders, names in os.walk(path):
@@ -192,7 +192,7 @@ READERS = {
 }  # fmt: skip
 # Kinds of files that a folder without *.txt is searched for: texts, no tables.
 HOLD_TEXT = ("text", "html", "markdown", "notebook", "mail", "office", "epub", "pdf")
-# How files begin whose names do not tell what they are.
+# First bytes of formats, for files whose names do not show the format.
 BEGINNINGS = {
     "html": re.compile(
         rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype html|html\b)", re.IGNORECASE | re.DOTALL

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from sparsemix._commands.reading.formats.web import text_of_page
 from sparsemix.datasets._files import open_packed
 
-# Quoted lines and the line before them, and what follows a signature's mark.
+# Quoted lines with the line before them; the mark of a signature with everything after it.
 QUOTED = re.compile(r"(?:^[^\n>]{0,200}:[ \t]*\n(?:[ \t]*\n)?)?(?:^[ \t]*>.*(?:\n|\Z))+", re.MULTILINE)
 SIGNATURE = re.compile(r"^-- ?\r?\n.*", re.MULTILINE | re.DOTALL)
 LARGEST_MESSAGE = 1 << 28

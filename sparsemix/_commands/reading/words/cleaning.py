@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 # Characters that NFKC leaves, or changes wrongly: in lower case the capital I with a dot is two characters; apostrophes
-# have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are no letters.
+# have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are not letters.
 REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u00ad": "", "\ufeff": "", "\u0640": ""}
 ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 TAGS = "p|br|hr|div|span|a|b|i|u|em|strong|code|pre|ul|ol|li|dl|dt|dd|h[1-6]|table|t[rdh]|img|font|blockquote|sup|sub"
@@ -14,7 +14,7 @@ MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 ADDRESS = re.compile(r"(?:\b(?:https?|ftp|file)://|\bwww\.)\S+", re.IGNORECASE)
 ENDS = (".com", ".org", ".net", ".edu", ".gov")
 DOMAIN = re.compile(r"\b(?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov)\b(?:/\S*)?", re.IGNORECASE)
-# English contractions: all words with "n't" are function words, the others end in a pronoun's verb or a possessive.
+# English contractions: words with "n't" are function words; other contractions end in a pronoun's verb or a possessive.
 NEGATION = re.compile(r"\b[a-z]{1,12}n't\b", re.IGNORECASE)
 CONTRACTION = re.compile(r"'(?<=\w')(?:s|re|ve|ll|d|m)\b", re.IGNORECASE)
 

@@ -12,8 +12,8 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4
 UNSPACED += "\U00020000-\U0003ffff"
 UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 LETTER = r"[^\W\d_]"
-# Texts need a segmenter if so many of their letters are in runs with this mean length. A run in segmented texts is a
-# word of two letters, in others a sentence of ten and more.
+# Texts need a segmenter if this share of their letters is in runs of this mean length. A run in segmented texts is a
+# word of about two letters; in other texts it is a sentence of ten and more.
 UNSPACED_SHARE, LONG_RUN = 0.05, 6
 
 

@@ -16,9 +16,9 @@ MORE_ENGLISH = (
 )
 # Languages of this share of the recognised texts have their stop words skipped.
 LEAST_SHARE = 0.02
-# A derived stop word occurs in this share of the documents, and in so many of them as if its tokens were placed at
-# random: words with a meaning crowd in some documents. Over man pages in German this finds 77 of the 80 stop words
-# among the 300 most frequent words; as many others are formulas of licences.
+# A derived stop word occurs in this share of the documents, and in this share of the number of documents expected if
+# its tokens were placed at random: words with a meaning concentrate in few documents. In German manual pages this finds
+# 77 of the 80 stop words among the 300 most frequent words, and as many words of standard licence texts.
 LEAST_DOCUMENTS, EVENNESS, MOST_WORDS = 0.1, 0.75, 300
 # Documents from which stop words are derived, and their least number.
 SAMPLE, FEWEST = 5000, 30

@@ -10,9 +10,10 @@ from sparsemix._commands.reading.words.languages import CODES
 
 # Documents from which forms and phrases are learned.
 SAMPLE = 50_000
-# A phrase occurs so often. Its words are not independent in the likelihood-ratio test (Dunning 1993) at this error rate
-# over all pairs, and are associated so strongly: the test alone passes any frequent pair of a large corpus. The
-# strength is normalised pointwise mutual information: 0 for independent words, 1 for words that occur together only.
+# A phrase occurs at least this often, the likelihood-ratio test (Dunning 1993) rejects independence of its words at
+# this error rate over all pairs, and its strength is at least this. The test alone accepts any frequent pair of a large
+# corpus. The strength is normalised pointwise mutual information: 0 for independent words, 1 for words that occur
+# together only.
 LEAST_COUNT, ERROR, LEAST_STRENGTH = 5, 0.001, 0.4
 # Pairs in memory before rare ones are dropped.
 MOST_PAIRS = 5_000_000
