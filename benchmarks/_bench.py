@@ -12,7 +12,7 @@ from _results import figures
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured; tuples beside ``components`` hold one value for each K."""
+    """How much is measured; tuples other than ``components`` hold one value for each K."""
 
     n_rows: int = 200_000
     n_test: int = 20_000
@@ -31,7 +31,7 @@ class Sizes:
     own_start_marks: tuple = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 70, 100)
     own_start_seconds: tuple = (40, 60)
     candidate_components: tuple = (100, 400, 1_000, 2_000, 5_000)
-    dense_at_most: int = 400  # components of a dense pass beside one with candidates
+    dense_at_most: int = 400  # components of a dense pass compared with one with candidates
     candidate_passes: int = 17  # two periods of the search
     candidates: int = 4
     memory_components: int = 400
@@ -80,7 +80,7 @@ class Bench:
         self.start = cache(self._start)
 
     def measure(self, section, label, task, n_cores=1, fields=(), **arguments):
-        """One measurement, told on stderr and kept as a record."""
+        """One measurement, printed to stderr and kept as a record."""
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
         result = run(task if ":" in task else f"_tasks:{task}", CORES[:n_cores], **arguments)

@@ -1,4 +1,4 @@
-"""What is measured of topics of cells by regions, each function in a child process of its own.
+"""What is measured of topics of cells by regions, each function in its own child process.
 
 ``folder`` holds the cells and the topics that they were made from.
 """
@@ -34,7 +34,7 @@ def prepare(n_cells, n_regions, regions_per_cell, n_test, n_components, folder):
 
 
 def curve(folder, contestant, setting, seconds, of_processor):
-    """Score and recovery of the topics against passes and seconds of one contestant."""
+    """Score and recovery of the topics against epochs and seconds of one contestant."""
     setting = Setting(**setting)
     train, test = load(folder, "train"), load(folder, "test")
     known, cell_topic = np.load(Path(folder, "topics.npy")), np.load(Path(folder, "cell_topic.npy"))

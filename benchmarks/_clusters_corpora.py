@@ -103,7 +103,7 @@ def chains(bench):
 
 
 def print_gains(gains, name):
-    """Means over splits, beside the paper's figures."""
+    """Means over splits, compared with the paper's figures."""
     rows = []
     for method, values in gains.items():
         total, clusters = PAPER_TABLE[method.removesuffix(", logs")]
@@ -212,7 +212,7 @@ def short_settings():
 
 
 def short(bench):
-    """Titles and tweets beside the clusters that they are known to be of, in stream order and in random order."""
+    """Titles and tweets compared with their known clusters, in stream order and in random order."""
     for corpus in bench.sizes.short_corpora:
         rows = [
             short_row(*(measure_short(bench, corpus, order, method, params) for order in ("stream", "0")))
@@ -269,7 +269,7 @@ def speed(bench):
 
 
 def print_throughput(bench):
-    """One pass over each corpus."""
+    """One epoch over each corpus."""
     rows = []
     for corpus in ("kos", "tweets_t", "news_t", "20news", "reuters21578", "nips", "arxiv"):
         for params in (DP, IG, PAPER_PRIORS[0]):

@@ -1,11 +1,11 @@
-"""Rows of numbers: clusters found with defaults, beside HDBSCAN and a truncated variational mixture."""
+"""Rows of numbers: clusters found with defaults, compared with HDBSCAN and a truncated variational mixture."""
 
 from _tables import print_records
 
 LIKELIHOODS = ("full", "diag", "spherical")
 PEERS = ("HDBSCAN", "variational")
 CLASSES = {"HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture"}
-# n_components of BayesianGaussianMixture, which has to be told an upper bound.
+# n_components of BayesianGaussianMixture, which needs an upper bound.
 BOUND = 20
 BLOBS = """
     corpus

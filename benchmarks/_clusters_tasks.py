@@ -1,4 +1,4 @@
-"""What ``clusters.py`` measures, each function in a child process of its own.
+"""What ``clusters.py`` measures, each function in its own child process.
 
 Seconds are those of the processor (``time.process_time``), of training alone.
 """
@@ -54,7 +54,7 @@ class WithoutLabels(StreamingNGGPMixture):
 
 
 def learn(method, X, params, seed, n_epochs):
-    """One pass in the order of the rows, several, or sweeps; and processor seconds."""
+    """One epoch in the order of the rows, several, or sweeps; and processor seconds."""
     if method == "adf":
         return spent(lambda: StreamingNGGPMixture(**params).partial_fit(X))
     if method == "ep":
@@ -292,7 +292,7 @@ def short(path, order, method, params, grid, n_epochs, n_batches, n_documents=No
 
 
 def read_labels(path):
-    """Numbers of the true clusters, from ``labels.NAME.txt`` beside ``docword.NAME.txt``."""
+    """Numbers of the true clusters, from ``labels.NAME.txt`` in the folder of ``docword.NAME.txt``."""
     name = Path(path).name.removeprefix("docword.").removesuffix(".gz")
     plain = Path(path).with_name(f"labels.{name}")
     text = plain.read_bytes() if plain.exists() else gzip.decompress(plain.with_name(f"{plain.name}.gz").read_bytes())
@@ -303,7 +303,7 @@ def read_labels(path):
 
 
 def passes(path, params, n_epochs):
-    """Seconds of a pass of assumed density filtering, of an epoch after it, and of a sweep."""
+    """Seconds of an epoch of assumed density filtering, of an epoch after it, and of a sweep."""
     train, _ = split(load(path), 0)
     adf = best_of(lambda: StreamingNGGPMixture(**params).partial_fit(train))
     common = params | {"max_iter": n_epochs + 1, "tol": 0.0}
@@ -316,7 +316,7 @@ def passes(path, params, n_epochs):
 
 
 def throughput(path, params, n_documents=None):
-    """Documents a second of one pass, the clusters it makes, the memory of the clusters."""
+    """Documents a second of one epoch, the clusters it makes, the memory of the clusters."""
     train, _ = split(load(path), 0)
     train = train[:n_documents]
     before = resident_bytes()
@@ -398,5 +398,5 @@ def merging(params, n_rows, path=None, n_clusters=None):
 
 
 def clone_of(model):
-    """The same with clusters of its own, or without any."""
+    """The same with its own clusters, or without any."""
     return pickle.loads(pickle.dumps(model))

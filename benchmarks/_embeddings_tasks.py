@@ -19,7 +19,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sparsemix import SparseGaussianMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
 from sparsemix.datasets import load_bag_of_words
 
-# Corpora that defaults were chosen on: kind of inference, tolerance, passes before learning.
+# Corpora that defaults were chosen on: kind of inference, tolerance, epochs before learning.
 TUNED_ON = {
     "SparseMultinomialMixture": ["news_t", "tweets_t"],
     "SparseVonMisesFisherMixture": ["20news", "arxiv"],
@@ -81,7 +81,7 @@ def measure(path, name, n_components, seed):
         estimator, fit = CONTESTANTS[name](n_components, seed)
     except (ImportError, LookupError):
         return None
-    fit(x[: min(len(labels), 4 * n_components)], warm=True)  # imports and first calls are nobody's time
+    fit(x[: min(len(labels), 4 * n_components)], warm=True)  # imports and first calls are not counted
     before, begun = resident_bytes(), time.process_time()
     found, score = fit(x)
     seconds = time.process_time() - begun

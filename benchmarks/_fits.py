@@ -46,7 +46,7 @@ def sparse_mixture(start, candidates_init="all", **parameters):
 
 
 class Rival(GaussianMixture):
-    """scikit-learn's mixture at the common start, in the dtype of the rows; tells ``clock`` of each pass.
+    """scikit-learn's mixture at the common start, in the dtype of the rows; tells ``clock`` of each epoch.
 
     The start goes past the check of precisions_init, which takes rounding of narrow float32 matrices for errors.
     """
@@ -86,7 +86,7 @@ def fit_rival(start, X, covariance_type, clock, reg_covar=REG_COVAR):
 
 
 class Clock:
-    """Seconds of training after each pass, without what happens between passes.
+    """Seconds of training after each epoch, without what happens between epochs.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Clock:
     budget : float
         Seconds; no pass begins that would probably end more than half its length later.
     marks : sequence of int
-        Passes after which to keep the parameters; those after the last pass are kept as well if there are marks.
+        Passes after which to keep the parameters; those after the last epoch are kept as well if there are marks.
     timer : callable
         What the seconds are of.
     """
@@ -104,11 +104,11 @@ class Clock:
         self.seconds, self.kept, self.since = [], [], None
 
     def begin(self):
-        """Training goes on."""
+        """Training continues."""
         self.since = self.timer()
 
     def epoch(self, parameters):
-        """A pass is over; whether to stop."""
+        """An epoch is over; whether to stop."""
         spent = self.timer() - self.since + (self.seconds[-1] if self.seconds else 0.0)
         self.seconds.append(spent)
         passes = len(self.seconds)
@@ -126,13 +126,13 @@ class Clock:
 
 
 class Passes:
-    """Callback of scikit-learn's protocol that tells a clock of each pass of our mixture.
+    """Callback of scikit-learn's protocol that tells a clock of each epoch of our mixture.
 
     Parameters
     ----------
     clock : Clock
     keep : callable
-        What the clock is to keep of a mixture as of the end of a pass.
+        What the clock is to keep of a mixture as of the end of an epoch.
     """
 
     def __init__(self, clock, keep=fitted_parameters):
@@ -146,19 +146,19 @@ class Passes:
         """Nothing to tidy up."""
 
     def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        """The first pass starts the clock."""
+        """The first epoch starts the clock."""
         if context.task_name == "pass" and self.clock.since is None:
             self.clock.begin()
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
-        """A pass is over."""
+        """An epoch is over."""
         if context.task_name == "pass":
             return self.clock.epoch(lambda: self.keep(fitted_estimator))
         return False
 
 
 def per_pass(seconds):
-    """Median over the passes after the first, from seconds since the start; the only pass if there is one."""
+    """Median over the epochs after the first, from seconds since the start; the only epoch if there is one."""
     each = np.diff(np.concatenate([[0.0], seconds]))
     return float(np.median(each[1:] if len(each) > 1 else each))
 

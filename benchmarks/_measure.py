@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: pinned to cores, BLAS limited to them, nothing else in its memory.
+"""One measurement in its own process: pinned to cores, BLAS limited to them, nothing else in its memory.
 
 The parent imports nothing large, for a child's peak of resident memory begins at that of its parent.
 """

@@ -12,7 +12,7 @@ from sparsemix import SparseGaussianMixture
 
 
 class Observed(GaussianMixture):
-    """scikit-learn's mixture, which tells ``clock`` of each pass."""
+    """scikit-learn's mixture, which tells ``clock`` of each epoch."""
 
     def _m_step(self, X, log_resp, **options):
         super()._m_step(X, log_resp, **options)

@@ -43,7 +43,7 @@ def seconds_until(checkpoints, score):
 
 
 def plot_curves(records, path, names):
-    """Named scores against seconds: a panel for each K and score; with several scores each K has a row of its own."""
+    """Named scores against seconds: a panel for each K and score; with several scores each K has its own row."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,4 +1,4 @@
-"""What ``sampling.py`` measures, in a child process: passes of a topic estimator, and their phases.
+"""What ``sampling.py`` measures, in a child process: epochs of a topic estimator, and their phases.
 
 Phases are the methods of the model protocol, the same for every estimator.
 """
@@ -25,7 +25,7 @@ OWNERS = (TopicModel, StochasticCollapsedModel, schedules.Memoized, schedules.St
 
 
 def passes(folder, path, n_passes, n_components, parameters):
-    """Median seconds of the later passes of one thread, and what of them goes to each phase."""
+    """Median seconds of the later epochs of one thread, and what of them goes to each phase."""
     X = load(folder, "train")
     assemble_stochastic.START_BATCHES = 0, 0
     spent = dict.fromkeys(PHASES, 0.0)
@@ -61,12 +61,12 @@ def observe(spent):
 
 
 class Laps:
-    """In the place of a clock: seconds so far, of all and of each phase, after the start and after each pass."""
+    """In the place of a clock: seconds so far, of all and of each phase, after the start and after each epoch."""
 
     def __init__(self, spent):
         self.spent, self.kept = spent, []
 
     def epoch(self, passes, topics=None):  # noqa: ARG002
-        """Note the time; nobody is to stop."""
+        """Note the time; never ask to stop."""
         self.kept.append([time.perf_counter(), time.process_time(), *self.spent.values()])
         return False

@@ -1,4 +1,4 @@
-"""What ``scale.py`` measures, each in a process of its own."""
+"""What ``scale.py`` measures, each in its own process."""
 
 import os
 import pickle

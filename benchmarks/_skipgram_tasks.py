@@ -57,7 +57,7 @@ def prepare(path, n_documents, folder):
 
 
 def token_seconds(path, n_documents, kind, n_components, threads):
-    """Seconds of a token in a pass, without start and first pass: of the processor, and by the clock."""
+    """Seconds of a token in an epoch, without start and first epoch: of the processor, and by the clock."""
     X, names = sequences(path, n_documents)
     seconds = []
     for n_passes in (1, 4):

@@ -11,7 +11,7 @@ A specification has a column a line, in the order of the table:
     MB = {memory:MB}                                   also ms and us, of seconds, Mega, Giga, all of Python
 
 and before them, where they are needed, lines "where FIELD = VALUE | VALUE", which records there are in the table, and
-"across FIELD", whose values stand beside each other.
+"across FIELD", whose values stand side by side.
 """
 
 import re
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Specification:
-    """What a table shows: conditions, a field whose values stand beside each other, and columns."""
+    """What a table shows: conditions, a field whose values stand side by side, and columns."""
 
     where: list
     across: str | None

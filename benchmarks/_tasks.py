@@ -1,4 +1,4 @@
-"""What is measured, each function in a child process of its own.
+"""What is measured, each function in its own child process.
 
 Files come by name: training rows, held-out rows, and the start that all fits of one table share.
 """
@@ -78,7 +78,7 @@ def gemm_peak():
 
 
 def sparse_passes(train, start, rows, passes, test=None, **parameters):
-    """Seconds of a pass of our mixture, a fingerprint of its parameters, and its held-out score if asked for."""
+    """Seconds of an epoch of our mixture, a fingerprint of its parameters, and its held-out score if asked for."""
     mixture = sparse_mixture(load_start(start), max_iter=passes, **parameters).fit(np.load(train)[:rows])
     fitted = fitted_parameters(mixture)
     return {
@@ -95,7 +95,7 @@ def live(weights):
 
 
 def kmeans_passes(train, n_components, rows, passes):
-    """Seconds of faiss to find the nearest of K rows for all rows, which is a pass of k-means without its means."""
+    """Seconds of faiss to find the nearest of K rows for all rows, which is an epoch of k-means without its means."""
     try:
         import faiss
     except ImportError:
@@ -112,7 +112,7 @@ def kmeans_passes(train, n_components, rows, passes):
 
 
 def rival_passes(train, start, rows, passes, covariance_type):
-    """Seconds of a pass of scikit-learn's mixture; None and the reason when it did not finish one."""
+    """Seconds of an epoch of scikit-learn's mixture; None and the reason when it did not finish one."""
     X, clock = np.load(train), Clock(passes)
     reg_covar = REG_COVAR if rows >= len(X) else REG_COVAR_PART
     error = fit_rival(load_start(start), X[:rows], covariance_type, clock, reg_covar)
@@ -120,7 +120,7 @@ def rival_passes(train, start, rows, passes, covariance_type):
 
 
 def sparse_phases(train, start, rows, passes, **parameters):
-    """Seconds that a pass spends in each phase, the mean over the passes after the first."""
+    """Seconds that an epoch spends in each phase, the mean over the epochs after the first."""
     spent = dict.fromkeys(PHASES, 0.0)
     for phase, functions in PHASES.items():
         for owner, name in functions:
@@ -148,12 +148,12 @@ def timed(function, phase, spent):
 
 
 def start_score(start, test):
-    """Held-out score before the first pass."""
+    """Held-out score before the first epoch."""
     return {"checkpoints": [(0, 0.0, held_out(test, load_start(start)))]}
 
 
 def sparse_curve(train, test, start, budget, marks, **parameters):
-    """Held-out score of our mixture against passes and seconds."""
+    """Held-out score of our mixture against epochs and seconds."""
     clock = Clock(10_000, budget, marks)
     mixture = sparse_mixture(load_start(start), max_iter=clock.max_passes, **parameters)
     mixture.set_callbacks(Passes(clock)).fit(np.load(train))
@@ -161,7 +161,7 @@ def sparse_curve(train, test, start, budget, marks, **parameters):
 
 
 def rival_curve(train, test, start, budget, marks):
-    """Held-out score of scikit-learn's mixture against passes and seconds."""
+    """Held-out score of scikit-learn's mixture against epochs and seconds."""
     clock = Clock(10_000, budget, marks)
     error = fit_rival(load_start(start), np.load(train), "full", clock)
     out = scored(clock, test)
@@ -169,7 +169,7 @@ def rival_curve(train, test, start, budget, marks):
 
 
 def scored(clock, test):
-    """(passes, seconds, held-out score) of everything that the clock kept and that has a density."""
+    """(epochs, seconds, held-out score) of everything that the clock kept and that has a density."""
     checkpoints, error = [], None
     for passes, seconds, parameters in clock.kept:
         try:

@@ -1,4 +1,4 @@
-"""How much faster a pass would be with more cores: models, and no measurements."""
+"""How much faster an epoch would be with more cores: models, and no measurements."""
 
 
 def amdahl(alone, n_cores, uneven=0.0, even=1.0):
@@ -11,5 +11,5 @@ def amdahl(alone, n_cores, uneven=0.0, even=1.0):
 
 
 def bandwidth_limit(bytes_token, n_tokens, seconds, bandwidth):
-    """Times faster than ``seconds`` a pass may be before its bytes take as long; None if they were not counted."""
+    """Times faster than ``seconds`` an epoch may be before its bytes take as long; None if they were not counted."""
     return None if bytes_token is None else seconds * bandwidth / (bytes_token * n_tokens)

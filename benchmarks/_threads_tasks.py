@@ -22,7 +22,7 @@ MODELS = (2, 8, 16)
 
 
 def fits(folder, path, n_components, n_jobs, max_iter, rounds, parameters):
-    """Seconds of fits and of their passes with one thread and with ``n_jobs``, in turn, and what explains them."""
+    """Seconds of fits and of their epochs with one thread and with ``n_jobs``, in turn, and what explains them."""
     X = load(folder, "train")
     alone, moved, spent = Alone(), Moved(), {"visits": 0.0}
     StochasticCollapsedModel.local_step = timed(StochasticCollapsedModel.local_step, "visits", spent)
@@ -82,7 +82,7 @@ class Alone:
 
 
 class Laps:
-    """In the place of a clock: seconds by the clock, and alone, before the first pass and after each."""
+    """In the place of a clock: seconds by the clock, and alone, before the first epoch and after each."""
 
     def __init__(self, alone):
         self.alone, self.kept = alone, []
@@ -92,13 +92,13 @@ class Laps:
         return time.perf_counter(), self.alone.now()
 
     def epoch(self, passes, topics=None):  # noqa: ARG002
-        """Note the time; nobody is to stop."""
+        """Note the time; never ask to stop."""
         self.kept.append(self.now())
         return False
 
 
 class Moved:
-    """Bytes that steps read and write beyond a thread's own room, counted; how evenly documents can be shared out.
+    """Bytes that steps read and write beyond a thread's own memory, counted; how evenly documents can be shared out.
 
     The counts of a step's words are read for the fixed parts, and read and written for the sums. An entry reads a
     count for each topic of its document, and leaves as many numbers, which the sums read.

@@ -10,7 +10,7 @@ FIRST = 1 / 50
 
 
 class TimeIsUpError(Exception):
-    """Ends training in the middle of a pass."""
+    """Ends training in the middle of an epoch."""
 
 
 class Clock:
@@ -33,7 +33,7 @@ class Clock:
         self._since, self._cpu_since, self._due = None, None, FIRST * budget
 
     def begin(self):
-        """Training goes on."""
+        """Training continues."""
         self._since, self._cpu_since = self._now(), time.process_time()
 
     def stop(self):
@@ -44,7 +44,7 @@ class Clock:
 
     @contextmanager
     def paused(self):
-        """For conversions, which are nobody's training."""
+        """For conversions, which are not training."""
         self.stop()
         try:
             yield
@@ -52,12 +52,12 @@ class Clock:
             self.begin()
 
     def check(self):
-        """Raise if the time is up: for the middle of long passes."""
+        """Raise if the time is up: for the middle of long epochs."""
         if self.seconds + self._now() - self._since >= self.budget:
             raise TimeIsUpError
 
     def epoch(self, passes, topics=None):
-        """So many passes are done (0: the start is made) and these would be the topics; whether time is up."""
+        """So many epochs are done (0: the start is made) and these would be the topics; whether time is up."""
         self.stop()
         self.epochs.append((passes, self.seconds))
         over = self.seconds >= self.budget
@@ -80,7 +80,7 @@ class Clock:
             self.checkpoint(topics)
 
     def passes_per_second(self):
-        """Over the second half of the time, or what of it there is after the start; None without a pass."""
+        """Over the second half of the time, or what of it there is after the start; None without an epoch."""
         if not self.epochs or self.epochs[-1][0] == 0:
             return None
         passes, seconds = self.epochs[-1]

@@ -2,7 +2,7 @@
 
 A contestant is made from documents and a setting (conversion of the documents is outside the clock), and has
 
-* ``learn(clock)``: train until the clock says that time is up, telling it of every pass (``Clock.epoch``);
+* ``learn(clock)``: train until the clock says that time is up, telling it of every epoch (``Clock.epoch``);
 * ``topics()``: (K, V) weights, as of the last epoch;
 * ``documents(X)``, ``proportions(documents)``: new documents as the package wants them, and their topics (n, K).
 """
@@ -20,7 +20,7 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # fits here end by the cloc
 
 @dataclass(frozen=True)
 class Setting:
-    """What a contestant is told; priors that are None are the package's own."""
+    """Settings of a contestant; priors that are None are the package's own."""
 
     n_components: int
     doc_topic_prior: float | None
@@ -32,7 +32,7 @@ class Setting:
 class Estimator:
     """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks.
 
-    Fits end by the clock, but for those whose last passes differ from the ones before: they have their own number.
+    Fits end by the clock, but for those whose last epochs differ from the ones before: they have their own number.
     """
 
     def __init__(self, X, setting, path, **parameters):
@@ -72,7 +72,7 @@ def estimator(path, wishes, parameters):
 
 
 class Passes:
-    """Callback of scikit-learn's protocol that tells a clock of each pass of a fit."""
+    """Callback of scikit-learn's protocol that tells a clock of each epoch of a fit."""
 
     def __init__(self, clock):
         self.clock = clock
@@ -85,13 +85,13 @@ class Passes:
         """Nothing to tidy up."""
 
     def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        """Before the first pass the start is made."""
+        """Before the first epoch the start is made."""
         if context.task_name == "pass" and self.passes is None:
             self.passes = 0
             self.clock.epoch(0)
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
-        """A pass is over."""
+        """An epoch is over."""
         if context.task_name != "pass":
             return False
         self.passes += 1

@@ -102,7 +102,7 @@ class Gensim:
             n_passes += 1
 
     def step(self, chunk, n, size, n_passes):
-        """An update takes a chunk for new documents; the corpus has n, and its updates are those of the first pass."""
+        """An update takes a chunk for new documents; the corpus has n, and its updates are those of the first epoch."""
         self.model.state.numdocs = n - len(chunk)
         self.model.update(chunk, chunksize=size, offset=self.model.offset + n_passes)
         if n_passes:
@@ -128,7 +128,7 @@ class Tomotopy:
     Parameters
     ----------
     window : int
-        The topics are the mean over about so many of the last samples, one every ``EVERY`` passes; 1 is the last alone.
+        The topics are the mean over about so many of the last samples, one every ``EVERY`` epochs; 1 is the last alone.
     """
 
     EVERY = 5
@@ -192,7 +192,7 @@ class Tomotopy:
 
 
 class BigArtm:
-    """ARTM with smoothing of topics and proportions by the priors, which is EM for LDA; passes over all documents."""
+    """ARTM with smoothing of topics and proportions by the priors, which is EM for LDA; epochs over all documents."""
 
     def __init__(self, X, setting):
         self.folder = tempfile.TemporaryDirectory()
@@ -220,7 +220,7 @@ class BigArtm:
         while not over:
             self.model.fit_offline(self.batches, num_collection_passes=1)
             passes += 1
-            with clock.paused():  # not in the fork that scores: the library has threads of its own
+            with clock.paused():  # not in the fork that scores: the library has its own threads
                 self.read_topics()
             over = clock.epoch(passes, self.topics)
 

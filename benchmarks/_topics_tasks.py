@@ -1,4 +1,4 @@
-"""What is measured of topic models, each function in a child process of its own.
+"""What is measured of topic models, each function in its own child process.
 
 ``folder`` holds the corpus: training and held-out documents as arrays of CSR matrices.
 """
@@ -72,7 +72,7 @@ def load(folder, name):
 
 
 def curve(folder, contestant, setting, seconds, of_processor):
-    """Score and coherence against passes and seconds of one contestant."""
+    """Score and coherence against epochs and seconds of one contestant."""
     setting = Setting(**setting)
     train, test = load(folder, "train"), load(folder, "test")
 

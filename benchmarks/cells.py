@@ -1,10 +1,10 @@
-"""Topics of cells by regions, wide and long binary rows with known topics, beside tomotopy.
+"""Topics of cells by regions, wide and long binary rows with known topics, compared with tomotopy.
 
 python benchmarks/cells.py                             2,000 cells, 20,000 regions, 1,000 open in a cell
 python benchmarks/cells.py --full --K 50,200           20,000 cells, 100,000 regions, 3,000 open in a cell
 python benchmarks/cells.py --full --cells 5000         5,000 such cells
 
-Every contestant has a process of its own, pinned to one core, the same cells and the same evaluation. Ours has its
+Every contestant runs in its own process, pinned to one core, the same cells and the same evaluation. Ours has its
 defaults. README.md has the rest.
 """
 

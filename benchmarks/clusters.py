@@ -1,18 +1,18 @@
 """Mixtures of documents whose number of clusters grows: quality, agreement with known clusters, speed.
 
 python benchmarks/clusters.py bars                              images of one bar each
-python benchmarks/clusters.py rows                              rows of numbers, beside other clusterers
+python benchmarks/clusters.py rows                              rows of numbers, compared with other clusterers
 python benchmarks/clusters.py pitman-yor                        streams with a power law
 python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
 python benchmarks/clusters.py paper --data FOLDER               the same at the scale of its totals
 python benchmarks/clusters.py chains --data FOLDER              whether chains from two starts meet
 python benchmarks/clusters.py orders --data FOLDER              its spread over orders of the documents
 python benchmarks/clusters.py stream --data FOLDER              arXiv abstracts in blocks
-python benchmarks/clusters.py short --data FOLDER               titles and tweets beside their labels
+python benchmarks/clusters.py short --data FOLDER               titles and tweets compared with their labels
 python benchmarks/clusters.py speed --data FOLDER               seconds, documents a second, memory
 python benchmarks/clusters.py merges --data FOLDER              what growth and merges leave of a stream's speed
 
-Tables come out in reStructuredText, as the documentation has them. Every measurement is a process of its own on one
+Tables come out in reStructuredText, as the documentation has them. Every measurement is its own process on one
 core, seconds are those of the processor. README.md has the rest.
 """
 
@@ -125,7 +125,7 @@ class Bench:
         return str(path if path.exists() else path.with_suffix(".txt.gz"))
 
     def measure(self, section, label, task, fields=None, kept=True, **arguments):
-        """One measurement, told on stderr and kept as a record, unless the experiment does so itself."""
+        """One measurement, printed to stderr and kept as a record, unless the experiment does so itself."""
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
         result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)

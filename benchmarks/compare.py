@@ -1,7 +1,7 @@
 """Time, memory and score of each estimator at another revision and in this folder, in one run: ``make compare``.
 
-Both are compiled, and then every task runs in turn at the one and at the other, each in a process of its own, so that
-what else the machine does meets both. A ratio is of medians; beside it stands the noise, the spread of a task's own
+Both are compiled, and then every task runs in turn at the one and at the other, each in its own process, so that
+what else the machine does meets both. A ratio is of medians; next to it is the noise, the spread of a task's own
 ratios between neighbouring rounds. What differs by more than noise is marked.
 """
 
@@ -69,7 +69,7 @@ def build(revision, folder):
     """Where the sources of a revision are, compiled."""
     archive = subprocess.run(["git", "archive", revision], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
-    if same_kernels(folder):  # then they need not be compiled anew
+    if same_kernels(folder):  # then they need not be compiled again
         for built in (ROOT / "sparsemix").rglob("*.so"):
             target = folder / built.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""Clusters of embeddings, and of short texts, beside what people use for them.
+"""Clusters of embeddings, and of short texts, compared with what people use for them.
 
 python benchmarks/embeddings.py rows --data FOLDER
 python benchmarks/embeddings.py short --data FOLDER
 
-``rows``: TF-IDF and truncated SVD of labelled corpora, rows of unit length; mixtures beside spherical k-means of faiss,
-MiniBatchKMeans and HDBSCAN. ``short``: word counts of titles and messages; SparseMultinomialMixture beside the same
-model by Gibbs sampling (GSDMM). benchmarks/README.md says what is compared and how.
+``rows``: TF-IDF and truncated SVD of labelled corpora, rows of unit length; mixtures compared with spherical
+k-means of faiss, MiniBatchKMeans and HDBSCAN. ``short``: word counts of titles and messages; SparseMultinomialMixture
+compared with the same model by Gibbs sampling (GSDMM). benchmarks/README.md says what is compared and how.
 """
 
 import argparse

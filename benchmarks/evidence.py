@@ -1,4 +1,4 @@
-"""Every benchmark in one run, ours beside the peers that are installed, and what has changed since the kept results.
+"""Run every benchmark, compare ours with the installed peers, and show what changed since the kept results.
 
 python benchmarks/evidence.py --quick              a tenth of each, under ten minutes on two quiet cores
 python benchmarks/evidence.py --data FOLDER        all of it, hours; FOLDER holds corpora as benchmarks/README.md says
@@ -7,7 +7,7 @@ python benchmarks/evidence.py --quick --record     and keep it: below benchmarks
 Corpora that are not there are left out or replaced by the docstrings that are installed, which are smaller; what runs
 on what is printed. A figure counts as changed when it moved by more than three standard deviations over seeds, and by
 more than ``least_change`` says. Seconds are compared on the same processor and by the same kind of clock only, scores
-of fits that the clock ended after other numbers of passes at the last pass that both have seen.
+of fits that the clock ended after other numbers of epochs at the last epoch that both have seen.
 """
 
 import argparse
@@ -147,7 +147,7 @@ def figures_of(records):
 
 
 def at_one_pass(old, new):
-    """The same groups; where time was over after other numbers of passes, with the scores of a pass that both have."""
+    """The same groups; fits that the clock ended after different numbers of epochs get scores of a common epoch."""
     pair = [[dict(record) for record in group] for group in (old, new)]
     for before, now in zip(*pair, strict=False):
         if before["scores"].get("passes") == now["scores"].get("passes"):

@@ -1,9 +1,9 @@
-"""Mixtures of hundreds of Gaussians on image patches: seconds, held-out scores and memory, beside scikit-learn.
+"""Mixtures of hundreds of Gaussians on image patches: seconds, held-out scores and memory, compared with scikit-learn.
 
 python benchmarks/mixture.py                     the two photographs that scikit-learn bundles
 python benchmarks/mixture.py --images DIR        8-bit grey PNG images, some of them held out
 
-Every measurement has a process of its own, pinned to one core (two for rows of two threads). All fits of one K start
+Every measurement runs in its own process, pinned to one core (two for rows of two threads). All fits of one K start
 from the same parameters.
 """
 
@@ -26,7 +26,7 @@ COMMON = {
 
 
 def section_pass(bench):
-    """Seconds of a pass, and how far it is from the fastest that this core could do."""
+    """Seconds of an epoch, and how far it is from the fastest that this core could do."""
     d = bench.patches(8)["n_features"]
     peak = bench.measure("pass", "float32 GEMM peak", "gemm_peak")["flops"]
     rows, rivals = [], []
@@ -66,7 +66,7 @@ def start_type(covariance_type):
 
 
 def time_sparse(bench, section, n_components, covariance_type, n_rows, size=8, candidates="all"):
-    """Seconds of a pass of our mixture."""
+    """Seconds of an epoch of our mixture."""
     fields = {
         "name": SPARSE if candidates == "all" else f"{SPARSE}, candidates", "covariance_type": covariance_type,
         "n_components": n_components, "n_rows": n_rows, "pairs": n_rows * n_components, "mark": "",
@@ -80,7 +80,7 @@ def time_sparse(bench, section, n_components, covariance_type, n_rows, size=8, c
 
 
 def time_rival(bench, section, n_components, covariance_type, n_rows, at_most, size=8):
-    """Seconds of a pass of scikit-learn's mixture over ``n_rows`` rows, from a part of them when that is many."""
+    """Seconds of an epoch of scikit-learn's mixture over ``n_rows`` rows, from a part of them when that is many."""
     part = min(n_rows, max(at_most, 2 * n_components))
     fields = {
         "name": RIVAL, "covariance_type": covariance_type, "n_components": n_components, "n_rows": n_rows,
@@ -108,7 +108,7 @@ def rival_notes(records):
 
 
 def section_phases(bench):
-    """Where the time of a pass goes, with the weights of all components and with short lists."""
+    """Where the time of an epoch goes, with the weights of all components and with short lists."""
     sizes, rows = bench.sizes, []
     dense = [(n_components, "all") for n_components in sizes.components]
     for n_components, choice in [*dense, *((k, sizes.candidates) for k in sizes.candidate_components)]:
@@ -129,7 +129,7 @@ def section_phases(bench):
 
 
 def section_candidates(bench):
-    """Seconds of a pass against the number of components: all weights, short lists, and k-means as the floor."""
+    """Seconds of an epoch against the number of components: all weights, short lists, and k-means as the floor."""
     sizes, rows = bench.sizes, []
     for n_components in sizes.candidate_components:
         choices = [sizes.candidates, *(["all"] if n_components <= sizes.dense_at_most else [])]
@@ -236,7 +236,7 @@ def print_curves(bench, n_components, start_score, records):
 
 
 def section_rivals(bench):
-    """Held-out score against seconds, everybody with defaults and a start of their own, which counts."""
+    """Held-out score against seconds, everybody with defaults and their own start, which counts."""
     sizes = bench.sizes
     shared = {"rows": min(sizes.own_start_rows, bench.n_rows), "marks": sizes.own_start_marks}
     for n_components, budget in zip(sizes.components, sizes.own_start_seconds, strict=True):
@@ -282,7 +282,7 @@ def section_threads(bench):
 
 
 def time_threads(bench, n_components, method, n_jobs, n_cores):
-    """Seconds of a pass of our mixture with some threads on some cores."""
+    """Seconds of an epoch of our mixture with some threads on some cores."""
     label = f"n_jobs={n_jobs} on {n_cores} core{'s' * (n_cores > 1)}"
     return bench.measure(
         "threads", f"{method}, K={n_components}, {label}", "sparse_passes", n_cores,

@@ -1,4 +1,4 @@
-"""SparseGaussianMixture with its defaults beside scikit-learn's two mixtures: held-out scores, labels, seconds.
+"""SparseGaussianMixture with its defaults compared with scikit-learn's two mixtures: held-out scores, labels, seconds.
 
 python benchmarks/mixture_defaults.py                tables, colours and separate clusters
 python benchmarks/mixture_defaults.py --images DIR   and patches of 8-bit grey PNG images, some of which are held out
@@ -55,7 +55,7 @@ def drawn(sizes, n_features, spread, row):
 
 
 def gaussian(rng, shape):
-    """Rows of a Gaussian of its own."""
+    """Rows of its own Gaussian."""
     return rng.normal(size=shape) @ rng.normal(scale=0.7, size=(shape[1], shape[1]))
 
 

@@ -1,9 +1,9 @@
-"""Topic models: what a token costs in a pass over warm documents, by the number of topics.
+"""Topic models: what a token costs in an epoch over warm documents, by the number of topics.
 
 python benchmarks/sampling.py                                  docstrings of numpy, scipy and scikit-learn
 python benchmarks/sampling.py --data docword.nips.txt.gz --K 100,1000,10000
 
-SparseSCVB0LDA with each of its samplers, and SparseLDA, each in a process of its own. README.md has the
+SparseSCVB0LDA with each of its samplers, and SparseLDA, each in its own process. README.md has the
 rest.
 """
 
@@ -46,7 +46,7 @@ class Bench:
         )
 
     def measure(self, name, n_components):
-        """Seconds and phases of passes; None when that failed."""
+        """Seconds and phases of epochs; None when that failed."""
         label, path, parameters = CONTESTANTS[name]
         print(f"{label}, K={n_components} ...", file=sys.stderr, flush=True)
         try:

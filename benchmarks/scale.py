@@ -4,7 +4,7 @@ python benchmarks/scale.py                       20,000 documents that are drawn
 python benchmarks/scale.py --documents 100000 --K 200 --estimator SparseSCVB0LDA --steps 4
 python benchmarks/scale.py --cells 100000 --K 50 --passes 4    topics of cells by 100,000 regions on disk; CPU seconds
 
-Every fit runs in a process of its own, the client on the first core and workers on all. README.md has the rest.
+Every fit runs in its own process, the client on the first core and workers on all. README.md has the rest.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from _results import add_options, figures, recorder
 
 # Of the model of a cluster: bytes a second between two workers, and seconds a message takes.
 BANDWIDTH, LATENCY = 0.6e9, 5e-3
-# The work that the model is printed for: documents, and rounds that a pass has.
+# The work that the model is printed for: documents, and rounds that an epoch has.
 MODEL_DOCUMENTS, MODEL_WORKERS = 10_000_000, (1, 16, 256)
 
 
@@ -87,7 +87,7 @@ def report(options, folder):
 
 
 def compare_clusters(records):
-    """Efficiency beside one worker, and seconds lost to a death, into the records."""
+    """Efficiency compared with one worker, and seconds lost to a death, into the records."""
     alone = records.get("workers: 1")
     for record in filter(None, records.values()):
         if alone and "n_workers" in record and not record["killed"]:
@@ -143,7 +143,7 @@ def print_records(records):
 
 
 def print_model(options, measured):
-    """T = n c / W + 2 log2(W) (B / bandwidth + latency + add) + step, for one step a pass; c, B, add, step measured."""
+    """T = n c / W + 2 log2(W) (B / bandwidth + latency + add) + step, for one step per epoch; the rest measured."""
     c, size = measured["visit_seconds"] / options.documents, measured["sum_bytes"]
     rows = []
     for workers in MODEL_WORKERS:

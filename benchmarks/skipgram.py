@@ -2,7 +2,7 @@
 
 python benchmarks/skipgram.py tokens  --data tokens.reuters21578.txt.gz   what a token costs, by inference and K
 python benchmarks/skipgram.py scores  --data tokens.arxiv.txt.gz          held-out score and coherence, annealing
-python benchmarks/skipgram.py senses  --data tokens.arxiv.txt.gz          pseudo-words told apart by their context
+python benchmarks/skipgram.py senses  --data tokens.arxiv.txt.gz          pseudo-words distinguished by their context
 python benchmarks/skipgram.py support --data tokens.arxiv.txt.gz          topics that the words of a position have
 python benchmarks/skipgram.py words   --data tokens.arxiv.txt.gz          nearest words and analogies
 python benchmarks/skipgram.py vectors --data tokens.reuters21578.txt.gz --labels labels.reuters21578.txt
@@ -86,7 +86,7 @@ THREADS = """
 
 
 class Bench:
-    """One corpus, which is read once and kept in ``folder`` for all children; what fails is told and left out."""
+    """One corpus, which is read once and kept in ``folder`` for all children; what fails is reported and left out."""
 
     def __init__(self, options, folder):
         self.options, self.failed, self.recorder, self.records = options, 0, recorder(options), {}
@@ -160,7 +160,7 @@ def scores(bench):
 
 
 def senses(bench):
-    """Pseudo-words told apart."""
+    """Pseudo-words distinguished."""
     options = bench.options
     for label in KINDS:
         bench.measure(
@@ -186,7 +186,7 @@ def words(bench):
 
 
 def vectors(bench):
-    """Labels told from vectors of documents."""
+    """Labels predicted from vectors of documents."""
     options = bench.options
     methods = [*KINDS, "SparseSCVB0LDA", *(["word2vec"] if importlib.util.find_spec("gensim") else [])]
     for method in methods:

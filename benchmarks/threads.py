@@ -1,4 +1,4 @@
-"""Topic models: how much faster several threads are with default settings, what of a pass one thread does alone, and a
+"""Topic models: speed of several threads with default settings, what part of an epoch one thread does alone, and a
 model of the time with more cores.
 
 python benchmarks/threads.py --data docword.nips.txt.gz

@@ -1,11 +1,11 @@
-"""Topic models: held-out score against seconds of training, and speed of transforming, beside other packages.
+"""Topic models: held-out score against seconds of training, and speed of transforming, compared with other packages.
 
 python benchmarks/topics.py                                    docstrings of numpy, scipy and scikit-learn
 python benchmarks/topics.py --data docword.nips.txt.gz --K 200 --seconds 60
 python benchmarks/topics.py --estimators SparseSCVB0LDA,CollapsedLDA --sampler mhw --inference cvb0,gibbs --peers none
 python benchmarks/topics.py --transform
 
-Every contestant has a process of its own, pinned to one core (as many as --n-jobs says), the same documents and the
+Every contestant runs in its own process, pinned to one core (as many as --n-jobs says), the same documents and the
 same evaluation. Ours have their defaults; README.md has the rest.
 """
 
@@ -113,7 +113,7 @@ class Contest:
         )
 
     def measure_all(self, mode, n_components):
-        """Records of all contestants, told on stderr as they come, and kept where --record says."""
+        """Records of all contestants, printed to stderr as they come, and kept where --record says."""
         options = self.options
         setting = {
             "n_components": n_components, "doc_topic_prior": doc_topic_prior(n_components), "topic_word_prior": None,

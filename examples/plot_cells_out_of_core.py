@@ -36,7 +36,7 @@ print(f"{len(rows)} blocks, {X.nnz:,} open regions")
 # %%
 # A fit that may be interrupted
 # -----------------------------
-# The first call ends after three passes, as if the machine had gone down then. The second one goes on from the
+# The first call ends after three epochs, as if the machine had gone down then. The second one continues from the
 # checkpoint, to the bits of a fit that nothing happened to. One topic more than there are takes what all cells share.
 
 lda = SparseSCVB0LDA(N_TOPICS + 1, max_iter=3, random_state=0)

@@ -11,7 +11,7 @@ does that on a part of the docstrings of numpy, scipy and scikit-learn, and draw
 # The grid
 # --------
 # 1200 documents in random order: those of one package stand together in the corpus, and folds should not be packages.
-# For a comparison of settings a coarse tolerance is enough; ``max_iter`` leaves room to reach it.
+# For a comparison of settings a coarse tolerance is enough; ``max_iter`` is large enough to reach it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -61,7 +61,7 @@ for axis, label in ((left, "held-out log-likelihood a token, nats"), (right, "se
 left.legend()
 
 # %%
-# Most of the time of such short fits goes to the start, which is the same for every L. On larger corpora the passes
+# Most of the time of such short fits goes to the start, which is the same for every L. On larger corpora the epochs
 # take most of it, and L counts for more.
 
 plt.show()

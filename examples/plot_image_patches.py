@@ -28,7 +28,7 @@ print(f"{len(X)} patches to learn from, {len(X_test)} held out, {X.shape[1]} pix
 # %%
 # Four values of L
 # ----------------
-# Only ``n_nonzero`` differs between the fits. A fit ends when a pass over the patches gains less than ``tol`` nats a
+# Only ``n_nonzero`` differs between the fits. A fit ends when an epoch over the patches gains less than ``tol`` nats a
 # patch; the tolerance is coarse here, to keep the script short.
 
 fits = {}

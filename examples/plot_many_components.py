@@ -2,10 +2,10 @@
 Thousands of components, short lists of candidates
 ==================================================
 
-Without lists a pass makes the weights of all components for every row, and its time grows with their number K. With
+Without lists an epoch makes the weights of all components for every row, and its time grows with their number K. With
 ``candidates`` a row looks at some thirty components: those on its list of the best so far, their neighbours, and a few
 at random. This script learns mixtures of image patches with 300 and with 2,000 components and asks two questions: what
-a pass costs, and whether more components pay.
+an epoch costs, and whether more components pay.
 """
 
 # %%
@@ -34,12 +34,12 @@ print(f"{len(X)} patches to learn from, {len(X_test)} held out, {X.shape[1]} dir
 # %%
 # Score against seconds
 # ---------------------
-# Each point is a fit of its own from the same start, with that many passes. 300 components come with all weights and
-# with lists of four candidates, 2,000 with lists only: all of their weights would take some nine seconds a pass.
+# Each point is its own fit from the same start, with that many epochs. 300 components come with all weights and
+# with lists of four candidates, 2,000 with lists only: all of their weights would take some nine seconds an epoch.
 
 
 def curve(n_components, candidates, passes):
-    """Seconds of one core and held-out scores after some passes, and the last mixture."""
+    """Seconds of one core and held-out scores after some epochs, and the last mixture."""
     seconds, scores = [], []
     for max_iter in passes:
         mixture = SparseGaussianMixture(
@@ -65,7 +65,7 @@ axis.set(xlabel="seconds of one core", ylabel="held-out log-likelihood a patch, 
 axis.legend()
 
 # %%
-# A pass over 2,000 components with lists takes less time than one over 300 without. It still learns: the bound never
+# An epoch over 2,000 components with lists takes less time than one over 300 without. It still learns: the bound never
 # falls, although no row ever looks at all components. Lists pay for 300 components too. Their rows begin with a few
 # components at random, which blurs the start, and on patches the blurred start ends higher than the dense fit.
 #

@@ -2,7 +2,7 @@
 Learning from a stream
 ======================
 
-Blocks of rows arrive one after another; nobody knows how many there will be, and no block is seen twice.
+Blocks of rows arrive one after another; their number is unknown, and no block is seen twice.
 ``partial_fit`` learns from each block once. This script follows the held-out score along the stream, compares it with
 a fit of all rows at once, pickles the mixture in mid-stream, and then lets the source of the rows drift.
 """
@@ -64,8 +64,8 @@ axis.legend(loc="lower right")
 print(f"{'fit of all rows':38s} {batch_score:.3f}")
 
 # %%
-# The careful start is worth more than all the rows that follow. With it, one pass over the stream ends near the best of
-# three fits that go over the stored rows several times.
+# The careful start is worth more than all the rows that follow. With it, one epoch over the stream ends near the
+# best of three fits with several epochs over the stored rows.
 
 # %%
 # Pickling in mid-stream
@@ -116,7 +116,7 @@ axis.set(xlabel="rows seen", ylabel="log-likelihood a row,\nheld out from the cu
 axis.legend(loc="lower left")
 
 # %%
-# The sums fall behind as the turn goes on. The constant rate pays for keeping up at the beginning, where fewer rows
+# The sums fall behind as the turn continues. The constant rate pays for keeping up at the beginning, where fewer rows
 # stand behind its statistics.
 
 plt.show()

@@ -106,7 +106,7 @@ print(f"{'the bars themselves':32s} {best:.3f}")
 # A source that drifts
 # --------------------
 # Now a growing share of the tokens moves: the pixel in row r goes r columns to the right. Rows stay where they are, and
-# columns fade into diagonals. One copy of the model goes on with sums of all documents. For the other we take the two
+# columns fade into diagonals. One copy of the model continues with sums of all documents. For the other we take the two
 # steps that ``partial_fit`` is made of, and choose the rate: a block that came t blocks ago then counts 0.9 ** t as
 # much as the newest.
 

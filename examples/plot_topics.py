@@ -31,8 +31,8 @@ print(f"{X.shape[0]} documents to learn from, {X_test.shape[0]} held out, {X.sha
 # %%
 # Learning
 # --------
-# With ``verbose=1`` each pass over the documents prints a line, those of the start first: a few passes of smoothed EM.
-# The fit ends when a pass gains less than ``tol`` nats a token; 100 passes are more than it needs.
+# With ``verbose=1`` each epoch over the documents prints a line, those of the start first: a few epochs of smoothed EM.
+# The fit ends when an epoch gains less than ``tol`` nats a token; 100 epochs are more than it needs.
 
 lda = SparseLDA(50, n_nonzero=8, max_iter=100, random_state=0, verbose=1).fit(X)
 
@@ -67,7 +67,7 @@ print(f"word frequencies  {document_completion(one_topic, X_test):.3f} nats a to
 print(f"50 topics         {lda.score(X_test):.3f} nats a token, perplexity {lda.perplexity(X_test):.0f}")
 
 # %%
-# Coherence has to be read beside diversity: copies of one good topic are coherent.
+# Coherence must be read together with diversity: copies of one good topic are coherent.
 
 print(f"coherence (NPMI): mean {coherence.mean():.3f}, least {coherence.min():.3f}, largest {coherence.max():.3f}")
 print(f"diversity: {topic_diversity(lda):.0%} of the first 25 words of all topics are different")

@@ -13,7 +13,7 @@ SWITCH = 1e-4
 
 
 def at_once(*calls):
-    """What each call gives; they begin at once, in threads of their own, and an error of one is raised."""
+    """What each call gives; they begin at once, in their own threads, and an error of one is raised."""
     results, errors, barrier = [None] * len(calls), [], threading.Barrier(len(calls))
 
     def run(i):

@@ -25,7 +25,7 @@ def of_section(lines, section):
         else:
             for name in names:
                 kind, text = out[name]
-                # a type may go on in a second line, after a backslash
+                # a type may continue in a second line, after a backslash
                 out[name] = (kind, f"{text} {line.strip()}".strip())
     return out
 

@@ -127,7 +127,7 @@ class Case:
     same_as_repeated : dict or None
         Parameters of a start and of batches under which a row of weight two is two rows; None: it never is.
     keeps_on : bool
-        An interrupt within a later pass leaves what the rows have done by then, and not what the last pass had left.
+        An interrupt within a later pass leaves what the rows have done by then, and not what the last epoch had left.
     rows_alone : bool
         ``fit`` takes no weights and has no warm start, and says so.
     """
@@ -149,7 +149,7 @@ class Case:
         return self.make(**params).fit(self.data.rows)
 
     def passes(self, n, **params):
-        """A new estimator that makes so many passes and does not converge; one pass where it cannot make more."""
+        """A new estimator that makes so many epochs and does not converge; one epoch where it cannot make more."""
         params |= {name: 1 if self.makes_one_pass else n for name in ("max_iter",) if self.has(name)}
         return self.make(**params, **({"tol": 0.0} if self.has("tol") else {}))
 
@@ -180,7 +180,7 @@ class Case:
 
     @property
     def steps(self):
-        """The methods that a pass is made of, the first of them called first."""
+        """The methods that an epoch is made of, the first of them called first."""
         names = ("local_step", "accumulate", "global_step"), ("sweep", "recount", "global_step")
         if self.makes_one_pass:  # nothing else is called
             return ("sweep",) * 3
@@ -396,10 +396,10 @@ def with_weights(cases=CASES):
 
 
 def of_any_length(cases):
-    """Those whose first passes are the same however many are asked for: averages are over the last ones."""
+    """Those whose first epochs are the same however many are asked for: averages are over the last ones."""
     return [case for case in cases if not case.makes_one_pass and not getattr(case.estimator, "n_averaged_iter", None)]
 
 
 def with_warm_start():
-    """The cases whose fits go on from the last."""
+    """The cases whose fits continue from the last."""
     return [case for case in with_parameters("warm_start") if not case.rows_alone]

@@ -16,7 +16,7 @@ def dense(X):
 
 
 def attributes(est):
-    """Fitted attributes by name, those that are made on demand too; passes without their seconds."""
+    """Fitted attributes by name, those that are made on demand too; epochs without their seconds."""
     out = {}
     for name in sorted({*dir(type(est)), *vars(est)}):
         if name.endswith("_") and not name.startswith("_") and hasattr(est, name):

@@ -137,7 +137,7 @@ def stored_zeros(A):
 
 
 def longer_arrays(A):
-    """More room than entries; the rest is garbage."""
+    """More space than entries; the rest is garbage."""
     out = sparse.csr_array(A)
     out.indices, out.data = np.append(out.indices, np.int32(1 << 30)), np.append(out.data, out.data.dtype.type(7))
     return out

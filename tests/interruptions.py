@@ -50,7 +50,7 @@ def ctrl_c_at(monkeypatch, owners, name, call):
 
 
 class Recorder:
-    """A callback that writes down what happens; it may stop the fit after some passes, or fail in one of its hooks.
+    """A callback that writes down what happens; it may stop the fit after some epochs, or fail in one of its hooks.
 
     ``fail_in`` is what is written down when it fails ("setup", "begin pass", ...), and which time.
     """

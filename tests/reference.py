@@ -136,7 +136,7 @@ def shape_of(covariance_type):
 
 
 def one_covariance(covariance_type, matrix):
-    """A (D, D) matrix, as far as the shape of one covariance has room for it."""
+    """A (D, D) matrix, as far as the shape of one covariance stores it."""
     return {"diag": np.diag(matrix).copy(), "spherical": matrix[0, 0]}.get(shape_of(covariance_type), matrix)
 
 

@@ -33,7 +33,7 @@ def without(total, own, copy):
 def cvb_sweep(corpus, alpha, beta, gamma, means, variances=None, weight=None, exclude=True):
     """One sweep in place; N_jk (n, K), the sum of c |change| and the entropy. Without variances it is CVB0.
 
-    The totals are summed anew from the table for every type; ``exclude`` False leaves the own token in all counts.
+    The totals are summed again from the table for every type; ``exclude`` False leaves the own token in all counts.
     """
     indptr, indices, counts = corpus
     doc_topic, change, entropy = np.zeros((len(indptr) - 1, gamma.shape[1])), 0.0, 0.0

@@ -1,6 +1,6 @@
 """Slow and obvious versions of what sweeps over rows compute for normalized generalized gamma process mixtures.
 
-Documents are dense rows of counts, (n, V); responsibilities are dense, (n, K). Statistics are summed anew for every
+Documents are dense rows of counts, (n, V); responsibilities are dense, (n, K). Statistics are summed again for every
 row from all responsibilities, so that nothing is ever added to a cluster or taken away from it.
 """
 

@@ -194,7 +194,7 @@ def test_files_are_of_a_readable_length():
 
 
 def public_objects():
-    """Everything in ``__all__`` of the public modules that has code of its own."""
+    """Everything in ``__all__`` of the public modules that has its own code."""
     found = {}
     for name in ["sparsemix", *(f"sparsemix.{info.name}" for info in pkgutil.iter_modules(sparsemix.__path__))]:
         if name.rpartition(".")[2].startswith("_"):

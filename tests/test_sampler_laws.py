@@ -127,7 +127,7 @@ def test_fits_visit_states_as_often_as_they_are_probable(name, monkeypatch):
 
 @pytest.mark.slow
 def test_proposals_that_depend_on_what_they_move_are_seen(monkeypatch):
-    """Tables of all counts, as if each part had no positions of its own."""
+    """Tables of all counts, as if each part had no own positions."""
     build = WalkingSkipGramModel._build_tables
 
     def of_all_counts(self, tables, x, topics, part, table, totals):

@@ -18,7 +18,7 @@ class FitTime(Measure):
     """Seconds."""
 
     def time_fit(self, *_):
-        """A start and a few passes."""
+        """A start and a few epochs."""
         self.model.fit(self.X)
 
 
@@ -31,10 +31,10 @@ class FitMemory(Measure):
 
 
 class HeldOutScore(Measure):
-    """What the passes are worth."""
+    """Score after the epochs."""
 
     def track_heldout_score(self, *_):
-        """Held-out score after a few passes."""
+        """Held-out score after a few epochs."""
         return self.model.fit(self.X).score(self.X_test)
 
     track_heldout_score.unit = "nats"

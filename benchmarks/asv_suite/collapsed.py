@@ -14,7 +14,7 @@ def documents():
 
 
 class Stochastic:
-    """Common parts: a start and a few passes."""
+    """Common parts: a start and a few epochs."""
 
     param_names = ("n_components", "sampler", "learning_method")
     params = ([20, 100, 1_000], ["dense", "gibbs", "mhw"], ["memoized", "online"])
@@ -49,7 +49,7 @@ class StochasticMemory(Stochastic, _measures.FitMemory):
 
 
 class StochasticScore(Stochastic, _measures.HeldOutScore):
-    """What the passes are worth."""
+    """Score after the epochs."""
 
 
 class Batch:

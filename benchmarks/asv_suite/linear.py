@@ -13,7 +13,7 @@ N_ROWS, N_TEST, N_FEATURES, N_WORDS, PASSES = 6_000, 1_000, 32, 2_000, 5
 
 
 class Case:
-    """Common parts: rows, dense directions or sparse counts, and a fit of a few passes."""
+    """Common parts: rows, dense directions or sparse counts, and a fit of a few epochs."""
 
     param_names = ("estimator", "n_components", "n_nonzero")
     params = (["directions", "words", "flags"], [20, 100], [1, 4])
@@ -48,4 +48,4 @@ class Memory(Case, _measures.FitMemory):
 
 
 class Score(Case, _measures.HeldOutScore):
-    """What the passes are worth."""
+    """Score after the epochs."""

@@ -13,7 +13,7 @@ N_ROWS, N_TEST, N_FEATURES, PASSES = 6_000, 2_000, 32, 5
 
 
 class Mixture:
-    """Common parts: data, and a fit of a few passes from rows drawn at random."""
+    """Common parts: data, and a fit of a few epochs from rows drawn at random."""
 
     param_names = ("covariance_type", "n_components", "n_nonzero", "learning_method")
     params = (["zero_mean", "full", "diag", "low_rank"], [20, 100], [1, 4, None], ["batch", "memoized", "online"])
@@ -38,7 +38,7 @@ class Time(Mixture):
         self.stream = SparseGaussianMixture(**self.model.get_params()).fit(self.X)
 
     def time_fit_pass(self, *_):
-        """A fit that goes on for one pass."""
+        """A fit that continues for one epoch."""
         self.model.fit(self.X)
 
     def time_partial_fit(self, *_):
@@ -51,4 +51,4 @@ class Memory(Mixture, _measures.FitMemory):
 
 
 class Score(Mixture, _measures.HeldOutScore):
-    """What the passes are worth."""
+    """Score after the epochs."""

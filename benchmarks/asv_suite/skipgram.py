@@ -8,7 +8,7 @@ N_DOCUMENTS, N_TEST, PASSES = 800, 100, 3
 
 
 class Case:
-    """Common parts: docstrings in their order, and a fit of a few passes."""
+    """Common parts: docstrings in their order, and a fit of a few epochs."""
 
     param_names = ("n_components", "inference")
     params = ([20, 200], ["scvb0", "gibbs", "mhw"])
@@ -28,4 +28,4 @@ class Memory(Case, _measures.FitMemory):
 
 
 class Score(Case, _measures.HeldOutScore):
-    """What the passes are worth."""
+    """Score after the epochs."""

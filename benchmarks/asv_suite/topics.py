@@ -12,7 +12,7 @@ N_DOCUMENTS, N_TEST, N_WORDS, N_TOPICS, PASSES = 3_000, 500, 2_000, 20, 5
 
 
 class Topics:
-    """Common parts: documents of known topics, and a fit of a few passes."""
+    """Common parts: documents of known topics, and a fit of a few epochs."""
 
     param_names = ("n_components", "n_nonzero", "learning_method")
     params = ([20, 100], [1, 8, None], ["batch", "memoized", "online"])
@@ -50,4 +50,4 @@ class Memory(Topics, _measures.FitMemory):
 
 
 class Score(Topics, _measures.HeldOutScore):
-    """What the passes are worth."""
+    """Score after the epochs."""

@@ -74,7 +74,7 @@ def spent(function):
 
 
 def say(*words):
-    """A line on stderr, as the run goes on."""
+    """A line on stderr, as the run continues."""
     print(*words, file=sys.stderr, flush=True)
 
 

@@ -22,7 +22,7 @@ from sparsemix.metrics import document_completion
 
 
 def patches(paper):
-    """Held-out score and time of a pass against L and K, from the same start and after equally many passes."""
+    """Held-out score and time of an epoch against L and K, from the same start and after equally many epochs."""
     X, X_test = load_image_patches(return_test=True)
     X, X_test = (part[:: paper.sized(1, 20)] for part in (X, X_test))
     sizes, passes = paper.sized((50, 100, 200), (5, 10)), paper.sized(10, 2)
@@ -55,7 +55,7 @@ def patches(paper):
 
 
 def quietly(estimator, X):
-    """Fit without words about convergence: the number of passes is what is asked for."""
+    """Fit without words about convergence: the number of epochs is what is asked for."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -141,7 +141,7 @@ def local_step(paper):
 
 
 def selection(paper):
-    """Cost of the L largest of K weights, beside the exponentials of all of them that a dense row takes."""
+    """Cost of the L largest of K weights, compared with the exponentials of all of them that a dense row takes."""
     n, times = paper.sized(20_000, 200), {}
     sizes = paper.sized((100, 400, 1_600), (50, 200))
     for n_components in sizes:

@@ -33,7 +33,7 @@ def learner(n_components, sampler, block):
 
 
 def time_of_a_token(paper):
-    """Microseconds a token of the second pass, for every sampler and number of topics."""
+    """Microseconds a token of the second epoch, for every sampler and number of topics."""
     corpus, X = paper.counts("arxiv", paper.sized(5_000, 200))
     X, tokens = X.astype(np.float32), float(X.sum())
     sizes = paper.sized((10, 100, 1_000, 10_000), (10, 40))
@@ -103,7 +103,7 @@ def many_topics(paper):
 
 
 def skip_gram(paper):
-    """Coherence of skip-gram topics beside that of Gibbs sampling."""
+    """Coherence of skip-gram topics compared with that of Gibbs sampling."""
     name, n_components = "reuters21578", paper.sized(500, 20)
     path = Path(paper.options.data or ".", f"tokens.{name}.txt.gz")
     name, path = (name, path) if paper.options.data and path.exists() else ("docstrings", None)

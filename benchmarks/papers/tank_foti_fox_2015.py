@@ -82,7 +82,7 @@ def difference(first, second):
 
 
 def passes(paper, corpus, train, test):
-    """How much the first pass gains, and after how many sweeps a chain has passed it."""
+    """How much the first epoch gains, and after how many sweeps a chain has passed it."""
     order = np.random.default_rng(0).permutation(train.shape[0])
     words = np.asarray(train.sum(axis=0)).ravel() + PAPER["word_prior"]
     alike = float((test @ np.log(words / words.sum())).sum())
@@ -120,7 +120,7 @@ def bars(paper):
 
 
 def power_law(paper):
-    """The inverse Gaussian process beside Dirichlet's, on a stream that is neither."""
+    """The inverse Gaussian process compared with Dirichlet's, on a stream that is neither."""
     n, gains, clusters = paper.sized(10_000, 500), [], {}
     for seed in range(paper.sized(5, 2)):
         X, _, truth = make_pitman_yor_mixture(n + n // 5, 500, concentration=1.0, discount=0.5, doc_length=20,
@@ -140,7 +140,7 @@ def power_law(paper):
 
 
 def long_stream(paper):
-    """Documents a second of one pass, and memory that does not grow with it."""
+    """Documents a second of one epoch, and memory that does not grow with it."""
     corpus, X = paper.counts("arxiv", paper.sized(200_000, 2_000))
     model, seconds = spent(lambda: StreamingNGGPMixture(**parameters("adf", "IG")).partial_fit(X))
     paper.claim("A long stream in one pass", "266,000 articles", f"{X.shape[0]:,} documents in {seconds:.1f} s, "

@@ -1,13 +1,13 @@
 """Teh, Newman and Welling: A Collapsed Variational Bayesian Inference Algorithm for Latent Dirichlet Allocation, 2007.
 
 Section 4: KOS with 8 topics and NIPS with 40, both priors 0.1, a tenth of the tokens of every document held out, 50
-random starts of at most 100 passes: bounds and test log-probabilities of a word by VB and CVB, Gibbs sampling beside
-them; and exact expectations beside those to second order, on documents so few and short that they can be had.
+random starts of at most 100 epochs: bounds and test log-probabilities of a word by VB and CVB, compared with
+Gibbs sampling; and exact expectations compared with second-order ones, on documents few and short enough for both.
 
     python benchmarks/papers/teh_newman_welling_2007.py --data FOLDER     kos and nips there; docstrings without
 
 The shares of a document are inferred with topics held fixed, by the same rule for all, from its training tokens; the
-published ones are those of the last pass.
+published ones are those of the last epoch.
 """
 
 import sys
@@ -29,7 +29,7 @@ SWEEPS = {"init_params": "random", "max_iter": 100}
 
 
 def estimator(method, n_components, seed):
-    """As in the paper: random starts, at most 100 passes, nothing sparse."""
+    """As in the paper: random starts, at most 100 epochs, nothing sparse."""
     if method == "vb":
         return SparseLDA(n_components, n_nonzero=None, learning_method="batch", random_state=seed, tol=1e-5,
                          doc_update_tol=1e-2, **SWEEPS, **PRIORS)  # fmt: skip

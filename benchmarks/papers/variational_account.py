@@ -2,8 +2,8 @@
 
     python benchmarks/papers/variational_account.py --data FOLDER     kos there; docstrings without
 
-Dense ``SparseLDA`` beside scikit-learn's ``LatentDirichletAllocation`` from the same topics: the same bound after every
-pass, since both are the same coordinate ascent; and the bound never falls.
+Dense ``SparseLDA`` compared with scikit-learn's ``LatentDirichletAllocation`` from the same topics: the same bound
+after every epoch, since both are the same coordinate ascent; and the bound never falls.
 """
 
 import warnings
@@ -38,7 +38,7 @@ def bound_of(X, lda):
 
 
 def of_sklearn(X, topics, n_passes):
-    """Its bound after each pass of its own."""
+    """Its bound after each epoch of its own."""
     lda, bounds = sklearn_at(X, topics), []
     for _ in range(n_passes):
         lda._em_step(X, total_samples=X.shape[0], batch_update=True)
@@ -47,7 +47,7 @@ def of_sklearn(X, topics, n_passes):
 
 
 def ours_after(X, topics, n_passes):
-    """Dense ``SparseLDA`` after so many passes from there."""
+    """Dense ``SparseLDA`` after so many epochs from there."""
     lda = SparseLDA(K, n_nonzero=None, doc_topic_prior=ALPHA, topic_word_prior=ETA, learning_method="batch",
                     init_params=topics, max_iter=n_passes, tol=0.0, warm_documents=False, doc_update_tol=TOLERANCE,
                     max_doc_update_iter=1_000, random_state=0)  # fmt: skip
@@ -64,7 +64,7 @@ def main():
     topics = np.random.default_rng(0).gamma(100.0, 0.01, (K, X.shape[1]))
     n_passes, n_long, tokens = paper.sized(20, 4), paper.sized(200, 30), X.data.sum()
     ours = [ours_after(X, topics, 1 + p).components_ for p in range(1 + n_passes)]
-    theirs = of_sklearn(X, ours[0], n_passes)  # ours gives the topics of a start a scale of its own
+    theirs = of_sklearn(X, ours[0], n_passes)  # ours gives the topics of a start its own scale
     gap = np.abs(theirs - [bound_of(X, sklearn_at(X, each)) for each in ours[1:]]).max() / tokens
     paper.claim("Topics after every pass have scikit-learn's bound", "the same algorithm",
                 f"largest difference in {n_passes} passes {gap:.1e} nats a token", gap < 1e-3,

@@ -11,7 +11,7 @@ from test_results import record  # noqa: E402
 
 
 def moved(old, new):
-    """Names of figures that are told to have changed."""
+    """Names of figures that are reported as changed."""
     rows, _ = evidence.changes({"key": old}, {"key": new})
     return [row[4] for row in rows]
 

@@ -265,7 +265,7 @@ def test_chains_of_clusters_of_one_kind_become_one(criterion, likelihood):
         merged = Moves(1, criterion, threshold).merge(PRIORS[0], state)
         assert len(merged) == 2
         assert {kept for kept, _ in merged} <= {0, 2}
-        assert all(kept < gone for kept, gone in merged)  # the older one goes on
+        assert all(kept < gone for kept, gone in merged)  # the older one continues
         live = state.live(0.0)
         np.testing.assert_array_equal(live, [0, 1, 3])
         np.testing.assert_array_equal(state.ids[live], [0, 1, 3])

@@ -111,7 +111,7 @@ def test_merges_of_an_epoch_do_something():
 
 @per_likelihood
 def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
-    """But for the order in which sums are made anew, which is that of rows too, and for the first block's chain."""
+    """Except for the order of sums, which follows the rows, and for the chain of the first block."""
     monkeypatch.setattr(module, "settling", lambda *_: None)
     params = {"max_iter": 5, "tol": 0.0, "merge_criterion": ("responsibility", 0.4)}
     whole = streaming(likelihood, **params).fit(rows_of(likelihood))
@@ -194,7 +194,7 @@ def test_no_cluster_is_left_that_is_lighter_than_it_began(discount, threshold):
 
 
 def test_epochs_forget_no_rows():
-    """Prunes are for streams: here rows of light clusters are assigned anew."""
+    """Prunes are for streams: here rows of light clusters are assigned again."""
     params = {"max_iter": 6, "tol": 0.0, "new_cluster_threshold": 0.1}
     plain, pruned = (streaming(prune_threshold=value, **params).fit(TEXTS) for value in (None, 50.0))
     assert_same_bits(plain, pruned)
@@ -315,7 +315,7 @@ def test_a_cluster_whose_rows_prefer_another_dies():
 
 
 def test_merged_clusters_keep_their_rows():
-    """A row of two clusters that are joined has the sum of its responsibilities, and none is shared out anew."""
+    """A row of two clusters that are joined has the sum of its responsibilities, and none is shared out again."""
     rows = np.array([[5.0, 5.0, 0.0, 0.0]] * 6 + [[0.0, 0.0, 5.0, 5.0]] * 3 + [[5.0, 5.0, 5.0, 5.0]])
     model, state, part = by_hand(rows, np.ones(10), [0, 0, 1, 1, 3, 3, 2, 2, 2, 0])
     part.starts[9], part.lengths[9], part.n_used = 10, 3, 13
@@ -331,7 +331,7 @@ def test_merged_clusters_keep_their_rows():
     np.testing.assert_allclose(dense([part], 2), wanted, rtol=1e-12)
     np.testing.assert_allclose(state.counts[:2], [6.5, 3.5], rtol=1e-12)
     np.testing.assert_allclose(state.sums.statistics(np.arange(2)), wanted.T @ rows, rtol=1e-12)
-    assert model.log_predictive(state) == model.change(state) == 0.0  # nobody was asked again
+    assert model.log_predictive(state) == model.change(state) == 0.0  # no model was called again
 
 
 def test_empty_documents_have_no_responsibilities(within):
@@ -345,7 +345,7 @@ def test_empty_documents_have_no_responsibilities(within):
     [("multinomial", {}, 1), ("diag", {}, 2), ("diag", {"half_life": 50.0}, 1), ("full", {"prune_threshold": 1.5}, 1)],
 )
 def test_gaussians_are_gone_over_twice(likelihood, params, max_iter):
-    """By default; clusters that are to be forgotten, and those of counts, are those of one pass."""
+    """By default; clusters that are to be forgotten, and those of counts, are those of one epoch."""
     rng = np.random.default_rng(0)
     rows = rng.poisson(2.0, (60, 4)) if likelihood == "multinomial" else rng.normal(size=(60, 4))
     auto = StreamingNGGPMixture(likelihood, random_state=0, **params).fit(rows)

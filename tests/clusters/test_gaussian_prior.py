@@ -1,4 +1,4 @@
-"""The prior of Gaussian clusters that nobody has given: empirical Bayes on the first rows."""
+"""The prior of Gaussian clusters that the user did not give: empirical Bayes on the first rows."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Looks at clusters that may be one: what they see by bounds and in one pass is what all pairs and columns say."""
+"""Looks at clusters that may be one: what they see by bounds and in one epoch is what all pairs and columns say."""
 
 import numpy as np
 import pytest

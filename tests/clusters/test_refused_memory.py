@@ -1,4 +1,4 @@
-"""Memory that is refused in a stream of clusters: the rows before it are learned, and it goes on to the same bits."""
+"""Memory that is refused in a stream of clusters: the rows before it are learned, and it continues to the same bits."""
 
 import numpy as np
 import pytest

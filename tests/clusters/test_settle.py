@@ -17,7 +17,7 @@ from sparsemix.clusters._settle import Block, bound, settle, sweeps_of
 
 
 def first_block(rows, in_one=False):
-    """Model, responsibilities and state after a pass; all rows in one cluster if the caller wants it."""
+    """Model, responsibilities and state after an epoch; all rows in one cluster if the caller wants it."""
     est = StreamingNGGPMixture("full", max_iter=1, random_state=0).fit(rows)
     state, rows = est._fitted.state, rows - est._fitted.state.sums.shift
     model, part = StreamingModel(est._fitted.prior, 0.5, record=True), RowResponsibilities(len(rows))
@@ -117,7 +117,7 @@ def test_streams_of_stepped_columns_do_not_depend_on_how_they_are_cut():
 
 
 def test_equal_values_make_no_clusters():
-    """Two groups by size, in whole numbers, with columns of few values beside: those are not infinitely likely."""
+    """Two groups by size, in whole numbers, and columns of few values, whose densities must not become infinite."""
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=600)
     rows = np.c_[8.0 * labels[:, None] + rng.normal(size=(600, 3)).round(1), rng.integers(3, size=(600, 4))]
@@ -165,7 +165,7 @@ def test_clusters_that_are_apart_are_not_joined():
 
 
 def test_clusters_of_one_size_make_the_prior_strong():
-    """Where a pass has joined blobs that overlap it takes them for clusters of many sizes."""
+    """Where an epoch has joined blobs that overlap it takes them for clusters of many sizes."""
     rows, labels = make_blobs(2000, centers=5, random_state=0)
     est = StreamingNGGPMixture("full", random_state=0).fit(rows)
     one_pass = StreamingNGGPMixture("full", max_iter=1, random_state=0).fit(rows)

@@ -57,7 +57,7 @@ def test_clusters_of_all_parts_are_found_and_no_row_is_lost(name):
     else:
         stats = sums.stats(np.arange(est._fitted.state.n_slots))
         np.testing.assert_allclose(stats["first"].sum(axis=0), (X - sums.shift).sum(axis=0), atol=1e-7)
-    est.partial_fit(X[:10])  # and goes on
+    est.partial_fit(X[:10])  # and continues
     np.testing.assert_allclose(est.counts_.sum(), X.shape[0] + 10, rtol=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_one_part_is_one_stream():
 
 
 def test_the_gain_of_a_union_is_that_of_gamma_functions():
-    """The compiled densities beside the evidence, for counts that are small, large and broken, and words in neither."""
+    """Compiled densities equal the evidence: small, large and fractional counts, and words that neither cluster has."""
     slots = MultinomialSlots(30, 0.03)
     slots.take(np.arange(0), 32)
     sums = RNG.poisson(0.7, (30, 6)) * RNG.choice([1.0, 0.37, 250.0], (30, 6))

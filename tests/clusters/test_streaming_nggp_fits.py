@@ -255,7 +255,7 @@ def test_grid_search_chooses_by_held_out_density():
 @pytest.mark.parametrize("step", ["sweep", "_move", "revisit"])
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_fit_that_fails_late_has_every_row_or_nothing(step, number, monkeypatch):
-    """Sums are made anew between epochs, from nothing on: a failure there leaves no clusters without their rows."""
+    """Sums are recomputed from zero between epochs: a failure there must not leave clusters without their rows."""
     original, calls = getattr(StreamingModel, step), []
 
     def failing(model, *args):

@@ -73,7 +73,7 @@ def test_blocks_of_any_size_give_the_same_bits(name, likelihood, monkeypatch):
         assert_same_bits(whole, stream(clone(est), rows, size, weight))
     monkeypatch.setattr(module, "ROWS", 11)  # what a call reads at once
     assert_same_bits(whole, stream(clone(est), rows, None, weight))
-    monkeypatch.setattr("sparsemix._models.clusters.model.FIRST_ENTRIES", 1)  # room for responsibilities runs out
+    monkeypatch.setattr("sparsemix._models.clusters.model.FIRST_ENTRIES", 1)  # memory for responsibilities is exceeded
     assert_same_bits(whole, stream(clone(est), rows, 40, weight))
 
 
@@ -208,7 +208,7 @@ def test_no_cluster_beyond_max_components():
         assert est.counts_.sum() == pytest.approx(40)
         assert est.cluster_ids_.max() == limit - 1
     est = streaming(word_prior=0.01, max_components=7, prune_threshold=1.5, merge_every=5)
-    est = stream(est, np.vstack([rows] * 2), 9)  # forgotten clusters make room for others
+    est = stream(est, np.vstack([rows] * 2), 9)  # forgotten clusters free their slots for others
     assert est.n_clusters_ <= 7
     assert est.cluster_ids_.max() > 7
 
@@ -303,7 +303,7 @@ def test_parameters_of_the_prior_may_change_in_a_stream():
 
 
 def drifting(n, n_words=600, width=6):
-    """Documents of one of a few kinds at a time; kinds come, with words of their own, and never return."""
+    """Documents of one of a few kinds at a time; kinds come, with their own words, and never return."""
     rng = np.random.default_rng(0)
     rows = np.zeros((n, n_words))
     for i in range(n):
@@ -321,7 +321,7 @@ def state_bytes(est):
 
 
 def test_memory_follows_the_clusters_that_live():
-    """A stream in which every document is the first of a kind of its own, and none comes again."""
+    """A stream in which every document is the first of its own kind, and none comes again."""
     rows = sparse.csr_array(9 * np.eye(2000))
     est = streaming(word_prior=0.001, prune_threshold=1.5, merge_every=50)
     capacities = []
@@ -350,7 +350,7 @@ def test_a_drifting_stream_is_bounded(criterion):
     assert forever.n_clusters_ >= 100
     forever.set_params(prune_threshold=1e9, merge_every=1).partial_fit(rows[-5:])
     assert forever.n_clusters_ < 10
-    assert forever._fitted.state.capacity <= 64  # room is given back
+    assert forever._fitted.state.capacity <= 64  # memory is returned
 
 
 def test_a_call_keeps_nothing_of_its_rows():
@@ -382,7 +382,7 @@ def test_an_interrupt_leaves_the_rows_before_it(name, likelihood, small_blocks, 
     assert est.n_samples_seen_ == 90
     twin.partial_fit(rows[30:90], sample_weight=weight[30:90])
     assert_same_bits(est, twin)
-    stream(est, rows[90:], None, weight[90:])  # goes on where it was
+    stream(est, rows[90:], None, weight[90:])  # continues where it was
     assert_same_bits(est, stream(case(name, likelihood)[0], rows, None, weight))
 
 

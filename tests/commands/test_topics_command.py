@@ -575,7 +575,7 @@ def test_the_model_is_saved_before_anything_else(tmp_path, monkeypatch, texts):
 
 
 def test_an_output_that_cannot_be_written_costs_no_other(tmp_path, monkeypatch, capsys, texts):
-    """A model that the folder has no room for goes to the temporary folder, and the exit status is 1."""
+    """A model that the folder is too full for goes to the temporary folder, and the exit status is 1."""
     from sparsemix._commands import outputs as _outputs
 
     whole = _outputs.replacing

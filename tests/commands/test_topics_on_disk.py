@@ -25,7 +25,7 @@ NAMES = ["documents.csv", "model.joblib", "report.html", "run.json", "topics.csv
 
 @pytest.fixture(scope="module")
 def texts():
-    """Three kinds of texts, one after the other; some are empty, some have words of their own."""
+    """Three kinds of texts, one after the other; some are empty, some have their own words."""
     rng = np.random.default_rng(1)
     some = [" ".join(rng.choice(THEMES[3 * i // 240].split(), 12)) + (f" odd{'abc'[i % 3]}" * (i % 7 == 0))
             for i in range(240)]  # fmt: skip

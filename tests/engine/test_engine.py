@@ -21,7 +21,7 @@ WEIGHTS = {"dirichlet": DirichletWeights(0.5), "sticks": StickBreakingWeights(2.
 class Visits:
     """A monitor that asks for the bound at every step and never ends a fit early."""
 
-    n_epochs_done, converged = 0, False  # of a fit that goes on
+    n_epochs_done, converged = 0, False  # of a fit that continues
 
     def __init__(self, model, max_iter):
         self.model = model

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, from 1.9 on: they see every pass, may stop a fit, and may fail."""
+"""scikit-learn's callbacks, from 1.9 on: they see every epoch, may stop a fit, and may fail."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_callback_is_called_once_a_pass(case):
 
 @over(of_any_length(with_methods("update_from_stats")))
 def test_what_callbacks_see_is_the_fit_of_so_many_passes(case):
-    """Though the fit goes on with its own statistics in place."""
+    """Though the fit continues with its own statistics in place."""
     rows, recorder = case.data.rows, Recorder()
     case.passes(3).set_callbacks(recorder).fit(rows)
     for n, (_, read) in enumerate(recorder.seen[:3], 1):
@@ -55,7 +55,7 @@ def test_callback_may_stop_the_fit(case):
     assert est.score(rows) == recorder.scores[-1]
     two = case.passes(2)
     if case.has("burn_in") and est.burn_in is None:
-        two.set_params(burn_in=25)  # half of the passes asked for
+        two.set_params(burn_in=25)  # half of the epochs asked for
     assert_same_bits(est.set_callbacks(), two.fit(rows), rows)
 
 
@@ -78,7 +78,7 @@ def test_callback_that_fails_later_leaves_the_last_pass(case):
 
 
 def burnt(case):
-    """Samples that do not depend on how many passes are asked for."""
+    """Samples that do not depend on how many epochs are asked for."""
     return {name: 1 for name in ("burn_in", "thin") if case.has(name)}
 
 

@@ -1,4 +1,4 @@
-"""Copies and pickles: they are the fit, go on to the same bits, share nothing, and hold neither tables nor rows."""
+"""Copies and pickles: they are the fit, continue to the same bits, share nothing, and hold neither tables nor rows."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ def test_copy_of_a_fit_is_the_fit(case, copied, tmp_path):
 @per_copy
 @over(with_methods("partial_fit"))
 def test_stream_resumes_to_the_same_bits(case, copied, tmp_path):
-    """From a copy, which keeps what it was while the original goes on."""
+    """From a copy, which keeps what it was while the original continues."""
     rows, n = case.data.rows, case.data.rows.shape[0]
     weight = np.random.default_rng(0).uniform(0.8, 2.0, n)
     known = case.has("total_samples") and copied in (by_pickle, by_read_only_memmap)

@@ -1,4 +1,4 @@
-"""Fits that go on from others, and steps from statistics, wherever those were summed."""
+"""Fits that continue from others, and steps from statistics, wherever those were summed."""
 
 import copy
 import warnings
@@ -31,7 +31,7 @@ ADDITIVE = with_methods("update_from_stats")
 
 @over(with_warm_start())
 def test_warm_start_goes_on(case):
-    """Learns further, differs from a fit that begins anew, and gives the same bits again."""
+    """Learns further, differs from a fit that starts again, and gives the same bits again."""
     rows = case.data.rows
     est = case.passes(2, warm_start=True).fit(rows)
     twin = copy.deepcopy(est)
@@ -41,12 +41,12 @@ def test_warm_start_goes_on(case):
     cold = case.passes(2).fit(rows)
     with pytest.raises(AssertionError):
         assert_same(readings(cold, rows), readings(est, rows))
-    assert_same_bits(cold, case.passes(2).fit(rows).fit(rows), rows)  # without warm_start, all anew
+    assert_same_bits(cold, case.passes(2).fit(rows).fit(rows), rows)  # without warm_start, all again
     if hasattr(est, "lower_bound_") and not case.learns_priors:
         assert est.lower_bound_ > cold.lower_bound_ - 1e-6 * abs(cold.lower_bound_)
 
 
-# A chain publishes the mean of its samples, and goes on from the last.
+# A chain publishes the mean of its samples, and continues from the last.
 @over([case for case in with_warm_start() if getattr(case.estimator, "inference", "") != "gibbs"])
 def test_warm_start_without_a_pass_leaves_what_was_fitted(case):
     rows = case.data.rows
@@ -103,7 +103,7 @@ def test_absence_of_convergence_is_warned_of_where_it_was_asked_for(case):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if not case.has("covariance_type"):  # as in scikit-learn's mixtures
-            assert not getattr(est.fit(rows), "converged_", False)  # tol=0: as many passes as asked for
+            assert not getattr(est.fit(rows), "converged_", False)  # tol=0: as many epochs as asked for
     est.set_params(tol=1e-12)
     has_end = getattr(est, "learning_method", "") != "online" and getattr(est, "method", "") != "gibbs"
     if has_end and case.has("max_iter"):
@@ -185,7 +185,7 @@ BATCHES = [case for case in ADDITIVE if getattr(case.estimator, "learning_method
 
 @over([case for case in BATCHES if not case.learns_priors])  # which a start waits with
 def test_blocks_with_memory_learn_as_a_batch_fit_does(case):
-    """The sum over blocks, a step of size one, its bound: three passes of ``fit``, remembered documents included."""
+    """The sum over blocks, a step of size one, its bound: three epochs of ``fit``, remembered documents included."""
     rows, n = case.data.rows, case.data.rows.shape[0]
     fit = case.passes(3).fit(rows)
     est = case.passes(0).fit(rows)
@@ -240,7 +240,7 @@ def test_a_stream_of_unknown_length_loses_nothing(case):
 
 @over(CASES)
 def test_more_of_a_stream_is_more_of_the_same(case):
-    """A fit and a stream go on from each other, and a fit forgets the stream."""
+    """A fit and a stream continue from each other, and a fit forgets the stream."""
     if not case.can("partial_fit"):
         assert not hasattr(case.make(), "partial_fit")
         return

@@ -96,7 +96,7 @@ def test_statistics_under_one_model(name):
 
 @over(CASES)
 def test_fits_at_once(case):
-    """Of one setting and of another, on the same rows, which nobody writes to."""
+    """Of one setting and of another, on the same rows, which no thread writes to."""
     other = FIRST[(CASES.index(case) + 1) % len(FIRST)]
     expected, beside = attributes(case.fitted()), attributes(other.fitted())
     *fits, last = at_once(*[case.fitted] * (N_CALLERS - 1), other.fitted)

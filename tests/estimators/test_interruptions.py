@@ -48,7 +48,7 @@ def owners(case, name):
 
 
 def calls_of(case, name, monkeypatch, n_passes):
-    """How often a method is called by a fit of so many passes."""
+    """How often a method is called by a fit of so many epochs."""
     with monkeypatch.context() as patch:
         calls = fail_at(patch, owners(case, name), name, None)
         case.passes(n_passes).fit(case.data.rows)
@@ -64,7 +64,7 @@ def interrupted(case, est, rows, monkeypatch, name, call, error=KeyboardInterrup
 
 @over(CASES)
 def test_failure_before_the_first_step_restores_the_model(case, monkeypatch):
-    # additive fits begin with steps of their start, of which one is left where they go on warm
+    # additive fits begin with steps of their start, of which one is left where they continue warm
     begun = {name: calls_of(case, name, monkeypatch, 0) for name in case.steps} if case in ADDITIVE else {}
     for warm_start in (False, True) if case.has("warm_start") and not case.rows_alone else (False,):
         params = {"warm_start": warm_start} if case.has("warm_start") else {}
@@ -81,7 +81,7 @@ def test_failure_before_the_first_step_restores_the_model(case, monkeypatch):
 
 @over(of_any_length(CASES))
 def test_interrupt_leaves_the_last_completed_pass(case, monkeypatch):
-    """At the first call of the third pass; an old model does not shine through, and learning goes on."""
+    """At the first call of the third epoch; an old model does not shine through, and learning continues."""
     rows = case.data.rows
     calls = calls_of(case, case.steps[0], monkeypatch, 2)
     est = case.passes(9).fit(case.data.other)
@@ -90,7 +90,7 @@ def test_interrupt_leaves_the_last_completed_pass(case, monkeypatch):
     assert est.n_iter_ == len(est.history_) == 2
     assert not getattr(est, "converged_", False)
     assert est.history_[-1].keys() == two.history_[-1].keys()
-    if case.keeps_on:  # sums are made anew, since a sweep may have begun
+    if case.keeps_on:  # sums are computed again, since a sweep may have begun
         same = ("labels_", "n_samples_")
         assert_close(without(attributes(two), same), without(attributes(est), same), rtol=1e-9)
     else:
@@ -109,7 +109,7 @@ def test_interrupt_in_a_later_pass_leaves_all_rows_in_clusters(case, monkeypatch
     rows = case.data.rows
     calls = calls_of(case, "sweep", monkeypatch, 3)
     est = case.passes(9).fit(case.data.other)
-    interrupted(case, est, rows, monkeypatch, "sweep", calls - 1)  # with blocks of the third pass behind it
+    interrupted(case, est, rows, monkeypatch, "sweep", calls - 1)  # with blocks of the third epoch behind it
     three = case.passes(3).fit(rows)
     assert est.n_iter_ == len(est.history_) == 2
     assert_same(attributes(est)["history_"][0], attributes(three)["history_"][0])
@@ -135,7 +135,7 @@ def test_error_within_a_step_restores_the_model(case, monkeypatch):
         call = calls_of(case, name, monkeypatch, 1) - calls_of(case, name, monkeypatch, 0) + 2
         interrupted(case, est, case.data.other, monkeypatch, name, call, error)
         assert_unchanged(est, before, case.data.rows)
-        again = case.fitted(**params)  # and it goes on as if nothing had been
+        again = case.fitted(**params)  # and it continues as if nothing had happened
         assert_same_bits(est.fit(case.data.rows), again.fit(case.data.rows), case.data.rows)
 
 
@@ -160,8 +160,8 @@ def test_ctrl_c_within_a_step_waits_for_its_end(case, monkeypatch):
                 twin.fit(rows)
         assert est.n_iter_ == 1
         assert_same(sums_of(twin), sums_of(est))
-        assert_same_bits(twin, est, rows, but=OF_PASSES)  # a pass of one step is complete there, and not here
-        assert np.isfinite(est.partial_fit(rows).score(rows))  # and it goes on learning
+        assert_same_bits(twin, est, rows, but=OF_PASSES)  # an epoch of one step is complete there, and not here
+        assert np.isfinite(est.partial_fit(rows).score(rows))  # and it continues to learn
 
 
 @over(ADDITIVE)

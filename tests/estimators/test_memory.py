@@ -1,4 +1,4 @@
-"""What documentation says that fits and models take of memory, beside what NumPy has asked for: within a fifth."""
+"""The memory of fits and models in the documentation is within a fifth of what NumPy allocates."""
 
 import pickle
 import tracemalloc

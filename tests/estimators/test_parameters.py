@@ -230,5 +230,5 @@ def test_verbose_prints_a_line_every_so_many_passes(case, verbose, n_lines, caps
     (objective,) = {name for name in record if "_per_" in name}
     if not np.isnan(record[objective]):
         assert all(f"{objective.replace('_', ' ')} " in line for line in told)
-    others = [line for line in lines if line not in told]  # passes of a start; a library that could be faster
+    others = [line for line in lines if line not in told]  # epochs of a start; a library that could be faster
     assert all(line.startswith(("start from", "OpenBLAS")) and verbose for line in others)

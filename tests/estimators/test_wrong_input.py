@@ -69,7 +69,7 @@ def test_wrong_input_leaves_a_fitted_model_alone(case):
                 getattr(est, method)(rows, sample_weight=weight)
             assert_holds(est, before)
     assert_unchanged(est, before, case.data.rows)
-    if case.can("partial_fit"):  # and it goes on as if nothing had been
+    if case.can("partial_fit"):  # and it continues as if nothing had happened
         twin = case.fitted().partial_fit(case.data.rows)
         assert_same_bits(est.partial_fit(case.data.rows), twin, case.data.rows)
 

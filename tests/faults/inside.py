@@ -120,7 +120,7 @@ def in_a_child(task):
 def as_before_or(est, before, after, case):
     """Whether nothing has changed; else it has the whole step, or of a fit what was completed, in finite numbers.
 
-    Mixtures that grow have no steps: they have learned the rows before the one that was refused, and go on from there.
+    Mixtures that grow have no steps: they have learned the rows before the refused one, and continue there.
     """
     rows = case.data.rows
     try:
@@ -139,7 +139,7 @@ def as_before_or(est, before, after, case):
 
 
 def interrupts(case, n_points):
-    """Ctrl-C at random moments: a stream has the whole step or nothing of it; fits have completed passes."""
+    """Ctrl-C at random moments: a stream has the whole step or nothing of it; fits have completed epochs."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     rng, rows, blas = random.Random(case.name), case.data.rows, blas_threads()
     n_interrupted = n_done = 0

@@ -25,7 +25,7 @@ DAC_OVERRIDE = 1 << 1  # a superuser's right to write whatever a folder says
 
 
 def topics(folder, *more, output):
-    """The command on texts beside the folder; exits with a sentence."""
+    """The command on texts next to the folder; exits with a sentence."""
     texts = folder.parent / "texts.txt"
     lines = [" ".join(RNG.choice(NAMES[k : k + 10], 6)) for k in (0, 10) * 40]
     texts.write_text("\n".join(lines), encoding="utf-8")

@@ -104,7 +104,7 @@ def try_command(rng):
         assert not OBEYED.search(out + err), f"a terminal would obey: {OBEYED.search(out + err)[0]!r}"
         if code == 0:
             check_results(output, earlier)
-            if rng.random() < 0.1:  # again, which goes on from a checkpoint or replaces all
+            if rng.random() < 0.1:  # again, which continues from a checkpoint or replaces all
                 code, _, err = called([*arguments, "--force"], content)
                 assert code == 0, f"the second time: {err}"
                 check_results(output, earlier)
@@ -170,7 +170,7 @@ def check_results(output, earlier):
             if column in ("id", "date", "group", "words", "relevant_words"):
                 assert not [text for text in cells if text.startswith(("=", "+", "-", "@", "\t", "\r"))], column
     pipeline = joblib.load(output / "model.joblib")
-    if hasattr(pipeline[0], "preprocessor"):  # counts have words of their own
+    if hasattr(pipeline[0], "preprocessor"):  # counts have their own words
         shares = pipeline.transform(["apple pear ship", ""])
         assert np.isfinite(shares).all()
 

@@ -188,7 +188,7 @@ def check_threads(rng, est, X, weight, learn, held_out):
 
 
 def check_bounds(est):
-    """Bounds of passes over all rows never fall, where they are promised not to."""
+    """Bounds of epochs over all rows never fall, where they are promised not to."""
     bounds = getattr(est, "lower_bounds_", None)
     promised = (
         isinstance(est, SparseGaussianMixture)

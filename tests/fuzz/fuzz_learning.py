@@ -1,4 +1,4 @@
-"""Fits that go on from checkpoints, over blocks from anywhere, and from statistics that were added up elsewhere."""
+"""Fits that continue from checkpoints, over blocks from anywhere, and from statistics that were added up elsewhere."""
 
 import itertools
 import pickle
@@ -33,7 +33,7 @@ BY_SUMS = [cls for cls in CLASSES if hasattr(cls, "update_from_stats")]
 
 
 def try_checkpoint(rng):
-    """A fit that dies after some pass and goes on has the bits of one that did not; damaged files are refused."""
+    """A fit that dies after some epoch and continues has the bits of one that did not; damaged files are refused."""
     est, draw, X, weight = draw_case(rng, BY_SUMS)
     over_blocks = type(est) in BY_BLOCKS and rng.random() < 0.3
     name = f"{type(est).__name__} checkpoint{' of blocks' * over_blocks}"
@@ -122,7 +122,7 @@ def some_blocks(rng, X, weight):
 
 
 def try_blocks(rng):
-    """Blocks as arrays, archives, functions, dealt anew: rows learned from and read as from one matrix."""
+    """Blocks as arrays, archives, functions, dealt again: rows learned from and read as from one matrix."""
     est, _, X, weight = draw_case(rng, list(BY_BLOCKS))
     name = type(est).__name__
     with tempfile.TemporaryDirectory() as folder, quiet():

@@ -1,4 +1,4 @@
-"""What a fitted estimator is asked beside its predictions: clear errors or finite answers, and it stays as it was."""
+"""Methods of a fitted estimator other than predictions: clear errors or finite results, estimator unchanged."""
 
 import contextlib
 import io
@@ -162,7 +162,7 @@ def try_choice(rng):
 
 
 def given_parameters(rng):
-    """A mixture of which all is given reads rows, and goes on learning from them."""
+    """A mixture of which all is given reads rows, and continues to learn from them."""
     X = draw_rows(rng)
     d, K = np.shape(X)[1], int(rng.integers(1, 5))
     kind = ["full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"][rng.integers(6)]

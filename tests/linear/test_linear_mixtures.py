@@ -528,7 +528,7 @@ def test_components_may_be_less_likely_than_single_precision_tells(kind):
 
 
 def test_rows_of_nearly_one_direction_are_named():
-    """Identifiers beside measurements leave directions that differ by 1e-7."""
+    """Identifiers among measurements leave directions that differ by 1e-7."""
     rng = np.random.default_rng(0)
     X = np.column_stack([1e7 + np.arange(100), rng.normal(size=(100, 2)) + 9.0 * (np.arange(100) % 3)[:, None]])
     with pytest.warns(UserWarning, match="all rows of X have nearly the same direction.*standardise"):

@@ -254,7 +254,7 @@ def test_random_states(split):
 
 
 def test_every_pair_of_types_is_hidden_as_often_as_any_other():
-    # 3000 documents of six words, each with words of its own
+    # 3000 documents of six words, each with its own words
     _, B = split_by_type(sparse.kron(sparse.eye_array(3000), np.arange(1, 7)[None]), 1 / 3)
     pairs = B.indices.reshape(3000, 2) % 6
     drawn = np.bincount(6 * pairs[:, 0] + pairs[:, 1], minlength=36).reshape(6, 6)[np.triu_indices(6, 1)]

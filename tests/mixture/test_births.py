@@ -104,7 +104,7 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
     n_undone = sum(undone)
     assert n_undone >= 2
     assert np.diff(est.lower_bounds_).min() >= -1e-8 * np.abs(est.lower_bounds_).max()
-    if candidates == "all":  # each pass that was taken back is as if it had not been
+    if candidates == "all":  # each epoch that was taken back is as if it had not been
         monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)
         same = mixture(**params, max_iter=9 - n_undone).fit(X)
         assert_same_bits(fitted_arrays(est, X)[:-1], fitted_arrays(same, X)[:-1])

@@ -23,7 +23,7 @@ from sparsemix.datasets import make_patch_mixture
 from sparsemix.mixture import _assemble
 from sparsemix.mixture._repairs import missed, repaired_lists
 
-# Most fits here make a fixed number of passes, so that two of them compare: none of them is meant to converge.
+# Most fits here make a fixed number of epochs, so that two fits can be compared; they do not converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 FAMILIES = list(GAUSSIANS)
@@ -57,7 +57,7 @@ def nearly(covariance_type, labels, seed=3):
 
 
 def mixture(covariance_type="full", **params):
-    """Ten passes under lists of three candidates, unless told otherwise."""
+    """Ten epochs under lists of three candidates, unless given otherwise."""
     defaults = {
         "n_components": K,
         "n_nonzero": 2,
@@ -175,7 +175,7 @@ def test_candidates_that_cover_everything_give_the_dense_fit(covariance_type, in
     np.testing.assert_array_equal(
         lists.predict_sparse_proba(X).indices, dense.predict_sparse_proba(X).indices
     )  # the same supports
-    for name in ("weights_", "means_", "covariances_"):  # weights differ in the last digits, over five passes
+    for name in ("weights_", "means_", "covariances_"):  # weights differ in the last digits, over five epochs
         np.testing.assert_allclose(getattr(lists, name), getattr(dense, name), rtol=1e-7, atol=1e-8, err_msg=name)
     np.testing.assert_allclose(lists.lower_bounds_, dense.lower_bounds_, rtol=1e-10)
 
@@ -649,7 +649,7 @@ def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stre
         CandidateSearch, "_round", lambda self, *a, **k: looks.append(k.get("least")) or search_round(self, *a, **k)
     )
     monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # nothing is born
-    original = _assemble.make_search  # which is not told that the components were given
+    original = _assemble.make_search  # which does not know that the components were given
     monkeypatch.setattr(_assemble, "make_search", lambda *args, **_: original(*args))
     for est in (lists, dense):
         if stream:
@@ -686,7 +686,7 @@ def test_wrong_candidates_are_refused(candidates):
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_interrupted_fit_leaves_the_last_step(learning_method, ctrl_c, monkeypatch):  # noqa: ARG001
     X = rows_of("full")
-    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # rows are visited in passes alone
+    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # rows are visited in epochs alone
     params = {"learning_method": learning_method, "batch_size": 300, "warm_start": True}
     whole = mixture(max_iter=2, **params).fit(X)
     est = mixture(**params)
@@ -699,7 +699,7 @@ def test_interrupted_fit_leaves_the_last_step(learning_method, ctrl_c, monkeypat
 
 
 def interrupting(local_step, X):
-    """A local step that is interrupted when two passes are over."""
+    """A local step that is interrupted when two epochs are over."""
     seen = []
 
     def step(self, x, *args):

@@ -7,7 +7,7 @@ from mixture_cases import assert_valid
 
 from sparsemix import SparseGaussianMixture
 
-# What is asserted is that fits stay valid, not that they converge in their few passes.
+# The tests assert that fits stay valid, not that they converge in a few epochs.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 FAMILIES = ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"]
@@ -243,7 +243,7 @@ def test_small_spread_far_from_the_origin(covariance_type, inference):
     params["init_params"] = {"responsibilities": np.eye(3)[np.arange(50) % 3]}
     near, there = mixture(**params).fit(X), mixture(**params).fit(far)
     assert_valid(there, far)
-    # at 1e6 rows are rounded to 1e-10, which is 1e-7 of the spread; 1e-4 leaves room for a few steps
+    # at 1e6 rows are rounded to 1e-10, which is 1e-7 of the spread; 1e-4 allows a few steps
     np.testing.assert_allclose(there.means_ - 1e6, near.means_, rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(there.covariances_, near.covariances_, rtol=1e-4, atol=1e-10)
 

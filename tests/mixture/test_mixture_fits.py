@@ -102,7 +102,7 @@ def test_convergence_is_reported_and_its_absence_warned_of(rows):
         assert not est.set_params(max_iter=2, tol=1e-12).fit(rows).converged_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        est.set_params(tol=0.0).fit(rows)  # which asks for so many passes
+        est.set_params(tol=0.0).fit(rows)  # which asks for so many epochs
 
 
 # -- callbacks of several starts

@@ -10,7 +10,7 @@ from scipy import sparse
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.monitor import Monitor
 
-# Fits of a few passes: what they leave behind is looked at, not how far they came.
+# Fits of a few epochs: the tests check their results, not that they converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 K, D = 3, 2

@@ -61,7 +61,7 @@ def test_floor_is_that_of_sklearn_at_the_fixed_point(covariance_type):
         scale += 0.3 * len(X) / (0.3 + len(X)) * (X.mean(axis=0) ** 2).sum()
         np.testing.assert_allclose(ours.covariances_ * ours.degrees_of_freedom_, scale, rtol=1e-10)
         return
-    theirs = "diag" if covariance_type == "tied_diag" else covariance_type  # one component shares with nobody
+    theirs = "diag" if covariance_type == "tied_diag" else covariance_type  # one component shares it with none
     theirs = BayesianGaussianMixture(n_components=1, covariance_type=theirs, **prior).fit(X)
     np.testing.assert_allclose(np.ravel(ours.covariances_), np.ravel(theirs.covariances_), rtol=1e-10)
 

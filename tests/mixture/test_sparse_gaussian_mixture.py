@@ -12,7 +12,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from sparsemix import SparseGaussianMixture
 
-# Most fits here make a fixed number of passes, so that two of them compare: none of them is meant to converge.
+# Most fits here make a fixed number of epochs, so that two fits can be compared; they do not converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 FAMILIES = ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"]
@@ -36,7 +36,7 @@ def responsibilities(n, seed=1):
 
 
 def mixture(covariance_type="full", **params):
-    """Ten passes of batch learning, unless told otherwise."""
+    """Ten epochs of batch learning, unless given otherwise."""
     defaults = {"n_nonzero": 2, "learning_method": "batch", "max_iter": 10, "tol": 0.0, "random_state": 0}
     return SparseGaussianMixture(K, covariance_type=covariance_type, **(defaults | params))
 
@@ -117,9 +117,9 @@ def test_lower_bounds_never_fall(covariance_type, n_nonzero, inference, learning
     params |= {"init_params": {"responsibilities": responsibilities(len(X))}}
     est = mixture(covariance_type, max_iter=12, **params).fit(X)
     bounds = np.array(est.lower_bounds_)
-    skipped = 1 if learning_method == "memoized" else 0  # its first pass still counts initial statistics
+    skipped = 1 if learning_method == "memoized" else 0  # its first epoch still counts initial statistics
     assert len(bounds) == est.n_iter_ - skipped
-    settled = n_nonzero == 1 and reference.is_tied(covariance_type)  # hard clusters of one shape: after one pass here
+    settled = n_nonzero == 1 and reference.is_tied(covariance_type)  # hard clusters of one shape: after one epoch here
     assert bounds[-1] > bounds[0] - settled
     # the bound is a difference of sums of this size, whose round-off is far below 1e-8 of it
     assert np.diff(bounds).min() >= -1e-8 * np.abs(bounds).max()

@@ -1,7 +1,7 @@
 """Edits formulas one at a time and runs the tests that must fail: what survives is a formula that no test knows.
 
 ``make mutants``, or ``python tests/mutants/run.py [--only TEXT] [--jobs N] [--log FILE]``. The edits are the files
-*.toml beside this one: ``file``, ``old`` (which occurs there once), ``new``, ``tests``, the narrowest that must fail,
+*.toml in this folder: ``file``, ``old`` (which occurs there once), ``new``, ``tests``, the narrowest that must fail,
 and ``kernel``, which to compile where a header is edited. ``survives`` is a reason for an edit that changes nothing
 that a test could see. Nothing is edited here: each worker has a copy. What takes time is imports and compilers, so
 tests run in forks of a process that has imported all but this package, and kernels are compiled one at a time.

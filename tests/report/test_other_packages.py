@@ -69,7 +69,7 @@ def test_bertopic_clusters_embeddings_with_our_mixtures(texts, mixture):
         hdbscan_model=Clusters(3, random_state=0),
     )  # fmt: skip
     found, _ = model.fit_transform(texts, embeddings=embeddings)
-    assert len({(i % 3, topic) for i, topic in enumerate(found)}) == 3  # each theme has a topic of its own
+    assert len({(i % 3, topic) for i, topic in enumerate(found)}) == 3  # each theme has its own topic
     assert list(model.get_topic_info()["Count"]) == [20, 20, 20]
     again, _ = model.transform(texts[:6], embeddings=embeddings[:6])
     assert list(again) == list(found[:6])

@@ -284,7 +284,7 @@ def test_the_page_is_whole(fitted, tmp_path):
 
 
 def test_scripts_are_small():
-    """The whole of style and scripts is under 200 KB, and the browser is told their checksums."""
+    """The whole of style and scripts is under 200 KB, and the browser gets their checksums."""
     assets = [page.asset("report.css"), *(page.asset(f"{name}.js") for name in page.SCRIPTS)]
     assert sum(len(text.encode()) for text in assets) < 60_000
     assert all(len(text.splitlines()) <= 500 for text in assets)

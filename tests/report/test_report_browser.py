@@ -222,7 +222,7 @@ def test_a_notebook_shows_it_in_a_frame(visit, tmp_path):
 
 
 def test_a_thousand_topics_are_responsive(visit, tmp_path):
-    """Seconds from the click to the page, with room for a slow machine; the page itself is bounded."""
+    """Seconds from the click to the page, with a margin for a slow machine; the page itself is bounded."""
     rng = np.random.default_rng(0)
     n_topics, n_words = 1000, 5000
 

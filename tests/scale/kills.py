@@ -1,6 +1,6 @@
 """Every setting, killed again and again at random moments: ``make kills``, which takes minutes.
 
-A process is forked, begins the fit or goes on with it, and is killed by SIGKILL after a random share of the time that
+A process is forked, begins the fit or continues with it, and is killed by SIGKILL after a random share of the time that
 the fit takes; after some deaths one may live. What it leaves has the bits of a fit that nothing happened to.
 """
 

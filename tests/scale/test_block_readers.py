@@ -182,7 +182,7 @@ def test_single_cells(tmp_path, kind):
                 group[part] = getattr(COUNTS, part)
     data = blocks.from_h5ad(tmp_path / "cells.h5ad", layer="binary" if kind == "layer" else None, rows=5)
     check(data, COUNTS, portable=True)
-    with h5py.File(tmp_path / "cells.h5ad", "r+") as file:  # topics may be written beside what was read
+    with h5py.File(tmp_path / "cells.h5ad", "r+") as file:  # topics may be written next to what was read
         file["theta"] = np.ones(2)
     check(data, COUNTS, portable=True)
     with pytest.raises(KeyError, match="has no 'layers/raw'"):
@@ -211,7 +211,7 @@ def test_zarr(tmp_path):
 @pytest.mark.parametrize("group", [1, 3, 10, 1000])
 @pytest.mark.parametrize("counted", [True, False])
 def test_long_tables(tmp_path, group, counted):
-    """Documents that go on in later groups, over several of them, are whole and come once."""
+    """Documents that continue in later groups, over several of them, are whole and come once."""
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     docs, words = COUNTS.nonzero()
     table = {"d": docs + 100, "w": words, "n": COUNTS.data}

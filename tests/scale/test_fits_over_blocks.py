@@ -162,7 +162,7 @@ def test_dead_components_are_born_again(name):
 
 @pytest.mark.parametrize("name", ["mixture births", "mixture births lists"])
 def test_births_that_lower_the_bound_are_taken_back(name, births_never_gain):
-    """What rows remembered, too; without lists, which are made anew, a pass that was taken back leaves no trace."""
+    """The memory of rows is restored too; without lists, which are recomputed, an undone epoch leaves no trace."""
     over = blocks.fit(clone(CASES[name]).set_params(max_iter=5), cut(ROWS))
     assert births_never_gain == [2, 3, 5]
     assert np.diff(over.lower_bounds_).min() >= -1e-8 * np.abs(over.lower_bounds_).max()
@@ -273,20 +273,20 @@ def test_a_step_reads_a_block_once():
             return COUNTS[80 * i : 80 * i + 80]
 
     blocks.fit(scvb0(batch_size=10, max_iter=3), Noted())
-    assert len(read) < 5 * (3 + 3) + 5  # the first look, the sample, passes
+    assert len(read) < 5 * (3 + 3) + 5  # the first look, the sample, epochs
     with pytest.raises(IndexError):
         Noted()[5]
 
 
 def test_last_passes_are_averaged_with_nothing_remembered():
-    """As in ``fit``: the first pass of them is as of cold documents."""
+    """As in ``fit``: the first epoch of them is as of cold documents."""
     est = CASES["scvb0 averaged"]
     forgotten = []
     with pytest.MonkeyPatch.context() as patch:
         original = LocalExecutor.forget
         patch.setattr(LocalExecutor, "forget", lambda self: forgotten.append(self.n_visited) or original(self))
         averaged = blocks.fit(clone(est), cut(COUNTS))
-    assert forgotten == [0, 800, 1200]  # in the beginning, and before each of these passes
+    assert forgotten == [0, 800, 1200]  # in the beginning, and before each of these epochs
     plain = blocks.fit(clone(est).set_params(n_averaged_iter=0), cut(COUNTS))
     assert np.abs(averaged.components_ - plain.components_).max() > 0.1
 

@@ -1,4 +1,4 @@
-"""SkipGramTopicModel beside the contract of all estimators: places, streams, weights, words and their vectors."""
+"""SkipGramTopicModel beyond the contract of all estimators: places, streams, weights, words and their vectors."""
 
 from itertools import pairwise, product
 

@@ -124,7 +124,7 @@ def test_temperature_falls_from_pass_to_pass():
     assert annealing(2.0) == pytest.approx(0.1 + 10 * 0.59**2)
     _, X = documents_of()
     model, _ = model_of(DenseSampler(4), X, annealing=annealing)
-    assert model.temperature == 0.1  # a pass is nothing in a stream of unknown length
+    assert model.temperature == 0.1  # an epoch is nothing in a stream of unknown length
     model.n_documents, model.n_visited = 12.0, 24
     assert model.temperature == pytest.approx(annealing(2.0))
 

@@ -43,7 +43,7 @@ def test_sums_are_those_of_a_dense_table(instruction_set, n_components, dtype): 
 
 @pytest.mark.slow
 def test_small_counts_keep_their_expectation(instruction_set):  # noqa: ARG001
-    """New counts below the smallest, and old ones when their row has no room, are that or nothing."""
+    """New counts below the smallest, and old ones when their row has no space, are that or nothing."""
     smallest, n, total, kept = 0.6, 400, np.zeros(SHAPE), 0
     for key in range(n):
         table, gained = PackedCounts(SHAPE, np.float64), 0.0
@@ -51,7 +51,7 @@ def test_small_counts_keep_their_expectation(instruction_set):  # noqa: ARG001
             gained = gained + table.add(sums(seed, density=0.2), 1.0, smallest, 4 * key + seed)
         total += table.toarray()
         kept += table.lengths().sum()
-        np.testing.assert_allclose(table.sum(axis=0), gained, atol=1e-12)  # topics are told what they really gained
+        np.testing.assert_allclose(table.sum(axis=0), gained, atol=1e-12)  # topics get the gain that was stored
         assert table.tocsr().data.min() >= smallest
     expected = sum(sums(seed, density=0.2).toarray() for seed in range(4))
     errors = (total / n - expected) / np.sqrt(np.maximum(expected, 1e-9) * smallest / n)

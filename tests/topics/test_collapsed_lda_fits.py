@@ -32,7 +32,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.datasets import make_sparse_lda
 
-# Fits of a few sweeps: what is looked at is whether they are valid, not how far they came.
+# Fits of a few sweeps: the tests check that they are valid, not that they converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 METHODS = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsModel}
@@ -152,7 +152,7 @@ def test_warm_start_continues(method):
     np.testing.assert_allclose(resumed.components_, straight.components_, rtol=1e-3, atol=1e-3)
     one, two = (est.history_[-1][OBJECTIVE[method]] for est in (resumed, straight))
     assert one == pytest.approx(two, rel=1e-3)
-    cold = lda(method, max_iter=3, **params).fit(X).fit(X)  # without warm_start, all anew
+    cold = lda(method, max_iter=3, **params).fit(X).fit(X)  # without warm_start, all again
     assert not np.allclose(cold.components_, straight.components_, rtol=1e-3, atol=1e-3)
 
 

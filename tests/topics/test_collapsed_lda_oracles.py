@@ -335,7 +335,7 @@ def test_weight_of_two_is_two_documents_in_the_end(method):
 
 
 def test_round_off_does_not_add_up(monkeypatch):
-    """Tables in single precision drift from their responsibilities, and are counted anew now and then."""
+    """Tables in single precision drift from their responsibilities, and are counted again now and then."""
     X = corpus(n_samples=200) * 1000.3
     drift = {}
     for every in (10, 10_000):
@@ -399,7 +399,7 @@ def test_priors_are_not_learned_before_topics_have_formed():
     X = corpus()
     est = fitted("cvb0", X, **LEARNED, max_iter=10)
     np.testing.assert_array_equal(est.doc_topic_prior_, 0.1)
-    est.set_params(max_iter=1).fit(X)  # it goes on, and now they are
+    est.set_params(max_iter=1).fit(X)  # it continues, and now they are
     assert not np.array_equal(est.doc_topic_prior_, np.full(K, 0.1))
 
 

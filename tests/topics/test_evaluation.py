@@ -1,4 +1,4 @@
-"""Evaluation while a fit goes on: what the history says is true, the best topics stay, nothing else changes."""
+"""Evaluation while a fit continues: what the history says is true, the best topics stay, nothing else changes."""
 
 import numpy as np
 import pytest

@@ -106,7 +106,7 @@ def test_second_pass_has_it_with_tables_of_the_first(monkeypatch):
 
 
 def begun_without_tables(self):
-    """Tables that stay where a pass ends."""
+    """Tables that stay where an epoch ends."""
     if not hasattr(self, "_tables"):
         self._tables, self._age, self._draws, self._accepted = None, self.max_age, 0, 0
 

@@ -1,4 +1,4 @@
-"""The last passes of SparseSCVB0LDA: documents begin anew, and topics are averages over all minibatches."""
+"""The last epochs of SparseSCVB0LDA: documents start again, and topics are averages over all minibatches."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_minibatches_of_the_last_laps_count_the_same():
 
 @pytest.mark.parametrize("last", [0, 2])
 def test_documents_of_the_last_passes_begin_anew(last, monkeypatch):
-    """Nothing is recalled in them; in the passes before, of the second visit on."""
+    """Nothing is recalled in them; in the epochs before, of the second visit on."""
     found, find = [], DocumentMemory._find
     monkeypatch.setattr(
         DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]

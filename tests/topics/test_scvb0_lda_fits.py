@@ -68,7 +68,7 @@ def stats_of(est):
 def test_attributes_of_a_fit(variant):
     est = lda(variant, max_iter=4)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it makes all its passes, which is nothing to warn of
+        warnings.simplefilter("error")  # it makes all its epochs, which is nothing to warn of
         est.fit(X)
     assert_valid(est, X)
     assert est.components_.dtype == np.float32
@@ -136,7 +136,7 @@ def test_default_minibatch_holds_so_many_tokens_a_topic():
     assert batch_size(20, 6400, 40) == 160 * 20 // 40
     assert batch_size(10, 3200, 40, sample_weight=np.full(3200, 3.0)) == 40  # weights are documents, not longer ones
     assert batch_size(2, 3200, 160) == 16  # at least
-    assert batch_size(10, 1600, 16) == 1600 // 64  # a pass has 64
+    assert batch_size(10, 1600, 16) == 1600 // 64  # an epoch has 64
     assert batch_size(100, 64_000, 2) == 500  # at most
     assert batch_size(10, 1600, 16, batch_size=7) == 7
     assert batch_size(10, 1600, 16, learning_method="memoized", init_params="random") == 250
@@ -168,7 +168,7 @@ def test_default_start_is_so_many_minibatches(n_components, params, n_first, mon
      (500, 160_000, 10, {"batch_size": 500}, 1), (500, 160_000, 10, LEARNED, 1)],
 )  # fmt: skip
 def test_default_minibatches_are_joined_where_a_pass_has_many(n_components, n_documents, n_tokens, params, together):
-    """Within the tokens of a topic, and 64 steps a pass."""
+    """Within the tokens of a topic, and 64 steps an epoch."""
     documents = Documents(sparse.csr_array(documents_of(n_documents, n_tokens)))
     est = SparseSCVB0LDA(n_components, random_state=0, **params)
     documents.memory = est._make_memory()
@@ -357,7 +357,7 @@ def test_warm_start_draws_new_samples():
 
 @per_variant
 def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
-    """In the middle of the third pass, with several steps behind it, as if they had been all."""
+    """In the middle of the third epoch, with several steps behind it, as if they had been all."""
     est = lda(variant, max_iter=9).fit(X[:, ::-1])  # an old model, which must not shine through
     steps = []
     step = Monitor.step
@@ -376,9 +376,9 @@ def test_interrupt_publishes_the_last_completed_step(variant, monkeypatch):
     np.testing.assert_array_equal(est._fitted.stats["count"], steps[-1][1])
     model = est._fitted.model
     np.testing.assert_allclose(model.factor * model.table, steps[-1][0], rtol=1e-6)
-    assert est.n_iter_ == len(est.history_) == (0 if "mini" in variant else 2)  # eight or three steps a pass
+    assert est.n_iter_ == len(est.history_) == (0 if "mini" in variant else 2)  # eight or three steps an epoch
     assert np.isfinite(est.score(X))
-    est.partial_fit(X)  # and it goes on learning
+    est.partial_fit(X)  # and it continues to learn
     assert np.isfinite(est.score(X))
 
 

@@ -224,7 +224,7 @@ def test_float32_follows_float64(learning_method, local_step_size):
 def test_memoized_learning_with_one_batch_is_batch_learning(local_step_size):
     est = lda(local_step_size=local_step_size, batch_size=N, max_iter=3).fit(X)
     twin = Twin(est, X)
-    for _ in range(3):  # all documents, then all sums anew
+    for _ in range(3):  # all documents, then all sums again
         twin.table = twin.visit(np.arange(N))
     np.testing.assert_allclose(est.components_, twin.table.T + BETA, rtol=1e-9)
 
@@ -244,7 +244,7 @@ def test_counts_of_topics_are_all_tokens(learning_method, init_params, local_ste
     est = lda(learning_method=learning_method, init_params=init_params, sampler=sampler)
     est.set_params(local_step_size=local_step_size, batch_size=3, max_iter=8).fit(X)
     assert len(est.sums_) == 160
-    # tiny counts of a given start are not kept by memoized learning, whose first pass ends with them gone
+    # tiny counts of a given start are not kept by memoized learning, whose first epoch ends with them gone
     whole = est.sums_[19:] if learning_method == "memoized" else est.sums_
     for sums in est.sums_:
         np.testing.assert_allclose(sums["word_topic"].sum(axis=0), sums["count"], rtol=1e-8)
@@ -367,7 +367,7 @@ def test_interim_readers_see_the_same_topics():
 
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 def test_statistics_are_the_sum_of_the_memo(sampler):
-    """From the end of the first pass on, and after every batch."""
+    """From the end of the first epoch on, and after every batch."""
 
     class Memo(ExactLDA):
         def _make_schedule(self, documents, rng, initial):
@@ -446,7 +446,7 @@ class StartedLDA(ExactLDA):
 @pytest.mark.usefixtures("all_kept")
 @STEPS
 def test_many_samples_approach_the_responsibilities(local_step_size, monkeypatch):
-    """A pass with fresh tables, no sparsification: the error falls like one over the root of the samples."""
+    """An epoch with fresh tables, no sparsification: the error falls like one over the root of the samples."""
     monkeypatch.setattr(assemble_stochastic, "TABLE_AGE", 1)
     monkeypatch.setattr(assemble_stochastic, "SPARSITY", 0.0)
     params = {"local_step_size": local_step_size, "batch_size": N, "max_iter": 1}
@@ -506,13 +506,13 @@ def test_tables_live_as_long_as_they_may(table_age, all_accepted, monkeypatch):
         assert len(made) == 60
         assert est.acceptance_rate_ == 1.0
     else:
-        assert len(made) == 12  # in each of the first steps, and when a pass begins
+        assert len(made) == 12  # in each of the first steps, and when an epoch begins
         assert 0.8 < est.acceptance_rate_ < 1.0
 
 
 @pytest.mark.usefixtures("all_kept")
 def test_sparsification_leaves_no_small_counts(monkeypatch):
-    """Before the last sweep they are at least tau rho C_j, and that sweep only makes room for what it adds."""
+    """Before the last sweep they are at least tau rho C_j, and that sweep only reduces them for what it adds."""
     n_samples, tau = 4, 0.1
 
     def smallest(sparsity):
@@ -594,7 +594,7 @@ def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, samp
     for epoch in (epochs[:n_parts], epochs[n_parts:]):
         documents = sorted(n for epoch in epoch for numbers, _ in epoch[: len(epoch) // passes] for n in numbers)
         assert documents == list(range(N))
-    assert epochs[0] != epochs[n_parts]  # every pass has parts of its own
+    assert epochs[0] != epochs[n_parts]  # every epoch has its own parts
     assert max(len(selection) for selection in est.visits_) <= 6
     assert len(est.memory_._tiles) == 0
 

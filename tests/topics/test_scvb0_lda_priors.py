@@ -161,7 +161,7 @@ def test_asymmetric_prior_is_learned(sampler, learning_method):
 
 
 def test_priors_are_learned_from_samples_alone(monkeypatch):
-    """As long as documents are visited densely, in steps, alpha stays; a later fit goes on from what was learned."""
+    """As long as documents are visited densely, in steps, alpha stays; a later fit continues from what was learned."""
     monkeypatch.setattr(assemble_stochastic, "START_BATCHES", (10**6, 10**6))
     est = SparseSCVB0LDA(K, **LEARNED, max_iter=2, warm_start=True, random_state=0)
     np.testing.assert_allclose(est.fit(X).doc_topic_prior_, 0.1, rtol=1e-6)

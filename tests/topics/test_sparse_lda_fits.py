@@ -262,7 +262,7 @@ def test_warm_start_continues(n_nonzero):
     resumed = lda(max_iter=3, warm_start=True, **params).fit(X).fit(X)
     assert resumed.lower_bounds_ == straight.lower_bounds_[3:]
     assert_same_bits(resumed, straight, X, but=("n_iter_", "history_", "lower_bounds_"))
-    cold = lda(max_iter=3, **params).fit(X).fit(X)  # without warm_start, all anew
+    cold = lda(max_iter=3, **params).fit(X).fit(X)  # without warm_start, all again
     assert cold.lower_bounds_ == straight.lower_bounds_[:3]
 
 
@@ -293,7 +293,7 @@ def test_convergence_is_reported_and_its_absence_warned_of(learning_method):
         assert not est.set_params(max_iter=2, tol=1e-9).fit(X).converged_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not est.set_params(tol=0.0).fit(X).converged_  # as many passes as asked for
+        assert not est.set_params(tol=0.0).fit(X).converged_  # as many epochs as asked for
         est.set_params(learning_method="online", tol=1e-9).fit(X)  # no bound, no warning
     assert est.n_iter_ == 2
 

@@ -17,7 +17,7 @@ from topic_cases import (
 
 from sparsemix import SparseLDA
 
-# Fits of a few passes: what is looked at is whether they are valid, not how far they came.
+# Fits of a few epochs: the tests check that they are valid, not that they converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 METHODS = ["batch", "memoized", "online"]
@@ -208,6 +208,6 @@ def test_documents_are_forgotten_on_request(switch):
     cold, warm = (lda(warm_documents=value, **params).fit(X) for value in (switch, True))
     single = lda(init_params="random", learning_method="batch", max_iter=1, warm_start=True).fit(X)
     for _ in range(5):
-        single.fit(X)  # each fit meets documents anew
+        single.fit(X)  # each fit meets documents again
     np.testing.assert_array_equal(cold.components_, single.components_)
     assert not np.array_equal(warm.components_, cold.components_)

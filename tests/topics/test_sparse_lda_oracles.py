@@ -63,7 +63,7 @@ def topic_model(X, n_nonzero=K, *, alpha=0.1, eta=0.05, n_components=K, seed=0, 
 
 
 class Step:
-    """A pass over documents: responsibilities (nnz, K), rows sum to one, and statistics."""
+    """An epoch over documents: responsibilities (nnz, K), rows sum to one, and statistics."""
 
     def __init__(self, model, X, memory=None, documents=None):
         documents = Documents(X, None, model.dtype, memory) if documents is None else documents
@@ -201,7 +201,7 @@ def test_restarts_raise_the_documents_bounds(n_nonzero):
 
 
 class Tokens(Documents):
-    """Every token is an entry of its own."""
+    """Every token is its own entry."""
 
     def buffer(self, selection):
         block = super().buffer(selection)
@@ -280,7 +280,7 @@ def test_one_topic_has_the_evidence(method, learned):
 
 
 def assert_rising(bounds, slack):
-    """Never lower than before, and higher in the end; memoized learning at L = 1 ends in its second pass."""
+    """Never lower than before, and higher in the end; memoized learning at L = 1 ends in its second epoch."""
     assert len(bounds) > 5
     bounds = np.array(bounds)
     assert (np.diff(bounds) >= -slack * np.abs(bounds[1:])).all(), np.diff(bounds)

@@ -1,4 +1,4 @@
-"""The beginning of a stream: topics that few documents made are made anew when there are more."""
+"""The beginning of a stream: topics that few documents made are computed again when there are more."""
 
 import copy
 import pickle
@@ -31,7 +31,7 @@ def made(name="variational", **params):
 
 
 def in_blocks(est, bounds, rows=ROWS, weight=None):
-    """A stream; for each call but the first whether topics began anew: else it is statistics and a step."""
+    """A stream; for each call but the first whether topics started again: else it is statistics and a step."""
     anew = []
     for first, last in pairwise(bounds):
         part = rows[first:last], None if weight is None else weight[first:last]
@@ -75,7 +75,7 @@ def test_topics_begin_anew_when_entries_have_grown_by_half():
 
 @pytest.mark.parametrize("name", ["variational", "gibbs"])
 def test_no_more_is_kept_than_fits(name, monkeypatch):
-    """The call that reaches the limit begins anew once more, and from then on steps are sums."""
+    """The call that reaches the limit starts again once more, and from then on steps are sums."""
     limit = n_entries(ROWS[:31])
     monkeypatch.setattr(_additive_topics, "MOST_ENTRIES", limit)
     est = made(name)
