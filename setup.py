@@ -14,7 +14,6 @@ from pathlib import Path
 from shutil import which
 from sysconfig import get_config_var
 
-import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -30,6 +29,9 @@ QUIET = ["-Wno-unused-function", "-Wno-unknown-warning-option", "-Wno-maybe-unin
 CHECKED = ["-O3", "-g0", "-Werror=incompatible-pointer-types", *QUIET]
 COMPILE_ARGS = ["/O2", "/std:c11"] if sys.platform == "win32" else CHECKED
 COMPILE_ARGS = os.environ.get("SPARSEMIX_COMPILE_ARGS", "").split() or COMPILE_ARGS
+# One wheel for all Python versions from 3.11 on, through the stable ABI, which builds without the global lock lack.
+STABLE_ABI = not get_config_var("Py_GIL_DISABLED")
+MACROS = [("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else []
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 REMEDY = (
     "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "
@@ -68,6 +70,15 @@ class BuildKernels(build_ext):
             return
         super().build_extension(ext)
 
+    def copy_extensions_to_source(self):
+        """Remove kernels of earlier builds too: named for one version of Python, they would be imported instead."""
+        super().copy_extensions_to_source()
+        for ext in self.extensions:
+            built = Path(self.get_ext_filename(ext.name))
+            for other in built.parent.glob(f"{built.name.partition('.')[0]}.*{built.suffix}"):
+                if other.name != built.name:
+                    other.unlink()
+
 
 def dependencies(path):
     """Headers and declarations that a source names, directly or through others, and what its own .pxd names."""
@@ -92,8 +103,9 @@ def extensions():
             f"sparsemix._kernels.{path.parent.name}.{path.stem}",
             [path.as_posix()],
             depends=[named.as_posix() for named in kernels[path]],
-            include_dirs=[KERNELS.as_posix(), np.get_include()],
-            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            include_dirs=[KERNELS.as_posix()],
+            define_macros=MACROS,
+            py_limited_api=STABLE_ABI,
             extra_compile_args=COMPILE_ARGS,
         )
 
@@ -116,7 +128,8 @@ def main():
             "freethreading_compatible": True,
         },
     )
-    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels})
+    options = {"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {}
+    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels}, options=options)
 
 
 if __name__ == "__main__":
