@@ -104,13 +104,20 @@ def start_stats(params, model, learner, rows, kept, n_init_iter, rng, workers):
     return stats, start.method
 
 
+def class_and_rank(params):
+    """The class of family and the given rank of ``covariance_type``; None if data determine the rank."""
+    kind = params.covariance_type
+    name, rank = (kind, None) if isinstance(kind, str) else kind
+    return GAUSSIANS[name], rank
+
+
 def make_family(params, n_features, n_rows=np.inf):
     """The family of ``covariance_type``; the default rank gives each loading several rows."""
-    family = GAUSSIANS[params.covariance_type]
+    family, rank = class_and_rank(params)
     if not family.has_loadings:
         return family(n_features)
-    if params.rank is not None:
-        return family(n_features, params.rank)
+    if rank is not None:
+        return family(n_features, rank)
     return family(n_features, int(np.clip(n_rows / (ROWS_PER_LOADING * params.n_components), 1, MOST_RANK)))
 
 
@@ -188,14 +195,20 @@ def kept_entries(params):
     return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
 
 
+def type_of(family, params):
+    """The ``covariance_type`` of a fitted family: that of ``params`` if it gives the same family."""
+    wanted, rank = class_and_rank(params)
+    if rank is None or not family.has_loadings:
+        return family.name
+    return params.covariance_type if wanted(family.n_features, rank).rank == family.rank else (family.name, family.rank)
+
+
 def resume(params, fitted, rows):
     """Rows, model and initial statistics of a fit that continues from a fitted mixture."""
     model = copy(fitted.model)
     inference = "vb" if model.variational else "em"
-    rank = {"rank": model.family.rank} if model.family.has_loadings and params.rank is not None else {}
-    check_continues(
-        params, n_components=model.n_components, covariance_type=model.family.name, **rank, inference=inference
-    )
+    kind = type_of(model.family, params)
+    check_continues(params, n_components=model.n_components, covariance_type=kind, inference=inference)
     model.n_nonzero = kept_entries(params)
     stats = fitted.stats.copy()
     stats.scale(rows.mass / float(stats["mass"]))
@@ -238,7 +251,8 @@ def make_schedule(params, rows, rng, directions=0):
 
 def directions_of_batch(params, n_features):
     """Number of directions for which an online batch needs rows of each component."""
-    return GAUSSIANS[params.covariance_type].directions_of_batch(n_features, params.rank or MOST_RANK)
+    family, rank = class_and_rank(params)
+    return family.directions_of_batch(n_features, rank or MOST_RANK)
 
 
 def rows_of_batch(params, n_rows, directions=0):

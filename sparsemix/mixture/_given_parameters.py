@@ -6,11 +6,12 @@ from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
+from sparsemix._stats.families import FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights
 from sparsemix.mixture._assemble import (
     BATCH_ROWS,
     EM_FLOOR,
+    class_and_rank,
     judging_prior,
     kept_entries,
     make_family,
@@ -37,8 +38,8 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
     covariances : array-like
         Covariances, in the shape of ``covariances_``; for "low_rank" a pair of loadings and noise variances, in the
         shapes of ``loadings_`` and ``noise_variance_``.
-    covariance_type : str, default="full"
-        As for the constructor.
+    covariance_type : str or tuple, default="full"
+        As for the constructor; the loadings determine the rank of "low_rank".
     **params : dict
         Other parameters of the constructor except ``n_components`` and ``inference``.
 
@@ -61,8 +62,15 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
     """
     mixture = cls(max(1, np.size(weights)), inference="em", covariance_type=covariance_type, **params)
     mixture._validate_params()
-    if GAUSSIANS[mixture.covariance_type].has_loadings:
-        mixture.rank = given_rank(covariances, np.shape(means)[-1])
+    family, rank = class_and_rank(mixture._params)
+    if family.has_loadings:
+        found = given_rank(covariances, np.shape(means)[-1])
+        if rank not in (None, found):
+            raise ValueError(
+                f"covariance_type={covariance_type!r}, but covariances has loadings of rank {found}; give "
+                f"covariance_type={family.name!r}"
+            )
+        mixture.covariance_type = family.name, found
     fitted = given_mixture(mixture._params, weights, means, covariances)
     vars(mixture).update(
         _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,
@@ -73,7 +81,7 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
 
 def given_mixture(params, weights, means, covariances):
     """A maximum likelihood mixture with these parameters, and with statistics of mass one that reproduce them."""
-    has_means = GAUSSIANS[params.covariance_type].has_means
+    has_means = class_and_rank(params)[0].has_means
     if has_means == (means is None):
         what = "needs means" if has_means else "has no means"
         raise ValueError(f"covariance_type={params.covariance_type!r} {what}; give them for all types but 'zero_mean'")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsemix._estimator.input.columns import round_off
-from sparsemix._estimator.input.gaussian_prior import prior_arguments
+from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
 from sparsemix._stats import symmetric
 
 # Variance floor as a share of a column's variance: a thousandth of its standard deviation.
@@ -59,7 +59,7 @@ class DataScale:
 
 
 def make_prior(params, family, data, rows):
-    """The prior of the components; if ``covariance_prior`` is None it depends on the data, K and N.
+    """The prior of the components; without a given ``covariance_prior`` it depends on the data, K and N.
 
     B0 / (nu0 - D - 1), the prior mean of a covariance, is that of the data times two factors. K^(-2 / D) divides its
     volume among K clusters of one shape (Fraley and Raftery 2007). min(1, D K / N) is needed since the prior always
@@ -68,7 +68,7 @@ def make_prior(params, family, data, rows):
     (``correlation_share``).
     """
     prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
-    if params.covariance_prior is not None:
+    if scales_and_value(params.covariance_prior)[1] is not None:
         return prior
     share = covariance_share(family.n_features, params.n_components, rows.mass)
     if learns_scales(params, family):
@@ -103,15 +103,16 @@ def covariance_share(n_features, n_components, mass):
 
 def learns_scales(params, family):
     """Whether each component learns the scale of its covariance's prior."""
-    if params.optimize_priors is None:
-        return family.has_scales and params.n_components >= LEARN_FROM and params.covariance_prior is None
-    if params.optimize_priors and not family.has_scales:
+    scales, _ = scales_and_value(params.covariance_prior)
+    if scales is None:
+        return family.has_scales and params.n_components >= LEARN_FROM
+    if scales == "learned" and not family.has_scales:
         raise ValueError(
-            f"optimize_priors learns a scale of the covariance prior for each component, which covariance_type="
-            f"{params.covariance_type!r} does not have; choose 'full', 'diag', 'low_rank' or 'zero_mean', or leave "
-            "it None"
+            "covariance_prior='learned' learns a scale of the covariance prior for each component, which "
+            f"covariance_type={params.covariance_type!r} does not have; choose 'full', 'diag', 'low_rank' or "
+            "'zero_mean', or set covariance_prior='fixed' or an array alone"
         )
-    return params.optimize_priors
+    return scales == "learned"
 
 
 def warn_of_wild_values(data, limits, rows):

@@ -28,6 +28,8 @@ from sparsemix.mixture._repairs import Repairs, widened
 from sparsemix.mixture._starts._given import refuse_responsibilities
 from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM, one_component
 
+RANK = Interval(numbers.Integral, 1, None, closed="left")
+
 
 # The docstring is half of this file: it is the manual of the class.
 class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
@@ -48,16 +50,15 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Number of components K.
     n_nonzero : int or None, default=4
         Most non-zero responsibilities L of a row. 1 is hard assignment; None, or K and more, is dense.
-    covariance_type : {"full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "low_rank", "zero_mean"}, \
-            default="full"
+    covariance_type : {"full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "low_rank", "zero_mean"} or \
+            tuple, default="full"
         Covariance of each component. "full", "diag" and "spherical" are as in scikit-learn. One for all components:
-        "tied" (full), "tied_diag", and "tied_spherical" (k-means with probabilities). "low_rank" is ``rank`` directions
-        plus a diagonal, a mixture of factor analysers [6]_ [7]_: use it for rows of hundreds of numbers. "zero_mean" is
-        a full covariance with the mean fixed at zero, for image patches and other centred signals.
-    rank : int, default=None
-        Number Q of loadings of each component for "low_rank". The largest value, n_features - 1, is a full covariance.
-        None means a fifth of the number of rows per component (rows of the first block, or ``total_samples``, in
-        ``partial_fit``), within 1 to 16. With as many loadings as rows, a component overfits its own rows.
+        "tied" (full), "tied_diag", and "tied_spherical" (k-means with probabilities). "zero_mean" is a full covariance
+        with the mean fixed at zero, for image patches and other centred signals. "low_rank" is a few directions, the
+        loadings, plus a diagonal, a mixture of factor analysers [6]_ [7]_: use it for rows of hundreds of numbers.
+        ("low_rank", 8) has 8 loadings for each component; n_features - 1 are a full covariance. "low_rank" has a fifth
+        of the number of rows per component (rows of the first block, or ``total_samples``, in ``partial_fit``), within
+        1 to 16: with as many loadings as rows, a component overfits its own rows.
     inference : {"vb", "em"}, default="vb"
         Variational Bayes ("vb"), or maximum likelihood by expectation maximisation ("em").
     learning_method : {"memoized", "batch", "online"}, default="memoized"
@@ -84,16 +85,16 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (VB). It must be greater than n_features - 1, or than 0 for diagonal and
         spherical covariances. None means n_features + 2, or 3 for diagonal and spherical covariances.
-    covariance_prior : array-like or float, default=None
+    covariance_prior : array-like, float, {"learned", "fixed"} or tuple, default=None
         B_0 (VB), as in scikit-learn: (n_features, n_features), diagonal (n_features,), spherical a number. A number for
         any other type means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical: nu_0
         - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N), and a tenth of that if components
         learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations. A few outliers, such
-        as typing errors, do not change the scale of a column.
-    optimize_priors : bool or None, default=None
-        Whether each component learns a scale s_k >= 1 of its B_0 that maximises its evidence (VB; "full", "diag",
-        "low_rank", "zero_mean"). None means True from 16 components on if ``covariance_prior`` is None. With fewer
-        components it improves densities, but components are less often meaningful clusters.
+        as typing errors, do not change the scale of a column. "learned": this default, and each component learns a
+        scale s_k >= 1 of its B_0 that maximises its evidence ("full", "diag", "low_rank", "zero_mean"). "fixed":
+        without scales. None means "learned" from 16 components on where scales exist, else "fixed". ("learned", B_0)
+        learns scales of a given B_0. With few components, scales improve densities, but components are less often
+        meaningful clusters.
     reg_covar : float, default=None
         Variance added to those of the components; in VB N_k times, as in scikit-learn. None means 1e-6 for EM, and for
         VB 1e-6 times the variance of each column. For a constant column, VB takes the larger of its squared value and
@@ -158,7 +159,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     mean_prior_, covariance_prior_ : ndarray or float
         Priors of means and covariances: the given values or the defaults (VB).
     covariance_prior_scales_ : ndarray of shape (n_components,)
-        Learned scales s_k of B_0 (VB). They are ones if ``optimize_priors`` is off.
+        Learned scales s_k of B_0 (VB). They are ones if scales are not learned.
     weight_concentration_ : ndarray of shape (n_components,)
         Posterior of the weights (VB).
     mean_precision_ : ndarray of shape (n_components,)
@@ -234,8 +235,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "covariance_type": [StrOptions(set(GAUSSIANS))],
-        "rank": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "covariance_type": [StrOptions(set(GAUSSIANS)), Several(StrOptions({"low_rank"}), RANK)],
         "inference": [StrOptions({"vb", "em"})],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
@@ -244,8 +244,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "mean_precision_prior": [COUNT, None],
         "mean_prior": ["array-like", None],
         "degrees_of_freedom_prior": [COUNT, None],
-        "covariance_prior": ["array-like", VARIANCE, None],
-        "optimize_priors": ["boolean", None],
+        "covariance_prior": ["array-like", VARIANCE, StrOptions({"learned", "fixed"}), None],
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -271,7 +270,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         *,
         n_nonzero=4,
         covariance_type="full",
-        rank=None,
         inference="vb",
         learning_method="memoized",
         candidates="auto",
@@ -281,7 +279,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         mean_prior=None,
         degrees_of_freedom_prior=None,
         covariance_prior=None,
-        optimize_priors=None,
         reg_covar=None,
         init_params="auto",
         n_init=1,
@@ -298,7 +295,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.covariance_type = covariance_type
-        self.rank = rank
         self.inference = inference
         self.learning_method = learning_method
         self.candidates = candidates
@@ -308,7 +304,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         self.mean_prior = mean_prior
         self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.covariance_prior = covariance_prior
-        self.optimize_priors = optimize_priors
         self.reg_covar = reg_covar
         self.init_params = init_params
         self.n_init = n_init

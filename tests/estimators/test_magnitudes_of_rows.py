@@ -179,7 +179,7 @@ def test_scales_of_a_prior_that_is_endlessly_narrow_are_numbers():
     rows, weight = 1e69 * X / np.abs(X).max(), np.full(len(X), 1e25)
     for kind in ("full", "diag"):
         est = SparseGaussianMixture(
-            4, covariance_type=kind, covariance_prior=1e-140, degrees_of_freedom_prior=1e17, optimize_priors=True,
+            4, covariance_type=kind, covariance_prior=("learned", 1e-140), degrees_of_freedom_prior=1e17,
             random_state=0,
         )  # fmt: skip
         assert np.isfinite(est.fit(rows, sample_weight=weight).covariance_prior_scales_).all()

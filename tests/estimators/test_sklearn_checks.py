@@ -113,7 +113,7 @@ MIXTURES = [
     ),
     SparseGaussianMixture(3, n_nonzero=2, covariance_type="spherical", learning_method="online", max_iter=5),
     SparseGaussianMixture(3, n_nonzero=2, covariance_type="tied", inference="em", max_iter=20, init_params="kmeans"),
-    SparseGaussianMixture(3, n_nonzero=2, covariance_type="low_rank", rank=2, max_iter=20, init_params="kmeans"),
+    SparseGaussianMixture(3, n_nonzero=2, covariance_type=("low_rank", 2), max_iter=20, init_params="kmeans"),
     SparseGaussianMixture(3, n_nonzero=2, covariance_type="zero_mean", batch_size=8, max_iter=20),
     SparseGaussianMixture(
         3, n_nonzero=2, weight_concentration_prior_type="dirichlet_process", init_params="kmeans", max_iter=20

@@ -85,7 +85,8 @@ def covariance(rng, K, n, d, params):  # noqa: ARG001
     kinds = [matrix(rng, d), np.diag(matrix(rng, d)).copy(), float(rng.choice([1e-6, 1.0, 1e6]))]
     like = str(params.get("covariance_type", params.get("likelihood")))
     right = 1 if "diag" in like else 2 if "spherical" in like else 0
-    return kinds[right if rng.random() < 0.8 else rng.integers(3)]
+    value = kinds[right if rng.random() < 0.8 else rng.integers(3)]
+    return ("learned", value) if rng.random() < 0.2 and "covariance_type" in params else value
 
 
 def precisions(rng, K, n, d, params):  # noqa: ARG001

@@ -5,12 +5,14 @@ import numbers
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsemix._estimator.input.checks import Several
+
 # What decides how long a fit takes.
 MOST = {
     "n_components": 9, "max_iter": 3, "n_init": 2, "n_chains": 2, "n_restarts": 2,
     "max_components": 12, "window": 5, "n_sweeps": 3, "n_samples": 4, "verbose": 0,
     "thin": 3, "burn_in": 3,
-    "n_shards": 4, "rank": 4,
+    "n_shards": 4,
 }  # fmt: skip
 # Set by the case itself.
 GIVEN = {"random_state", "n_jobs", "verbose", "max_iter", "validation_data"}
@@ -67,6 +69,8 @@ def values_of(rng, kind, name):
         return sorted(kind.options)
     if isinstance(kind, Interval):
         return numbers_of(rng, kind, name)
+    if isinstance(kind, Several) and name == "covariance_type":
+        return [("low_rank", int(rng.integers(1, 5)))]
     return []  # fuzz_arrays.py
 
 

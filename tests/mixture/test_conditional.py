@@ -14,7 +14,7 @@ TYPES = sorted(GAUSSIANS)
 def fitted(kind, **params):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, D)) @ rng.normal(size=(D, D)) + 4.0 * rng.normal(size=(K, D))[rng.integers(0, K, 300)]
-    params = {"rank": 2} | params if kind == "low_rank" else params
+    kind = ("low_rank", 2) if kind == "low_rank" else kind
     return SparseGaussianMixture(K, n_nonzero=K, covariance_type=kind, random_state=0, **params).fit(X), X
 
 

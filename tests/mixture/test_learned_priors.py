@@ -25,8 +25,8 @@ def rows_of_unequal_spread(n_rows=400, n_features=4):
 def test_bound_never_falls(covariance_type, learning_method, n_nonzero, weights):
     X = rows_of_unequal_spread()
     est = SparseGaussianMixture(
-        8, covariance_type=covariance_type, learning_method=learning_method, n_nonzero=n_nonzero, optimize_priors=True,
-        weight_concentration_prior_type=weights, max_iter=25, tol=0, random_state=0,
+        8, covariance_type=covariance_type, learning_method=learning_method, n_nonzero=n_nonzero,
+        covariance_prior="learned", weight_concentration_prior_type=weights, max_iter=25, tol=0, random_state=0,
     ).fit(X)  # fmt: skip
     gains = np.diff(est.lower_bounds_)
     assert len(gains) > 10
@@ -40,7 +40,7 @@ def test_one_component_is_that_of_the_best_prior(covariance_type):
     X = rows_of_unequal_spread(12)
     params = {"covariance_type": covariance_type, "reg_covar": 0.0, "max_iter": 3}
     prior = 0.01 * np.eye(4) if covariance_type != "diag" else np.full(4, 0.01)
-    learned = SparseGaussianMixture(1, covariance_prior=prior, optimize_priors=True, **params).fit(X)
+    learned = SparseGaussianMixture(1, covariance_prior=("learned", prior), **params).fit(X)
     scale = float(learned.covariance_prior_scales_[0])
     assert scale > 1.0
 
@@ -63,7 +63,7 @@ def test_evidence_is_flat_at_the_learned_scale(covariance_type):
     X = X / X.std(axis=0)
     prior = 0.5 * np.eye(4) if covariance_type != "diag" else np.full(4, 0.5)
     params = {"covariance_type": covariance_type, "reg_covar": 0.0, "max_iter": 3}
-    learned = SparseGaussianMixture(1, covariance_prior=prior, optimize_priors=True, **params).fit(X)
+    learned = SparseGaussianMixture(1, covariance_prior=("learned", prior), **params).fit(X)
     scale = float(learned.covariance_prior_scales_[0])
     assert 1.05 < scale < 20.0
     below, at, above = (
@@ -78,8 +78,8 @@ def test_scales_are_never_below_one():
     X = rows_of_unequal_spread()
     prior = 1e3 * np.eye(4)
     plain, learned = (
-        SparseGaussianMixture(3, covariance_prior=prior, optimize_priors=each, random_state=0, max_iter=5, tol=0).fit(X)
-        for each in (False, True)
+        SparseGaussianMixture(3, covariance_prior=each, random_state=0, max_iter=5, tol=0).fit(X)
+        for each in (prior, ("learned", prior))
     )
     np.testing.assert_array_equal(learned.covariance_prior_scales_, 1.0)
     np.testing.assert_array_equal(plain.means_, learned.means_)
@@ -101,11 +101,11 @@ def test_many_components_with_few_rows_live_and_predict_better():
     X, _, _ = make_patch_mixture(6000, n_features=16, n_components=24, rank=4, random_state=0)
     X = X * np.exp(np.random.default_rng(0).normal(size=(len(X), 1)))
     scores = {}
-    for each in (False, None):
-        est = SparseGaussianMixture(32, covariance_type="zero_mean", optimize_priors=each, random_state=0, max_iter=10)
+    for each in ("fixed", None):
+        est = SparseGaussianMixture(32, covariance_type="zero_mean", covariance_prior=each, random_state=0, max_iter=10)
         scores[each] = est.fit(X[:4000]).score(X[4000:])
     assert (est.covariance_prior_scales_ > 1.0).mean() > 0.5
-    assert scores[None] > scores[False]
+    assert scores[None] > scores["fixed"]
 
 
 def test_who_learns_by_default():
@@ -119,10 +119,19 @@ def test_who_learns_by_default():
     assert not learns(15)
     assert not learns(16, covariance_prior=0.01)
     assert not learns(16, covariance_type="spherical")
-    assert learns(2, covariance_prior=0.01, optimize_priors=True)
+    assert not learns(16, covariance_prior="fixed")
+    assert learns(2, covariance_prior="learned")
+    assert learns(2, covariance_prior=("learned", 0.01))
 
 
 @pytest.mark.parametrize("covariance_type", ["tied", "spherical", "tied_diag", "tied_spherical"])
 def test_covariances_without_such_a_prior_are_refused(covariance_type):
     with pytest.raises(ValueError, match="choose 'full', 'diag', 'low_rank'"):
-        SparseGaussianMixture(2, covariance_type=covariance_type, optimize_priors=True).fit(rows_of_unequal_spread(20))
+        SparseGaussianMixture(2, covariance_type=covariance_type, covariance_prior="learned").fit(
+            rows_of_unequal_spread(20)
+        )
+
+
+def test_a_pair_with_another_word_than_learned_is_refused():
+    with pytest.raises(ValueError, match=r"give an array alone, or \('learned', array\)"):
+        SparseGaussianMixture(2, covariance_prior=("fixed", 1.0)).fit(rows_of_unequal_spread(20))

@@ -1,12 +1,16 @@
 """Mixtures of factor analysers: densities, sums and bounds against brute force, SciPy and scikit-learn."""
 
+import pickle
+
 import numpy as np
 import pytest
 import reference
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
 from sklearn.decomposition import FactorAnalysis
 from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV, KFold
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.blocks import Rows
@@ -40,8 +44,9 @@ def rows(n=400, d=D, rank=Q, n_components=K, seed=1, spread=4.0):
 
 
 def fit(X, n_components=K, rank=Q, **params):
-    params = {"covariance_type": "low_rank", "random_state": 0, "tol": 0.0, "max_iter": 30} | params
-    return SparseGaussianMixture(n_components, rank=rank, **params).fit(X)
+    kind = "low_rank" if rank is None else ("low_rank", rank)
+    params = {"covariance_type": kind, "random_state": 0, "tol": 0.0, "max_iter": 30} | params
+    return SparseGaussianMixture(n_components, **params).fit(X)
 
 
 # -- densities
@@ -146,7 +151,7 @@ def test_start_of_one_component_is_probabilistic_principal_components():
     x = rng.standard_normal((20_000, Q)) @ (3.0 * rng.standard_normal((Q, D))) + rng.standard_normal((20_000, D))
     x *= 10.0 ** np.arange(D)
     with Workers(1) as workers:
-        params = SparseGaussianMixture(1, covariance_type="low_rank", rank=Q)
+        params = SparseGaussianMixture(1, covariance_type=("low_rank", Q))
         model = assemble(params, weighted_rows(x, None), workers)[1]
         everyone = SparseResponsibilities.from_labels(np.zeros(len(x), dtype=np.int32))
         means, variances = x.mean(axis=0)[None], x.var(axis=0)[None]
@@ -288,7 +293,7 @@ def test_rows_that_are_drawn_have_the_covariances():
 
 def test_a_stream_learns_loadings_from_its_first_block_on():
     X, held = rows(2000)[0], rows(1000, seed=8)[0]
-    est = SparseGaussianMixture(K, covariance_type="low_rank", rank=Q, random_state=0)
+    est = SparseGaussianMixture(K, covariance_type=("low_rank", Q), random_state=0)
     for block in np.array_split(X, 8):
         est.partial_fit(block)
     assert est.score(held) > fit(X).score(held) - 0.1
@@ -297,8 +302,39 @@ def test_a_stream_learns_loadings_from_its_first_block_on():
 def test_warm_start_keeps_the_rank():
     X = rows(200)[0]
     est = fit(X, max_iter=3, warm_start=True)
-    with pytest.raises(ValueError, match=f"fitted with rank={Q}, but rank is now 1"):
-        est.set_params(rank=1).fit(X)
+    with pytest.raises(ValueError, match=rf"set covariance_type=\('low_rank', {Q}\), or"):
+        est.set_params(covariance_type=("low_rank", 1)).fit(X)
+    before = est.set_params(covariance_type="low_rank", max_iter=1).score(X)
+    assert est.fit(X).score(X) > before - 0.01
+    assert est.loadings_.shape[1] == Q
+    full = fit(X, rank=D + 3, max_iter=1, warm_start=True)  # of which D - 1 loadings are in use
+    full.fit(X)
+    with pytest.raises(ValueError, match=rf"set covariance_type=\('low_rank', {D - 1}\), or"):
+        full.set_params(covariance_type=("low_rank", 1)).fit(X)
+
+
+def test_ranks_are_parameters_of_scikit_learn():
+    """Copies, texts, files and searches over ranks and names."""
+    X = rows(200, rank=2)[0]
+    kinds = ["diag", ("low_rank", 1), ("low_rank", np.int64(2)), "low_rank"]
+    plain = SparseGaussianMixture(K, max_iter=2, tol=0.0, random_state=0)
+    search = GridSearchCV(plain, {"covariance_type": kinds}, cv=2, error_score="raise").fit(X)
+    assert [each["covariance_type"] for each in search.cv_results_["params"]] == kinds
+    for kind in kinds:
+        held = [fit(X[part], rank=None, covariance_type=kind, max_iter=2).score(X[rest])
+                for part, rest in KFold(2).split(X)]  # fmt: skip
+        np.testing.assert_allclose(search.cv_results_["mean_test_score"][kinds.index(kind)], np.mean(held), rtol=1e-6)
+    est = fit(X, rank=2, max_iter=2)
+    assert "covariance_type=('low_rank', 2)" in repr(est)
+    assert clone(est).covariance_type == pickle.loads(pickle.dumps(est)).covariance_type == ("low_rank", 2)
+    found = est.density_parameters()
+    assert found["covariance_type"] == "low_rank"
+    for kind in ("low_rank", ("low_rank", 2)):
+        same = SparseGaussianMixture.from_parameters(**(found | {"covariance_type": kind}))
+        assert same.covariance_type == ("low_rank", 2)
+        np.testing.assert_allclose(same.score_samples(X), est.score_samples(X), rtol=1e-6)
+    with pytest.raises(ValueError, match="has loadings of rank 2; give covariance_type='low_rank'"):
+        SparseGaussianMixture.from_parameters(**(found | {"covariance_type": ("low_rank", 1)}))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ SETTINGS = {
     "sticks": SparseGaussianMixture(6, weight_concentration_prior_type="dirichlet_process", max_iter=5, tol=0.0),
     "lists": SparseGaussianMixture(12, candidates=3, n_nonzero=2, max_iter=5, tol=0.0, batch_size=100),
     "tied": SparseGaussianMixture(3, covariance_type="tied", inference="em", max_iter=5, tol=0.0),
-    "loadings": SparseGaussianMixture(12, covariance_type="low_rank", rank=2, candidates=3, max_iter=5, tol=0.0),
+    "loadings": SparseGaussianMixture(12, covariance_type=("low_rank", 2), candidates=3, max_iter=5, tol=0.0),
     "packed": SparseLDA(430, n_nonzero=2, init_params="random", max_iter=4, tol=0.0),
 }
 

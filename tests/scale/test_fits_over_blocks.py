@@ -78,7 +78,7 @@ CASES = {
     "mixture sticks": mixture(weight_concentration_prior_type="dirichlet_process", covariance_type="spherical"),
     "mixture tied starts": mixture(covariance_type="tied", n_init=2, init_params="kmeans"),
     "mixture zero mean": mixture(covariance_type="zero_mean", learning_method="online"),
-    "mixture low rank": mixture(covariance_type="low_rank", rank=1, batch_size=120),
+    "mixture low rank": mixture(covariance_type=("low_rank", 1), batch_size=120),
     "mixture tied spherical": mixture(covariance_type="tied_spherical", learning_method="batch"),
     "mixture means": mixture(init_params=ROWS[:K], learning_method="batch"),
     "mixture births": mixture(n_components=20, init_params=FAR),

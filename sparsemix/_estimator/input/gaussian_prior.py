@@ -22,10 +22,24 @@ def prior_arguments(params, family, shift, kind):
     if params.mean_prior is not None and family.has_means:
         mean = check_means("mean_prior", params.mean_prior, (d,))
         arguments["mean"] = mean - shift
-    if params.covariance_prior is not None:
-        value = spread(params.covariance_prior, family)
+    _, given = scales_and_value(params.covariance_prior)
+    if given is not None:
+        value = spread(given, family)
         arguments["covariance"] = check_covariances("covariance_prior", value, family, None)
     return arguments
+
+
+def scales_and_value(prior):
+    """What a ``covariance_prior`` says of learned scales ("learned", "fixed" or None), and its array; None if the data
+    determine it.
+    """
+    if prior is None or isinstance(prior, str):
+        return prior, None
+    if isinstance(prior, tuple) and len(prior) == 2 and isinstance(prior[0], str):
+        if prior[0] != "learned":
+            raise ValueError(f"covariance_prior={prior!r} is not valid; give an array alone, or ('learned', array)")
+        return prior
+    return "fixed", prior
 
 
 def spread(value, family):
