@@ -722,7 +722,7 @@ def test_tiny_and_fractional_counts(mode):
         assert ours.topics[entries].tolist() == twin_document(setting, d, settings, proposals)[0]
 
 
-def test_the_room_for_counts_suffices_and_less_is_refused():
+def test_the_size_for_counts_suffices_and_less_is_refused():
     setting = Setting(23, n_components=200).warm()
     settings = twin.Settings(n_sweeps=3, rho=STEPS)
     result = sample(setting, settings)

@@ -204,6 +204,6 @@ def test_remembered_rows_come_back_without_their_small_entries(dtype, n_topics):
     assert not memory.recall(np.arange(4, 8), out)
 
 
-def test_wrong_room_for_remembered_rows_is_refused():
+def test_wrong_sizes_for_remembered_rows_is_refused():
     with pytest.raises(ValueError, match="space for all"):
         _memory.keep_large(np.ones((2, 3)), 0.1, np.empty(2, dtype=np.int32), np.empty(5, dtype=np.uint16), np.empty(6))

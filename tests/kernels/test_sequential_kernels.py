@@ -500,7 +500,7 @@ def test_the_bits_of_a_stream_do_not_depend_on_its_cuts(settings, recursion):
         assert (run.state.sums.table[:, :n] == whole.state.sums.table[:, :n]).all()
 
 
-def test_a_stream_stops_where_there_is_no_room_for_responsibilities():
+def test_a_stream_stops_where_there_is_no_space_for_responsibilities():
     X = random_documents(60, length=4, seed=8)
     whole = Sweeps().stream(X)
     run = Sweeps(capacity=4 * SLOTS)
