@@ -35,7 +35,7 @@ class FittedClusters:
         Number of clusters in the posterior of U.
     """
 
-    shared = False  # whether others may hold the same state
+    shared = False  # whether another object may use the same state
 
     def __init__(self, prior, state, rule, expected):
         self.prior = prior
@@ -270,7 +270,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         return np.ones(sums.n_features) if sums.scales is None else sums.scales.copy()
 
     def _gaussian_sums(self, name):
-        """Slots of Gaussian clusters, for an attribute that counts lack."""
+        """Slots of Gaussian clusters; raises for clusters of counts, which lack the attribute."""
         sums = self._attribute(name).state.sums
         if not sums.has_covariances:
             raise AttributeError(f"likelihood 'multinomial' has no covariances and no attribute {name!r}")
@@ -310,7 +310,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         return self._read(check_data(self, X, reset=False)[0])
 
     def _read(self, X):
-        """The same for rows that are already checked."""
+        """Rows that are already checked, in the form that the fitted clusters read."""
         sums = self._fitted.state.sums
         if not sums.has_covariances:
             return weighted_rows(X, True, None)[0]

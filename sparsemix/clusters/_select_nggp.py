@@ -12,9 +12,9 @@ from sparsemix.clusters._parameters import check_data, weighted_rows
 def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sample_weight=None):
     """Choose parameters of a StreamingNGGPMixture on a prefix of its stream.
 
-    Each point of the grid learns the first part of ``X`` by one epoch of assumed density filtering and is scored on the
-    rest ([1]_, supplement 4.1). Use the best parameters for the stream. Rows stay in order. The cost is one epoch over
-    ``X`` for each point.
+    For each point of the grid, an estimator learns the first part of ``X`` in one epoch of assumed density filtering.
+    It is scored on the rest ([1]_, supplement 4.1). Use the best parameters for the stream. Rows stay in order. The
+    cost is one epoch over ``X`` for each point.
 
     Parameters
     ----------

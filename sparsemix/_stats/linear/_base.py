@@ -56,7 +56,7 @@ class LinearFamily(ABC):
         )
 
     def kept(self, parameters, stats):  # noqa: ARG002
-        """Parameters that refer to ``stats``, a copy: the arrays they referred to are about to change in place."""
+        """Parameters that refer to ``stats``, a copy, because the arrays that they use will change in place."""
         return parameters
 
     def accumulate(self, stats, x, groups, first, last):
@@ -100,7 +100,7 @@ class LinearFamily(ABC):
 
     @abstractmethod
     def seed_weights(self, x):
-        """Function of i: weights (n,) of all rows ``x`` if row i were a component; for m numbers i, (m, n)."""
+        """Function of row number i: weights (n,) of all rows in a component made of row i; (m, n) for m numbers."""
 
     @abstractmethod
     def own_weights(self, x):

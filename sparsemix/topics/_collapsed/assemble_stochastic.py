@@ -23,7 +23,8 @@ LEAST_BATCH = 250
 TOKENS_A_TOPIC = 160
 BATCH_LIMITS = 16, 500
 LEAST_STEPS = 64
-# Maximal number of batches visited together, and the least number of topics for it: rows of counts exceed the cache.
+# Maximal number of batches visited together, and the least number of topics for this. Then rows of counts exceed
+# the cache.
 TOGETHER = 8
 TOGETHER_COMPONENTS = 500
 # Least and largest number of batches that are visited densely at first, until topics differ. Documents times
@@ -48,7 +49,7 @@ def make_model(params, n_words, dtype):
     if kind == "auto":
         kind = "gibbs" if steps is None else "dense"
     if kind == "mhw":
-        n_even = EVEN_SAMPLES if steps is None else 0  # published with steps, and with the samples themselves
+        n_even = EVEN_SAMPLES if steps is None else 0  # [IF19] has steps and adds the samples themselves
         sampler = WalkerSampler(
             params.n_samples, n_even, n_sweeps, later_rates, SPARSITY / params.n_components, TABLE_AGE
         )
@@ -111,8 +112,8 @@ def join_minibatches(params, begin):
 
     The bounds of the batch size suit early learning. With very many topics a batch has few tokens of each topic, and
     reading and writing rows of counts dominates the time of a step. Later steps may have as many tokens per topic as
-    other fits. The number of steps per epoch keeps its bound: with fewer steps, short documents lose score and
-    coherence.
+    other fits. The minimal number of steps per epoch does not change: with fewer steps, short documents lose score
+    and coherence.
     """
     model, schedule = begin.model, begin.schedule
     default = params.batch_size is None and params.learning_method == "online"

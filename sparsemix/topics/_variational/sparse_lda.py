@@ -118,7 +118,6 @@ class SparseLDA(AdditiveTopics):
         The bound after each epoch; for "memoized" from the second epoch on.
     restart_acceptance_ : float
         Share of restart proposals accepted in the last epoch; NaN without proposals.
-        Share of restart proposals accepted in the last epoch; NaN without proposals.
     converged_ : bool
         Whether the last epoch improved the bound by less than ``tol`` per token.
     n_iter_ : int
