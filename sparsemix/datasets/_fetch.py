@@ -139,4 +139,4 @@ def check_sizes(path, name):
         with open_packed(path) as file:
             found, published = tuple(read_header(file, path)), SIZES[name]
     if found != published:
-        raise ValueError(f"its header has {found} instead of {published}.")
+        raise ValueError(f"it has {found} instead of {published}.")

@@ -247,9 +247,9 @@ def test_files_that_changed_are_refused(published):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"lines": LINES.replace("2\n3\n4", "3\n3\n4")}, r"announces \(3, 3, 4\) and not \(2, 3, 4\)"),
+        ({"lines": LINES.replace("2\n3\n4", "3\n3\n4")}, r"has \(3, 3, 4\) instead of \(2, 3, 4\)"),
         ({"lines": "<html>"}, "line 1: '<html>' is not the number of documents"),
-        ({"words": WORDS[:2]}, "announces 2 and not 3"),
+        ({"words": WORDS[:2]}, "has 2 instead of 3"),
     ],
 )
 def test_files_that_are_not_as_published_are_refused_and_removed(published, change, message):
