@@ -54,7 +54,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     The prior of the clusters is a normalized generalized gamma process. Special cases are the Dirichlet process
     (``discount=0``; the number of clusters grows like log n) and the normalized inverse Gaussian process
     (``discount=0.5``; like the square root of n). Cluster parameters are conjugate and integrated out, so there is no
-    initialisation. ``partial_fit`` is assumed density filtering [1]_; its result does not depend on the blocks. ``fit``
+    initialisation. ``partial_fit`` is assumed density filtering [1]_; its result does not depend on the blocks
+    (of measurements with an automatic prior: from the 1,000th row on). ``fit``
     shuffles the rows and does the same in its first epoch. Further epochs are expectation propagation: they remove each
     row from its clusters and assign it again given all other rows.
 

@@ -17,8 +17,9 @@ from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of
 
-# Rows of one pattern of missing values that are completed together.
-ROWS = 1 << 14
+# Numbers in a table of rows and components, which limits the rows that are completed together; smaller responsibilities
+# than this do not count.
+WEIGHTS, LEAST = 1 << 22, 1e-12
 
 
 def marginal(self, columns):
@@ -49,7 +50,7 @@ def marginal(self, columns):
     """
     check_is_fitted(self)
     split = Split(self, column_numbers(self, columns))
-    return _like(self, *split.of_given())
+    return _named(_like(self, *split.of_given()), self, split.given)
 
 
 def condition(self, columns, values):
@@ -89,7 +90,7 @@ def condition(self, columns, values):
     """
     check_is_fitted(self)
     given = column_numbers(self, columns)
-    values = floats_of(values, "values")
+    values = np.atleast_1d(floats_of(values, "values"))
     if values.shape != (len(given),):
         raise ValueError(f"values has shape {values.shape}; give one number for each of the {len(given)} columns")
     if not np.isfinite(values).all():
@@ -99,7 +100,7 @@ def condition(self, columns, values):
         raise ValueError("columns names every column of the mixture; leave out those that the result is to describe")
     means = np.array([split.expected(k, values[None])[0] for k in range(len(split.weights))])
     weights = _like(self, *split.of_given()).predict_proba(values[None])[0]
-    return _like(self, weights / weights.sum(), means, *split.of_rest())
+    return _named(_like(self, weights / weights.sum(), means, *split.of_rest()), self, split.rest)
 
 
 def impute(self, X, *, draw=False):
@@ -126,8 +127,8 @@ def impute(self, X, *, draw=False):
 
     Notes
     -----
-    Conditional means use the ``n_nonzero`` components with the largest responsibilities of a row. Rows with the same
-    missing columns are completed together; the cost grows with the number of different patterns.
+    All components count, whatever ``n_nonzero`` is. Rows with the same missing columns are completed together; the cost
+    grows with the number of different patterns.
 
     Examples
     --------
@@ -139,6 +140,8 @@ def impute(self, X, *, draw=False):
            [0. , 0. ]])
     """
     check_is_fitted(self)
+    if not isinstance(draw, (bool, np.bool_)):
+        raise ValueError(f"draw={draw!r} is not a boolean; give True for draws, False for conditional means")
     X = np.array(check_rows(self, X, reset=False, missing=True))
     rng = check_random_state(self._params.random_state)
     absent = np.isnan(X)
@@ -147,7 +150,7 @@ def impute(self, X, *, draw=False):
     for number, pattern in enumerate(patterns):
         rows, split = some[np.ravel(pattern_of) == number], Split(self, np.flatnonzero(~pattern))
         given = _like(self, *split.of_given()) if len(split.given) else None
-        for start, stop in spans(len(rows), ROWS):
+        for start, stop in spans(len(rows), max(1, WEIGHTS // len(split.weights))):
             part = rows[start:stop]
             X[np.ix_(part, split.rest)] = _completed(split, given, X[np.ix_(part, split.given)], rng if draw else None)
     return X
@@ -169,18 +172,16 @@ def _completed(split, given, values, rng):
 
 def _responsibilities(split, given, values, rng):
     """Responsibilities of the rows as a CSC matrix; with draws one component each, of probability one."""
-    weights = split.weights
+    n_components = len(split.weights)
     if given is None:
-        resp = np.broadcast_to(weights, (len(values), len(weights)))
-    elif rng is None:
-        return given.predict_sparse_proba(values).tocsc()
+        resp = np.broadcast_to(split.weights, (len(values), n_components))
     else:
         resp = given.predict_proba(values)
-    if rng is not None:
-        totals = np.cumsum(resp, axis=1, dtype=np.float64)
-        drawn = (totals < totals[:, -1:] * rng.random_sample((len(values), 1))).sum(axis=1)
-        resp = np.arange(len(weights)) == drawn[:, None]
-    return sparse.csc_array(resp.astype(np.float64))
+    if rng is None:
+        return sparse.csc_array(np.where(resp < LEAST, 0.0, resp.astype(np.float64)))
+    totals = np.cumsum(resp, axis=1, dtype=np.float64)
+    drawn = (totals < totals[:, -1:] * rng.random_sample((len(values), 1))).sum(axis=1)
+    return sparse.csc_array((np.arange(n_components) == drawn[:, None]).astype(np.float64))
 
 
 class Split:
@@ -318,7 +319,11 @@ class Loadings:
 
 def column_numbers(mixture, columns):
     """Numbers of columns given by number or by name."""
-    columns = [columns] if isinstance(columns, (str, numbers.Integral)) else list(columns)
+    if isinstance(columns, (str, numbers.Integral)):
+        columns = [columns]
+    if not np.iterable(columns):
+        raise ValueError(f"columns is {columns!r}; give a list of numbers or names")
+    columns = list(columns)
     names, n_features = list(getattr(mixture, "feature_names_in_", [])), mixture._fitted.model.family.n_features
     found = []
     for column in columns:
@@ -343,3 +348,10 @@ def _like(mixture, weights, means, covariances, covariance_type):
         weights, means, covariances, covariance_type=covariance_type, n_nonzero=params.n_nonzero, n_jobs=params.n_jobs,
         random_state=params.random_state,
     )  # fmt: skip
+
+
+def _named(mixture, source, columns):
+    """The mixture with the names of these columns of the source, if it has names."""
+    if hasattr(source, "feature_names_in_"):
+        mixture.feature_names_in_ = source.feature_names_in_[columns]
+    return mixture

@@ -101,6 +101,9 @@ def test_columns_have_names():
     named = SparseGaussianMixture(K, random_state=0).fit(pandas.DataFrame(X, columns=list("abcde")))
     plain = SparseGaussianMixture(K, random_state=0).fit(X)
     assert np.array_equal(named.marginal(["c", "a"]).means_, plain.marginal([2, 0]).means_)
+    assert named.marginal(["c", "a"]).feature_names_in_.tolist() == ["c", "a"]
+    assert named.condition("b", 1.0).feature_names_in_.tolist() == ["a", "c", "d", "e"]
+    assert np.isfinite(named.condition("b", 1.0).condition(["e"], [0.0]).weights_).all()
     with pytest.raises(ValueError, match="columns contains 'z'"):
         named.marginal(["z"])
 
@@ -108,9 +111,19 @@ def test_columns_have_names():
 @pytest.mark.parametrize(
     ("columns", "values", "says"),
     [([5], [0.0], "numbers from 0 to 4"), ([1, 1], [0.0, 0.0], "each only once"), ([], [], "at least one"),
-     ([0], [np.nan], "not known"), ([0], [1.0, 2.0], "one number"), (range(5), [0.0] * 5, "every column")],
+     ([0], [np.nan], "not known"), ([0], [1.0, 2.0], "one number"), (range(5), [0.0] * 5, "every column"),
+     (slice(1), [0.0], "a list of numbers or names")],
 )  # fmt: skip
 def test_wrong_columns_and_values_are_named(columns, values, says):
     mixture, _ = fitted("diag")
     with pytest.raises(ValueError, match=says):
         mixture.condition(columns, values)
+
+
+def test_all_components_complete_a_row():
+    """Also those beyond the n_nonzero largest."""
+    means = np.c_[np.zeros(8), 10.0 * np.arange(8)]
+    mixture = SparseGaussianMixture.from_parameters(np.ones(8) / 8, means, np.ones(8), covariance_type="spherical")
+    assert mixture.impute([[0.3, np.nan]])[0, 1] == pytest.approx(35.0)
+    with pytest.raises(ValueError, match="draw='yes'"):
+        mixture.impute([[0.3, np.nan]], draw="yes")

@@ -19,8 +19,7 @@ class SparseBernoulliMixture(LinearEstimator):
 
     Use it for tables of 0 and 1: answers of a survey, symptoms, purchases, species at sites, tags. Within a component
     the features are independent. Rows may be sparse, and the cost of a row is proportional to its ones. Unlike in
-    :class:`SparseMultinomialMixture`, a zero is an answer too. ``n_components`` is an upper limit: unneeded components
-    stay empty.
+    :class:`SparseMultinomialMixture`, a zero is an answer too. Choose ``n_components`` by ``bic``.
 
     Parameters
     ----------
