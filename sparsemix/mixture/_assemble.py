@@ -9,7 +9,7 @@ import numpy as np
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
+from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import check_columns, check_weights
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
@@ -266,47 +266,3 @@ def rows_of_batch(params, n_rows, directions=0):
         per_component = max(per_component, directions)
     size = max(BATCH_ROWS, per_component * params.n_components)
     return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
-
-
-class MixtureEstimator(AdditiveEstimator):
-    """Fits and streams of mixtures with any likelihood."""
-
-    # Rows without a list of candidates try all components: a few random ones blur the initialisation. Benchmarks of
-    # later epochs save the dense one.
-    _fixed_params = AdditiveEstimator._fixed_params | {"all_first": True}
-
-    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
-        """Learn the mixture and return the component of each row.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_samples, n_features)
-            Rows, as for ``fit``.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row in learning.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int64
-            As ``fit(X).predict(X)``.
-        """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
-
-    def _check_enough(self, rows, remedy):
-        params = self._params
-        if len(rows) < params.n_components:
-            raise ValueError(
-                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={params.n_components}; "
-                + remedy
-            )
-
-    def _attributes(self, monitor):
-        attributes = super()._attributes(monitor)
-        if self._params.candidates == "auto":
-            attributes["_fitted"].model.search = None  # rows of a stream have no lists
-        return attributes
-
-    def _row_memory(self, model, n_rows, first_row):
-        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)

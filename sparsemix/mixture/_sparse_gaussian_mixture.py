@@ -11,7 +11,6 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Several, check_rows
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
-    MixtureEstimator,
     begin_fit,
     begin_stream,
     directions_of_batch,
@@ -21,11 +20,11 @@ from sparsemix.mixture._assemble import (
     weighted_rows,
 )
 from sparsemix.mixture._births import Births, late_births
+from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
 from sparsemix.mixture._repairs import Repairs, widened
-from sparsemix.mixture._starts._given import refuse_responsibilities
 from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM, one_component
 
 RANK = Interval(numbers.Integral, 1, None, closed="left")
@@ -461,9 +460,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return model, self._rows(rows.X, rows.sample_weight, model)
 
     # -- a fit over blocks
-
-    def _refuse_blocks(self):
-        refuse_responsibilities(self._params.init_params)
 
     def _survey(self, rows):
         return {"first": rows.total()}

@@ -21,6 +21,7 @@ from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
 from sparsemix.mixture import _assemble
+from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._repairs import missed, repaired_lists
 
 # Most fits here make a fixed number of epochs, so that two fits can be compared; they do not converge.
@@ -571,7 +572,7 @@ def test_model_of_a_fit_holds_no_lists(monkeypatch):
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
-    monkeypatch.setitem(_assemble.MixtureEstimator._fixed_params, "all_first", False)
+    monkeypatch.setitem(MixtureEstimator._fixed_params, "all_first", False)
     X, labels = rows_and_labels("full", n=1800)
     start = {"responsibilities": np.eye(K)[labels % K]}
     params = {"learning_method": learning_method, "batch_size": 500, "init_params": start}
@@ -719,7 +720,7 @@ def test_trial_steps_of_starts_leave_no_lists_behind():
 @pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize(("all_first", "looks"), [(True, [K]), (False, [])])
 def test_rows_begin_with_all_components_or_with_random_ones(all_first, looks, monkeypatch):
-    monkeypatch.setitem(_assemble.MixtureEstimator._fixed_params, "all_first", all_first)
+    monkeypatch.setitem(MixtureEstimator._fixed_params, "all_first", all_first)
     found, search_round = [], CandidateSearch._round
     monkeypatch.setattr(
         CandidateSearch, "_round", lambda self, *a, **k: found.append(k.get("least")) or search_round(self, *a, **k)

@@ -13,12 +13,11 @@ from sparsemix._models.mixture.candidates import CandidateLists
 from sparsemix._models.mixture.linear_model import LinearMixture
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
-from sparsemix.mixture._assemble import MixtureEstimator, kept_entries, make_schedule, make_search, rows_of_batch
+from sparsemix.mixture._assemble import kept_entries, make_schedule, make_search, rows_of_batch
+from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._linear._fitted import FittedLinear
 from sparsemix.mixture._linear._rows import weighted
 from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
-from sparsemix.mixture._predict import RowPredictMixin
-from sparsemix.mixture._starts._given import refuse_responsibilities
 
 CONSTRAINTS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -43,7 +42,7 @@ CONSTRAINTS = {
 SPARSE_FROM = 500
 
 
-class LinearEstimator(RowPredictMixin, MixtureEstimator):
+class LinearEstimator(MixtureEstimator):
     """Mixtures over a ``LinearFamily``. A subclass defines
 
     - ``_make_family(rows)``: the likelihood, with its data-dependent prior;
@@ -211,9 +210,6 @@ class LinearEstimator(RowPredictMixin, MixtureEstimator):
         return rows
 
     # -- a fit over blocks
-
-    def _refuse_blocks(self):
-        refuse_responsibilities(self._params.init_params)
 
     def _survey(self, rows):
         return {"total": rows.total()}
