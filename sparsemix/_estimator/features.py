@@ -1,7 +1,10 @@
-"""Output for the next step of a pipeline: form and dtype of the features."""
+"""Output for the next step of a pipeline: form and dtype of the features.
+
+``predict_sparse_proba`` and ``transform`` are methods of mixtures, which define ``_sparse_responsibilities(X)``, a
+csr_array of shape (n_samples, n_components) for any X, and ``_n_features_out``.
+"""
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from sparsemix._compat import configured_sparse, makes_frames
 
@@ -11,55 +14,44 @@ def feature_dtype(X):
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
-class ResponsibilityFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Sparse responsibilities as features.
+def predict_sparse_proba(self, X):
+    """The responsibilities that training uses: at most ``n_nonzero`` a row.
 
-    A mixture defines ``_sparse_responsibilities(X)``, a csr_array of shape (n_samples, n_components) for any X, and
-    ``_n_features_out``.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows. Mixtures of Gaussians take dense rows only.
+
+    Returns
+    -------
+    resp : CSR array or matrix of shape (n_samples, n_components)
+        float32 for rows of float32, else float64. The entries of each row sum to one. Mixtures without a fixed
+        number of components leave out entries below 1e-6. scikit-learn's setting ``sparse_interface`` chooses
+        between ``csr_array`` and ``csr_matrix``; scikit-learn before 1.9 has no such setting, and the result is a
+        ``csr_array``.
     """
+    return configured_sparse(self._sparse_responsibilities(X))
 
-    def predict_sparse_proba(self, X):
-        """The responsibilities that training uses: at most ``n_nonzero`` a row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. Mixtures of Gaussians take dense rows only.
+def transform(self, X):
+    """Responsibilities as features for the next step of a pipeline: those of ``predict_sparse_proba``.
 
-        Returns
-        -------
-        resp : CSR array or matrix of shape (n_samples, n_components)
-            float32 for rows of float32, else float64. The entries of each row sum to one. Mixtures without a fixed
-            number of components leave out entries below 1e-6. scikit-learn's setting ``sparse_interface`` chooses
-            between ``csr_array`` and ``csr_matrix``; scikit-learn before 1.9 has no such setting, and the result is a
-            ``csr_array``.
-        """
-        return configured_sparse(self._sparse_responsibilities(X))
+    The result is sparse: with thousands of components a row has a few responsibilities, and a dense array would
+    need thousands of numbers for each row. Linear models, nearest neighbours and ``TruncatedSVD`` read CSR as it
+    is, and ``ColumnTransformer`` and ``FeatureUnion`` stack it. For a step that needs a dense array, put
+    ``FunctionTransformer(lambda X: X.toarray(), accept_sparse=True)`` before that step, or call
+    ``predict_proba``. Data frames have dense columns: after ``set_output(transform="pandas")`` or ``"polars"`` the
+    same numbers come as a frame with a column for each component.
 
-    def transform(self, X):
-        """Responsibilities as features for the next step of a pipeline: those of ``predict_sparse_proba``.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows. Mixtures of Gaussians take dense rows only.
 
-        The result is sparse: with thousands of components a row has a few responsibilities, and a dense array would
-        need thousands of numbers for each row. Linear models, nearest neighbours and ``TruncatedSVD`` read CSR as it
-        is, and ``ColumnTransformer`` and ``FeatureUnion`` stack it. For a step that needs a dense array, put
-        ``FunctionTransformer(lambda X: X.toarray(), accept_sparse=True)`` before that step, or call
-        ``predict_proba``. Data frames have dense columns: after ``set_output(transform="pandas")`` or ``"polars"`` the
-        same numbers come as a frame with a column for each component.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. Mixtures of Gaussians take dense rows only.
-
-        Returns
-        -------
-        resp : CSR array or matrix of shape (n_samples, n_components)
-            As ``predict_sparse_proba``; a data frame after ``set_output``.
-        """
-        resp = self.predict_sparse_proba(X)
-        return resp.toarray() if makes_frames(self) else resp
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    Returns
+    -------
+    resp : CSR array or matrix of shape (n_samples, n_components)
+        As ``predict_sparse_proba``; a data frame after ``set_output``.
+    """
+    resp = self.predict_sparse_proba(X)
+    return resp.toarray() if makes_frames(self) else resp

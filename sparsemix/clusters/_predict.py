@@ -5,11 +5,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp, softmax
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import spans
+from sparsemix._estimator import features
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
-from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._estimator.input.checks import check_explained, check_weights
 from sparsemix._estimator.input.texts import COUNTS, NUMBERS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
@@ -100,13 +101,14 @@ def no_labels(estimator):
     return f"{by_fit(estimator)}, or predict(X)" if hasattr(estimator, "_fitted") else UNFITTED
 
 
-class ClusterPredictMixin(ResponsibilityFeatures):
+class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods and attributes computed from ``_fitted``, a FittedClusters."""
 
     _fixed_params = {"n_nonzero": None}  # noqa: RUF012
     _counts = None  # whether rows are word counts, if a caller decided it for likelihood="auto"
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     labels_ = Absent(no_labels)
+    predict_sparse_proba, transform = features.predict_sparse_proba, features.transform
     # Attributes of scikit-learn's clusterers.
     cluster_centers_ = Absent("read means_, the means of the clusters")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
@@ -153,7 +155,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
     def _sparse_responsibilities(self, X):
         check_is_fitted(self)
         X = check_data(self, X, reset=False)[0]
-        rows, dtype, tiles, n_nonzero = self._read(X), feature_dtype(X), [], self._params.n_nonzero
+        rows, dtype, tiles, n_nonzero = self._read(X), features.feature_dtype(X), [], self._params.n_nonzero
 
         def keep(start, stop, weights, new):  # noqa: ARG001
             check_explained(weights.max(axis=1), start)
@@ -297,6 +299,7 @@ class ClusterPredictMixin(ResponsibilityFeatures):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._params.likelihood in MAY_BE_COUNTS
         tags.input_tags.positive_only = self._params.likelihood in OF_COUNTS
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _attribute(self, name):

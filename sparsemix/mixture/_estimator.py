@@ -3,23 +3,23 @@
 from copy import copy
 
 import numpy as np
-from sklearn.base import DensityMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.additive import AdditiveEstimator
-from sparsemix._estimator.features import ResponsibilityFeatures, feature_dtype
 from sparsemix._estimator.input.checks import check_explained, check_rows, check_weights
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.candidates import CandidateLists
 from sparsemix.mixture._starts._given import refuse_responsibilities
 
 
-class MixtureEstimator(ResponsibilityFeatures, DensityMixin, AdditiveEstimator):
+class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, AdditiveEstimator):
     """A mixture with any likelihood; ``_fitted`` is its FittedMixture.
 
     In addition to what ``AdditiveEstimator`` requires, a subclass may override ``_checked(X)``, which checks rows,
@@ -29,6 +29,7 @@ class MixtureEstimator(ResponsibilityFeatures, DensityMixin, AdditiveEstimator):
     # Rows without a list of candidates try all components: a few random ones blur the initialisation. Benchmarks of
     # later epochs save the dense one.
     _fixed_params = AdditiveEstimator._fixed_params | {"all_first": True}
+    predict_sparse_proba, transform = features.predict_sparse_proba, features.transform
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
@@ -110,7 +111,7 @@ class MixtureEstimator(ResponsibilityFeatures, DensityMixin, AdditiveEstimator):
         rows = self._rows(X)
         with Workers(self._params.n_jobs) as workers:
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
-        return resp.to_csr(model.n_components).astype(feature_dtype(X), copy=False)
+        return resp.to_csr(model.n_components).astype(features.feature_dtype(X), copy=False)
 
     def score_samples(self, X):
         """Log density of each row under the mixture of all K components at their point estimates.
@@ -210,6 +211,11 @@ class MixtureEstimator(ResponsibilityFeatures, DensityMixin, AdditiveEstimator):
     def __sklearn_is_fitted__(self):
         """Whether the estimator is fitted."""
         return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _attribute(self, name):
         """The fitted mixture; before a fit the AttributeError of a missing attribute."""
