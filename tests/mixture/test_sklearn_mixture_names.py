@@ -29,4 +29,4 @@ def test_verbose_does_what_verbose_interval_does(capsys):
     est = SparseGaussianMixture(2, verbose=10, tol=0, max_iter=25, random_state=0)
     assert clone(est).verbose == 10
     est.fit(X)
-    assert re.findall(r"pass +(\d+)/25", capsys.readouterr().out) == ["10", "20"]
+    assert re.findall(r"epoch +(\d+)/25", capsys.readouterr().out) == ["10", "20"]
