@@ -38,6 +38,8 @@ LONG_FILES = {
 # Modules of one kind per folder.
 MOST_MODULES = 12
 MAX_LINES = 500
+# Base classes of an estimator that are part of the package.
+MOST_BASES = 4
 
 
 def module_name(path):
@@ -160,6 +162,16 @@ def test_estimators_do_not_import_each_other():
         if module in defining:
             others = {imported_module(base, name) for base, name, _ in imports(path)} & (defining - {module})
             assert not others, f"{module} imports the estimators of {others}"
+
+
+def test_estimators_have_few_bases():
+    """A reader of an estimator's method meets it in one of few classes."""
+    bases = {
+        name: [base.__name__ for base in cls.__mro__[1:] if base.__module__.startswith("sparsemix")]
+        for name, cls in CLASSES.items() if hasattr(cls, "fit")
+    }  # fmt: skip
+    assert {"SparseGaussianMixture", "SparseSCVB0LDA"} <= set(bases)
+    assert not {name: found for name, found in bases.items() if len(found) > MOST_BASES}
 
 
 def test_kernels_import_nothing_of_the_package_but_kernels():

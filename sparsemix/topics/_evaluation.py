@@ -1,17 +1,12 @@
 """Scores of held-out documents during a fit, and early stopping."""
 
-from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
 
-from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._engine.documents import Documents, canonical
-from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.progress import fingerprint
 from sparsemix.metrics import document_completion, topic_coherence
-from sparsemix.topics._additive_topics import AdditiveTopics
-from sparsemix.topics._stopping import EXTENSION, LEAST_SHARE, StoppingRule, is_due, n_epochs, separation
+from sparsemix.topics._stopping import StoppingRule, is_due, n_epochs, separation
 
 # Documents set aside by default: enough for a score with an error of a hundredth of a nat.
 SHARE, MOST = 0.1, 500
@@ -160,102 +155,3 @@ def check_held_out(held_out, documents):
         )
     if not documents.informative:
         raise ValueError("every document with a token was held out for evaluation; give validation_data")
-
-
-class EvaluatedTopics(AdditiveTopics):
-    """Topics whose fit can be evaluated, and ended, by the score of held-out documents.
-
-    In addition to the parameters of ``AdditiveTopics``, an estimator has ``early_stopping``, and defines
-
-    - ``_n_averaged(n_epochs)``: number of averaged epochs among ``n_epochs``, and
-    - ``_n_averaged_after(n_epochs)``: number of those that follow ``n_epochs`` others.
-    """
-
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, validation_data=None, checkpoint=None):  # noqa: ARG002
-        """Fit topics to all documents, or to all except those set aside for evaluation.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts, or nonnegative weights such as tf-idf; CSR is not copied. Documents without tokens have no
-            effect.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each document: a document of weight 2 counts as two documents (not as one of twice the length).
-        validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-            Documents for scores in ``history_`` and for ``early_stopping``. They are never learned from. None with
-            ``early_stopping=True`` sets aside a random tenth of X, at most 500 documents; otherwise all documents of X
-            are learned from.
-        checkpoint : path-like, default=None
-            Folder for this fit only. The state is written to it after every epoch. After a crash, the same call
-            resumes the fit with the same bits. Other rows or parameters are refused, except ``max_iter``, ``tol``,
-            ``n_jobs`` and ``verbose``. A finished fit is loaded.
-
-        Returns
-        -------
-        self : estimator
-
-        Raises
-        ------
-        ValueError
-            For negative, NaN or infinite counts, with the row of the document; if no document has a token, or no
-            held-out document can be scored. An earlier fit is kept.
-        """
-        with self._watched_by(validation_data):
-            return self._fit(X, sample_weight, checkpoint)
-
-    @contextmanager
-    def _watched_by(self, validation_data):
-        self._validation_data = validation_data
-        try:
-            yield
-        finally:
-            vars(self).pop("_validation_data", None)
-
-    def _other_fingerprints(self):
-        if self._validation_data is None or not self._evaluates:
-            return []
-        return [fingerprint(check_counts(self, self._validation_data, reset=False))]
-
-    def _refuse_blocks(self):
-        super()._refuse_blocks()
-        if self._evaluates and self._validation_data is None:
-            raise ValueError(
-                "early_stopping=True sets documents aside in memory, which a fit over blocks does not have; give "
-                "validation_data, or leave early_stopping at \"auto\""
-            )
-
-    def _start_size(self, survey):
-        least = MET if self._evaluates else 1
-        return max(least, super()._start_size(survey))
-
-    @property
-    def _evaluates(self):
-        """Whether documents are held out."""
-        return self._params.early_stopping is True or vars(self).get("_validation_data") is not None
-
-    def _max_iter(self, documents):
-        """Largest number of epochs: ``max_iter``, or a number for the length of the documents."""
-        if self._params.max_iter is not None:
-            return self._params.max_iter
-        wanted = wanted_epochs(documents)
-        return EXTENSION * wanted if self._evaluates and self._params.early_stopping else wanted
-
-    def _run(self, monitor, rows, rng, workers, warm, observer, progress):
-        if not self._evaluates:
-            monitor.max_iter = self._max_iter(rows)
-            super()._run(monitor, rows, rng, workers, warm, observer, progress)
-            return
-        if self._validation_data is None:
-            rows, held_out = set_aside(rows, rng, self._table_dtype)
-        else:
-            held_out = check_counts(self, self._validation_data, reset=False)
-        check_held_out(held_out, rows)
-        monitor.max_iter, stops = self._max_iter(rows), bool(self._params.early_stopping)
-        least = int(LEAST_SHARE * wanted_epochs(rows))
-        evaluation = Evaluation(self, monitor, observer, held_out, rows.X, stops, least, self._n_averaged_after)
-        super()._run(monitor, rows, rng, workers, warm, evaluation, progress)
-        evaluation.restore(monitor, workers)
