@@ -173,10 +173,8 @@ def _completed(split, given, values, rng):
 def _responsibilities(split, given, values, rng):
     """Responsibilities of the rows as a CSC matrix; with draws one component each, of probability one."""
     n_components = len(split.weights)
-    if given is None:
-        resp = np.broadcast_to(split.weights, (len(values), n_components))
-    else:
-        resp = given.predict_proba(values)
+    unknown = np.broadcast_to(split.weights, (len(values), n_components))
+    resp = unknown if given is None else given.predict_proba(values)
     if rng is None:
         return sparse.csc_array(np.where(resp < LEAST, 0.0, resp.astype(np.float64)))
     totals = np.cumsum(resp, axis=1, dtype=np.float64)

@@ -9,18 +9,18 @@ from sparsemix.mixture._births import Births
 @pytest.fixture
 def births_never_gain(monkeypatch):
     """As if no bound were ever good enough: births are taken back; a list of the epochs that they were in."""
-    propose, settle, epochs = Births.propose, Births.settle, []
+    before, end, epochs = Births.before, Births.end, []
 
-    def proposed(self, epoch, model, rows, schedule, stats, workers):
-        born = propose(self, epoch, model, rows, schedule, stats, workers)
+    def proposed(self, epoch, fit, stats):
+        born = before(self, epoch, fit, stats)
         epochs.extend([epoch] * (born is not stats))
         return born
 
     def settled(self, *arguments):
         if self._before is not None:
             self._before = (np.inf, *self._before[1:])
-        return settle(self, *arguments)
+        return end(self, *arguments)
 
-    monkeypatch.setattr(Births, "propose", proposed)
-    monkeypatch.setattr(Births, "settle", settled)
+    monkeypatch.setattr(Births, "before", proposed)
+    monkeypatch.setattr(Births, "end", settled)
     return epochs

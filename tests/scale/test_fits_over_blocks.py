@@ -241,7 +241,8 @@ def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter
     if size is not None:
         monkeypatch.setattr(_start, "EM_SIZE", 0.0)
         monkeypatch.setattr(_start, "EM_LEAST_DOCUMENTS", size)
-    fits = [lambda: blocks.fit(lda(max_iter=1), cut(COUNTS)), lambda: lda(max_iter=1).fit(COUNTS)]
+    est = lda(max_iter=1, init_params="em")
+    fits = [lambda: blocks.fit(clone(est), cut(COUNTS)), lambda: clone(est).fit(COUNTS)]
     default = [fit() for fit in fits]
     for n, same in ((n_iter, True), (11 - n_iter, False)):
         monkeypatch.setattr(_start, "EM_PASSES", n)
@@ -325,7 +326,7 @@ def test_one_block_and_one_matrix_are_data():
 
 
 def test_warm_starts_go_on():
-    est = blocks.fit(lda(learning_method="batch", warm_start=True), cut(COUNTS))
+    est = blocks.fit(lda(init_params="em", learning_method="batch", warm_start=True), cut(COUNTS))
     before = est.lower_bound_
     assert blocks.fit(est, cut(COUNTS)).lower_bound_ > before
     est = blocks.fit(mixture(learning_method="batch", warm_start=True), cut(ROWS))
@@ -480,8 +481,8 @@ def test_what_needs_all_rows_at_once_is_refused(est, instead):
     [
         (scvb0(early_stopping=True), "early_stopping=True sets documents aside in memory"),
         (scvb0(mini_epoch=(40, 5)), "mini_epoch visits"),
-        (mixture(init_params={"responsibilities": np.ones((500, K))}), "responsibilities... has a row for every row"),
-        (words(init_params={"responsibilities": np.ones((400, K))}), "responsibilities... has a row for every row"),
+        (mixture(init_params={"responsibilities": np.ones((500, K))}), "responsibilities.* has a row for every row"),
+        (words(init_params={"responsibilities": np.ones((400, K))}), "responsibilities.* has a row for every row"),
         (lda(n_nonzero=0), "n_nonzero"),
     ],
 )
