@@ -168,7 +168,7 @@ def test_births_that_lower_the_bound_are_taken_back(name, births_never_gain):
     assert np.diff(over.lower_bounds_).min() >= -1e-8 * np.abs(over.lower_bounds_).max()
     if "lists" not in name:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(SparseGaussianMixture, "_births", lambda *_: None)
+            patch.setattr(SparseGaussianMixture, "_hooks", lambda *_: [])
             without = blocks.fit(clone(CASES[name]).set_params(max_iter=2), cut(ROWS))
         np.testing.assert_array_equal(over.means_, without.means_)
 
