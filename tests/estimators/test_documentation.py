@@ -40,7 +40,7 @@ DEFAULTS_DIFFER = {
     "init_params": "each names the starts that its method knows",
     "max_iter": "a pass is worth more or less by the method: online steps, bounded passes, sweeps of a chain",
     "tol": "gains per row, per token, changes of responsibilities: different units; directions and documents have "
-    "densities of tens to hundreds of nats, in which a hundredth moves no label",
+    "densities of tens to hundreds of nats, in which a hundredth moves no label; EM of few flags is slow",
     "burn_in": "visits of one document in stochastic collapsed inference, sweeps of a chain elsewhere",
     "thin": "a sweep over all tokens changes more of a chain than one over all rows",
     "inference": "the methods that a model has; likelihoods of one vector a component need no prior to live, and EM "

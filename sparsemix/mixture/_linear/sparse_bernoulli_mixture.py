@@ -53,7 +53,7 @@ class SparseBernoulliMixture(LinearEstimator):
         "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you know them.
     max_iter : int, default=100
         Maximum number of epochs.
-    tol : float, default=1e-3
+    tol : float, default=1e-4
         Convergence threshold: the fit stops when an epoch gains less than this per row, in nats.
     batch_size : int, default=None
         Rows of a batch. None means a tenth of the data for "memoized" and 10 K for "online"; in both cases at least
@@ -111,6 +111,9 @@ class SparseBernoulliMixture(LinearEstimator):
 
     Notes
     -----
+    EM is slow where columns are few: with fewer than ten lower ``tol`` to 1e-6, and compare several ``random_state`` by
+    ``score``.
+
     Statistics take 8 K D bytes; the table takes 4 K D, and 8 K D for predictions. Statistics of a batch are sparse,
     also when memoized learning stores them. With ``binarize``, fits and predictions make a copy of X. Missing
     answers are not modelled: leave such rows out, or code "missing" as a feature.
@@ -158,7 +161,7 @@ class SparseBernoulliMixture(LinearEstimator):
         weight_concentration_prior=None,
         init_params="k-means++",
         max_iter=100,
-        tol=1e-3,
+        tol=1e-4,
         batch_size=None,
         total_samples=None,
         step_size=(10.0, 0.6),
