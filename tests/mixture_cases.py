@@ -50,7 +50,7 @@ def assert_valid(est, X):
 def assert_valid_covariances(est):
     """Positive, with inverses, and rows can be drawn."""
     covariances, d = est.covariances_, est.n_features_in_
-    if est.covariance_type == "low_rank":
+    if "low_rank" in (est.covariance_type, est.covariance_type[0]):
         assert (est.noise_variance_ > 0).all()
         assert np.isfinite(est.loadings_).all()
         round_off = 1e-12 * np.abs(est.precisions_).max()

@@ -167,7 +167,7 @@ def assert_valid(est, rows):
     if isinstance(est, SparseSCVB0LDA):
         stats = est._fitted.stats
         np.testing.assert_allclose(stats["mass"], tokens, rtol=1e-6)
-        np.testing.assert_allclose(stats["count"].sum(), tokens, rtol=1e-4)
+        np.testing.assert_allclose(stats["count"].sum(), tokens, rtol=1e-3)  # starts leave out tiny shares
         sums = est.components_.sum(axis=1, dtype=float) - n_words * est.topic_word_prior_
         np.testing.assert_allclose(sums, stats["count"], rtol=1e-3, atol=1e-5 * tokens)
         return
@@ -178,4 +178,4 @@ def assert_valid(est, rows):
         np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-5 * tokens)
     elif est.learning_method != "online":
         np.testing.assert_allclose(est._fitted.stats["tokens"], tokens, rtol=1e-5)
-        np.testing.assert_allclose(est._fitted.stats["count"].sum(), tokens, rtol=1e-4)
+        np.testing.assert_allclose(est._fitted.stats["count"].sum(), tokens, rtol=1e-3)  # starts leave out tiny shares

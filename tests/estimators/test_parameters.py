@@ -108,7 +108,8 @@ def test_an_unfitted_estimator_says_so(case):
         with pytest.raises(NotFittedError):
             getattr(est, name)(*arguments)
     for name in set(entries(type(est), "Attributes")) - {"n_features_in_", "feature_names_in_"}:
-        with pytest.raises(AttributeError, match=r"not fitted yet; call fit|before it is fitted|: only a fit with"):
+        says = r"not fitted yet; call fit|before it is fitted|: only a fit with|: only early stopping"
+        with pytest.raises(AttributeError, match=says):
             getattr(est, name)
     assert_never_fitted(est)
 
@@ -223,7 +224,7 @@ def test_reading_changes_nothing(case):
 def test_verbose_prints_a_line_every_so_many_passes(case, verbose, n_lines, capsys):
     est = case.passes(6, verbose=verbose).fit(case.data.rows)
     lines = capsys.readouterr().out.splitlines()
-    told = [line for line in lines if line.startswith(f"{type(est).__name__} pass")]
+    told = [line for line in lines if line.startswith(f"{type(est).__name__} epoch")]
     assert len(told) == n_lines
     assert all("nan" not in line for line in told)
     (record,) = est.history_[-1:]

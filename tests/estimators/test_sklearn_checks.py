@@ -81,7 +81,7 @@ def expected_failures(est):
         drawn = {DENSE: DRAWN, SPARSE: DRAWN} if est.inference == "vb" else {}
         return dict.fromkeys(names, AS_A_CLASSIFIER) | drawn
     if isinstance(est, SparseMultinomialMixture):
-        return dict.fromkeys(names, AS_A_CLASSIFIER)
+        return dict.fromkeys(names, AS_A_CLASSIFIER) | {DENSE: DRAWN, SPARSE: DRAWN}
     if isinstance(est, SparseVonMisesFisherMixture):
         names = "check_estimators_dtypes", "check_estimator_sparse_tag"
         return {DENSE: DRAWN, SPARSE: DRAWN} | dict.fromkeys(names, ROWS_OF_ZEROS)

@@ -44,7 +44,7 @@ WRONG = {
     "local_step_size": [0.9, (10.0,), [10.0, 0.9], (-1.0, 0.9), (10.0, 0.0), (10.0, 1.5), (np.nan, 0.9)],
     "max_components": [0, -1, 1.5],
     "max_doc_update_iter": [0, 1.5],
-    "max_iter": [-1, 1.5, "auto"],
+    "max_iter": [-1, 1.5, "all"],
     "mean_precision_prior": [0, 1e-40, -1.0, 1e300, "auto"],
     "mean_prior": [1.0, "zero"],
     "merge_criterion": ["evidence", True, ("similarity",), ("similarity", np.nan), ("auto", 0.5), ["similarity", 0.5]],

