@@ -62,15 +62,16 @@ def test_forms_of_blocks_are_their_numbers(case):
                 raise AssertionError(f"{name}: {error}") from error
 
 
-@over(BY_BLOCKS)
+# Directions round the lengths of rows in the type of their block, so that blocks of different types differ in the last
+# digits of single precision.
+@over([case for case in BY_BLOCKS if not isinstance(case.estimator, SparseVonMisesFisherMixture)])
 def test_blocks_of_different_forms_are_their_numbers(case):
     """Of the common type, and all sparse if one of them is."""
     first, second = halves(numbers_of(case))
     arrays = {name: make for name, make in forms.DENSE.items() if not name.startswith(("frame", "polars", "Arrow"))}
     read = [first.astype(float), second.astype(float)]
     wanted = learned(case, *read)
-    by_length = isinstance(case.estimator, SparseVonMisesFisherMixture)  # lengths of rows are rounded in their own type
-    for name in () if by_length else some(case, arrays):
+    for name in some(case, arrays):
         assert_same(wanted, learned(case, arrays[name](first), second.astype(np.float32), read=read))
         assert_same(wanted, learned(case, first.astype(np.float16), arrays[name](second), read=read))
     if takes_sparse(case):
