@@ -209,7 +209,7 @@ class Family(Protocol):
     has_means: bool
     has_scales: bool  # True if the priors of components may differ in scale, fitted by evidence
     has_loadings: bool  # True if the statistics contain sums of latent factors
-    additive_alone: bool  # True if the evidence of a component is a function of its own sums
+    additive_alone: bool  # True if the evidence of a component depends on its sums only
     directions: int  # directions in which a component's own covariance is estimated
     n_features: int
 

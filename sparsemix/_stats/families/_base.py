@@ -52,7 +52,7 @@ class GaussianFamily(Structured, ABC):
     has_loadings : bool
         Whether the statistics contain sums of latent factors.
     additive_alone : bool
-        Whether the evidence of a component is a function of its own sums, so that clusters may grow one by one.
+        Whether the evidence of a component depends on its sums only, so that clusters may grow one by one.
     """
 
     name = structure = "full"
