@@ -174,16 +174,17 @@ def power_law(discount, grid, doc_length, n_features, word_prior, seed, marks, n
     """Clusters and held-out score along a stream, with the hyperparameters that its first documents choose."""
     X, labels, _ = power_law_stream(doc_length, n_features, word_prior, seed, marks, n_test)
     held_out = X[marks[-1] :]
-    best, _ = select_nggp_hyperparameters(StreamingNGGPMixture(discount=discount), X[:PREFIX], grid)
+    model = StreamingNGGPMixture(discount=discount)
+    model.set_params(**select_nggp_hyperparameters(model, X[:PREFIX], grid).best_by_score)
     start, points = 0, []
     for mark in marks:
-        best.partial_fit(X[start:mark])
+        model.partial_fit(X[start:mark])
         points.append({
-            "n_samples": mark, "n_clusters": best.n_clusters_, "score": best.score(held_out, per="token"),
-            **agreement(labels[:mark], best.predict(X[:mark])),
+            "n_samples": mark, "n_clusters": model.n_clusters_, "score": model.score(held_out, per="token"),
+            **agreement(labels[:mark], model.predict(X[:mark])),
         })  # fmt: skip
         start = mark
-    return {"chosen": {name: getattr(best, name) for name in grid}, "points": points}
+    return {"chosen": {name: getattr(model, name) for name in grid}, "points": points}
 
 
 def power_law_truth(doc_length, n_features, word_prior, seed, marks, n_test):
@@ -273,8 +274,8 @@ def short(path, order, method, params, grid, n_epochs, n_batches, n_documents=No
         return {"seconds": seconds, "n_clusters": model.n_clusters_, "at_end": agreement(true, labels)}
     model, seconds, labels, chosen = StreamingNGGPMixture(**params), 0.0, [], {}
     if method == "chosen":
-        model, _ = select_nggp_hyperparameters(model, X[:PREFIX], grid)
-        chosen = {name: getattr(model, name) for name in grid}
+        chosen = select_nggp_hyperparameters(model, X[:PREFIX], grid).best_by_score
+        model.set_params(**chosen)
     for rows in np.array_split(np.arange(len(true)), n_batches):
         seconds += spent(lambda rows=rows: model.partial_fit(X[rows]))[1]
         labels.append(model.cluster_ids_[model.predict(X[rows])])

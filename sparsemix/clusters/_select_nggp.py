@@ -3,27 +3,28 @@
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Bunch
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
 
 @plain_arguments
-def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sample_weight=None):
-    """Choose parameters of a StreamingNGGPMixture on a prefix of its stream.
+def select_nggp_hyperparameters(estimator, X, candidates, *, train_size=0.8, sample_weight=None):
+    """Compare parameters of a StreamingNGGPMixture on the first rows of its stream.
 
-    For each point of the grid, an estimator learns the first part of ``X`` in one epoch of assumed density filtering.
-    It is scored on the rest ([1]_, supplement 4.1). Use the best parameters for the stream. Rows stay in order. The
-    cost is one epoch over ``X`` for each point.
+    For each candidate, a copy of the estimator learns the first part of ``X`` in one epoch of assumed density
+    filtering. Its score is that of the remaining rows ([1]_, supplement 4.1). Rows stay in order. The cost is one epoch
+    over ``X`` for each candidate.
 
     Parameters
     ----------
     estimator : StreamingNGGPMixture
-        Estimator with the parameters that are not in the grid. It stays unchanged.
+        Estimator with the parameters that do not vary. It is cloned.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The first rows of the stream. Give at least some hundreds, since scores differ little.
-    param_grid : dict or list of dict
-        Values to try for each parameter, as for ``GridSearchCV``: ``{"concentration": [1, 10, 100],
+    candidates : dict or list of dict
+        Values to try for each parameter, as the ``param_grid`` of ``GridSearchCV``: ``{"concentration": [1, 10, 100],
         "word_prior": [0.05, 0.1, 0.2]}``. Only concentration * tilt ** discount matters, so do not vary both.
     train_size : float in (0, 1), default=0.8
         Share of the rows for learning.
@@ -32,16 +33,24 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
 
     Returns
     -------
-    best : StreamingNGGPMixture
-        An unfitted copy with the best parameters; the first of the grid in a tie.
-    results : list of dict
-        For each point of the grid "params", "score" (mean log predictive density of the held-out rows) and
-        "n_clusters".
+    choice : :class:`~sklearn.utils.Bunch`
+        With these attributes:
+
+        results : list of dict
+            For each candidate "params", "score" (mean log predictive density of the held-out rows) and "n_clusters".
+            ``pandas.DataFrame(choice.results)`` shows them.
+        best_by_score : dict
+            The parameters with the largest score; the first of them in a tie.
+            ``StreamingNGGPMixture().set_params(**choice.best_by_score)`` uses them.
 
     Raises
     ------
     ValueError
         If one of the two parts has no rows, for invalid rows, and for unknown parameters.
+
+    See Also
+    --------
+    sparsemix.topics.choose_n_topics : Compares numbers of topics.
 
     References
     ----------
@@ -54,11 +63,9 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
     >>> from sparsemix.datasets import make_bars_mixture
     >>> from sparsemix.clusters import select_nggp_hyperparameters
     >>> X = make_bars_mixture(random_state=0)[0]
-    >>> best, results = select_nggp_hyperparameters(
-    ...     StreamingNGGPMixture(), X, {"word_prior": [0.1, 10.0]}
-    ... )
-    >>> best.word_prior
-    0.1
+    >>> choice = select_nggp_hyperparameters(StreamingNGGPMixture(), X, {"word_prior": [0.1, 10.0]})
+    >>> choice.best_by_score
+    {'word_prior': 0.1}
     """
     if not 0.0 < train_size < 1.0:
         raise ValueError(f"train_size is {train_size}; it must be between 0 and 1")
@@ -69,11 +76,11 @@ def select_nggp_hyperparameters(estimator, X, param_grid, *, train_size=0.8, sam
         raise ValueError(f"X has {len(rows)} rows, of which train_size={train_size} leaves one part empty; give more")
     X, weight = rows.X, rows.sample_weight
     results = []
-    for params in ParameterGrid(param_grid):
+    for params in ParameterGrid(candidates):
         trial = clone(estimator).set_params(**params)
         trial._counts = counts  # all trials must treat the rows as the same kind of data
         trial.partial_fit(X[:n_train], sample_weight=None if weight is None else weight[:n_train])
         score = trial.score(X[n_train:], sample_weight=None if weight is None else weight[n_train:])
         results.append({"params": params, "score": score, "n_clusters": trial.n_clusters_})
     best = results[int(np.argmax([result["score"] for result in results]))]
-    return clone(estimator).set_params(**best["params"]), results
+    return Bunch(results=results, best_by_score=best["params"])

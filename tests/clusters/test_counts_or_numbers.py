@@ -127,13 +127,9 @@ def test_a_search_decides_once_for_all_rows():
     rows = SHORT.toarray()
     rows[:40] = 0
     rows[np.arange(40), np.arange(40)] = 1
-    best, results = select_nggp_hyperparameters(StreamingNGGPMixture(), rows, {"discount": [0.0, 0.1]}, train_size=0.5)
-    words, wanted = select_nggp_hyperparameters(
-        StreamingNGGPMixture("multinomial"), rows, {"discount": [0.0, 0.1]}, train_size=0.5
-    )
-    assert results == wanted
-    assert best.likelihood == "auto"
-    assert best.discount == words.discount
+    grid = {"discount": [0.0, 0.1]}
+    choice = select_nggp_hyperparameters(StreamingNGGPMixture(), rows, grid, train_size=0.5)
+    assert choice == select_nggp_hyperparameters(StreamingNGGPMixture("multinomial"), rows, grid, train_size=0.5)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -15,28 +15,24 @@ def test_the_good_one_is_chosen_and_the_estimator_left_alone():
     est = streaming(max_iter=7)
     before = est.get_params()
     grid = {"word_prior": [50.0, 0.1], "discount": [0.0, 0.2]}
-    best, results = select_nggp_hyperparameters(est, APART[ORDER], grid)
-    assert best.word_prior == 0.1
-    assert_never_fitted(best)
+    choice = select_nggp_hyperparameters(est, APART[ORDER], grid)
+    assert choice.best_by_score["word_prior"] == 0.1
     assert_never_fitted(est)
     assert est.get_params() == before
-    assert best is not est
-    chosen = {name: value for name, value in best.get_params().items() if name not in grid}
-    assert chosen == {name: value for name, value in before.items() if name not in grid}
-    assert [result["params"]["word_prior"] for result in results] == [50.0, 0.1, 50.0, 0.1]
-    scores = [result["score"] for result in results]
+    assert [result["params"]["word_prior"] for result in choice.results] == [50.0, 0.1, 50.0, 0.1]
+    scores = [result["score"] for result in choice.results]
     assert min(scores[1::2]) > max(scores[::2]) + 1
-    assert best.get_params().items() >= results[int(np.argmax(scores))]["params"].items()
+    assert choice.best_by_score == choice.results[int(np.argmax(scores))]["params"]
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_are_those_of_the_rows_after_a_stream(weighted, likelihood):
     rows, weight = rows_of(likelihood), WEIGHTS if weighted else None
-    _, results = select_nggp_hyperparameters(
+    choice = select_nggp_hyperparameters(
         streaming(likelihood), rows, {"concentration": [1.0, 20.0]}, train_size=0.6, sample_weight=weight
     )
-    for result in results:
+    for result in choice.results:
         est = stream(streaming(likelihood, **result["params"]), rows[:90], 10, None if weight is None else weight[:90])
         held_out = None if weight is None else weight[90:]
         assert result["score"] == pytest.approx(est.score(rows[90:], sample_weight=held_out), rel=1e-12)
@@ -44,19 +40,19 @@ def test_scores_are_those_of_the_rows_after_a_stream(weighted, likelihood):
 
 
 def test_of_equals_the_first_is_chosen():
-    best, results = select_nggp_hyperparameters(streaming(), TEXTS, {"verbose": [0, 3, 1]})
-    assert len({result["score"] for result in results}) == 1
-    assert best.verbose == 0
+    choice = select_nggp_hyperparameters(streaming(), TEXTS, {"verbose": [0, 3, 1]})
+    assert len({result["score"] for result in choice.results}) == 1
+    assert choice.best_by_score == {"verbose": 0}
     lists = [{"discount": [0.3], "tilt": [0.0, 1.0]}, {"discount": [0.0]}]
-    assert len(select_nggp_hyperparameters(streaming(), TEXTS, lists)[1]) == 3
+    assert len(select_nggp_hyperparameters(streaming(), TEXTS, lists).results) == 3
 
 
 def test_rows_of_weight_zero_are_not_there():
     weight = np.ones(150)
     weight[::3] = 0.0
     grid = {"concentration": [1.0, 20.0]}
-    _, weighed = select_nggp_hyperparameters(streaming(), TEXTS, grid, sample_weight=weight)
-    _, removed = select_nggp_hyperparameters(streaming(), TEXTS[weight > 0], grid)
+    weighed = select_nggp_hyperparameters(streaming(), TEXTS, grid, sample_weight=weight)
+    removed = select_nggp_hyperparameters(streaming(), TEXTS[weight > 0], grid)
     assert weighed == removed
 
 

@@ -205,7 +205,7 @@ CALLS = {
     ],
     "select_nggp_hyperparameters": lambda n, x: clusters.select_nggp_hyperparameters(
         StreamingNGGPMixture(), COUNTS, {"merge_every": [n(100)], "word_prior": [x(0.5)]}, train_size=x(0.5)
-    )[1][0]["score"],
+    ).results[0]["score"],
     "from_arrays": lambda n, _: [len(block) for block in blocks.from_arrays(np.zeros((300, 2)), rows=n(100))],
 }
 
