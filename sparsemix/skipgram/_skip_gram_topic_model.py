@@ -49,48 +49,50 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. Hundreds suit a vocabulary of thousands of words.
+        Number of topics K. Use hundreds for a vocabulary of thousands of words.
     window : int, default=5
-        Number of places on each side of a word that are its context. It ends at the borders of the document.
-        Widen it for topics of themes; narrow it for topics of words of the same use.
+        Number of places on each side of a word that are its context. It ends at the borders of the document. Raise it
+        for topics of themes; lower it for topics of words of the same use.
     inference : {"scvb0", "gibbs", "mhw"}, default="scvb0"
         "scvb0": stochastic collapsed variational inference on batches, for data of any size and streams. "gibbs":
         collapsed Gibbs sampling, which draws the topic of every position from its exact conditional; its time is
         proportional to the number of topics, and the topics of all positions are in memory. "mhw": sampling from the
         same posterior by Metropolis-Hastings-Walker proposals from alias tables of the context words, with annealing,
-        in time that does not depend on the number of topics.
+        in time that does not depend on the number of topics. Use "gibbs" or "mhw" to compare with samples of the
+        posterior.
     sampler : {"auto", "dense", "mhw"}, default="auto"
         How "scvb0" visits a position. "dense": responsibilities of all topics, by vector instructions. "mhw":
         ``n_samples`` proposals of a chain whose state is kept between visits ([2]_ Eq. 10). "auto" is "dense" up to
-        2,000 topics.
+        2,000 topics. Use "mhw" below 2,000 topics only to compare with [2]_.
     input_topic_prior : float or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic of an input word. None means 0.1, or 5 / K for more than 50 topics.
-        A larger prior gives words more topics.
+        Dirichlet prior alpha of each topic of an input word. None means 0.1, or 5 / K for more than 50 topics. Raise it
+        to give words more topics.
     topic_word_prior : float, default=None
         Dirichlet prior beta of each context word of a topic. None means 0.01 for each place of a window, which is 0.1
-        for ``window=5``, because every word is counted that often. A larger prior gives topics more words.
+        for ``window=5``, because every word is counted that often. Raise it to give topics more words.
     n_words : int, default=None
         Size V of the vocabulary. None takes the largest word number in the first data; set it for streams.
     n_samples : int, default=None
         Samples of a position in a visit. "mhw": proposals of its chain; None means 5. "dense": topics that it adds to
-        the counts, each for an equal part of its responsibilities; None means 16, and more give better held-out scores
+        the counts, each for an equal part of its responsibilities; None means 16. Raise it for better held-out scores
         in more time.
     annealing : tuple of three floats, default=None
-        (start, final, cooling) for "scvb0" and "mhw": conditionals are raised to the power 1 / T, with
-        T = final + start cooling^epochs. None means (2 ``window``, 1, 0.9^5 = 0.59): the start is the number of factors
-        of a context, and the end samples from the model. A final temperature near 0 optimises at the end: 1e-5 in [2]_,
-        1e-4 with a cooling of 0.99 in [1]_. Slower cooling takes more epochs. A start of 0 switches annealing off.
+        (start, final, cooling) for "scvb0" and "mhw": conditionals are raised to the power 1 / T, with T = final +
+        start cooling^epochs. None means (2 ``window``, 1, 0.9^5 = 0.59): the start is the number of factors of a
+        context, and the end samples from the model. Use a final temperature near 0 to optimise at the end: 1e-5 in
+        [2]_, 1e-4 with a cooling of 0.99 in [1]_. Slower cooling takes more epochs. A start of 0 switches annealing
+        off.
     init_params : {"random"} or array-like of shape (n_components, n_words), default="random"
         Initialisation: "random", word frequencies with noise ("scvb0") or random topics of all positions; or an array
-        of topics, to refine those of another model.
+        of topics. Give an array to refine topics of another model.
     max_iter : int, default=20
         Number of epochs. Raise it with slower cooling.
     burn_in : int, default=None
         Epochs of "gibbs" and "mhw" before the first sample; counts are averaged over the epochs after it. None means
-        half of ``max_iter``. Increase it if ``history_`` shows that the chain is not stationary yet.
+        half of ``max_iter``. Raise it if ``history_`` shows that the chain is not stationary yet.
     batch_size : int, default=None
         Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
-        per epoch. Smaller batches learn more in the first epochs.
+        per epoch. Lower it to learn more in the first epochs.
     mini_epoch : tuple of two ints, default=None
         With (size, visits), ``size`` documents are visited ``visits`` times in a row before their chains are dropped.
         None keeps the chains between epochs; set it if that takes too much memory.
@@ -109,11 +111,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Initialise ``fit`` with the topics of the last fit, for "scvb0". Set it to add epochs to a fit.
     n_jobs : int, default=None
         Number of threads of "scvb0" and of predictions. Results have the same bits for any number. "gibbs" and "mhw"
-        fit with one thread.
+        fit with one thread. Set -1 to use all cores.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none.
+        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, the batches and the samples.
+        Seed of the initialisation, the batches and the samples. Give an integer to repeat a result.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
-"""A parameter that several estimators share has one default and, within a family, one text; exceptions have reasons."""
+"""Every parameter has a default and advice; estimators that share one agree on both, or give a reason."""
 
 import ast
+import re
 from collections import defaultdict
 
 import pytest
@@ -27,7 +28,7 @@ FAMILIES = {
     "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
     "words in order": [SkipGramTopicModel],
 }
-# Those that prior + statistics make, whose words for the same rule are the same.
+# Estimators whose state is prior + statistics; they document the same rule by the same words.
 STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
@@ -37,41 +38,46 @@ SAME_IN_ALL = {
 
 DEFAULTS_DIFFER = {
     "n_components": "1 or 10, as in scikit-learn's GaussianMixture and LatentDirichletAllocation",
-    "init_params": "each names the starts that its method knows",
-    "max_iter": "a pass is worth more or less by the method: online steps, bounded passes, sweeps of a chain",
-    "tol": "gains per row, per token, changes of responsibilities: different units; directions and documents have "
-    "densities of tens to hundreds of nats, in which a hundredth moves no label; EM of few flags is slow",
-    "burn_in": "visits of one document in stochastic collapsed inference, sweeps of a chain elsewhere",
-    "thin": "a sweep over all tokens changes more of a chain than one over all rows",
-    "inference": "the methods that a model has; likelihoods of one vector a component need no prior to live, and EM "
-    "labels better",
-    "n_samples": "for all words of a document, which inform each other, or for a position alone",
-    "n_nonzero": "components of a row, topics of a word; a row of a stream touches as many clusters as matter",
-    "learning_method": "stochastic collapsed inference has no bound that memoized learning would keep",
-    "word_prior": "with a given number of clusters, or one that follows from it",
-    "step_size": "10 and 0.7 as in scikit-learn's LatentDirichletAllocation; collapsed inference begins with topics "
-    "that are alike and has small batches, whose first steps may be large",
+    "init_params": "the initialisations of each method",
+    "max_iter": "an epoch of online steps, of coordinate ascent and of a chain changes the model by different amounts",
+    "tol": "gains per row, gains per token and changes of responsibilities have different units; log densities of "
+    "directions and documents are tens to hundreds of nats, in which 0.01 changes no label; EM of few flags is slow",
+    "burn_in": "visits of one document in stochastic collapsed inference, epochs of a chain elsewhere",
+    "thin": "an epoch over all tokens changes more of a chain than an epoch over all rows",
+    "inference": "the methods of each model; a component with one vector of parameters needs no prior, and EM "
+    "gives better labels",
+    "n_samples": "samples of a word given all words of its document, or of one position",
+    "n_nonzero": "components of a row, or topics of a word; a row of a stream keeps every cluster above 1e-6",
+    "learning_method": "stochastic collapsed inference has no bound, so memoized learning is no default",
+    "word_prior": "the number of clusters is given, or follows from word_prior",
+    "step_size": "10 and 0.7 as in scikit-learn's LatentDirichletAllocation; collapsed inference begins with similar "
+    "topics and has small batches, whose first steps may be large",
 }
 TEXTS_DIFFER = {
-    ("linear", "inference"): "what has a prior",
-    ("linear", "init_params"): "how far apart seeds are: in cosine, or in likelihood",
-    ("topics", "doc_topic_prior"): "when it is learned: in each step, or after each sweep but the first",
+    ("linear", "inference"): "the parameters that have a prior",
+    ("linear", "init_params"): "distance of seeds: in cosine, or in likelihood",
+    ("linear", "tol"): "reason of the default",
+    ("topics", "doc_topic_prior"): "when it is learned: in each step, or after each epoch except the first ten",
     ("topics", "topic_word_prior"): "when it is learned",
-    ("topics", "step_size"): "why the default is what it is",
-    ("topics", "init_params"): "the starts that the method knows",
-    ("topics", "max_iter"): "whether a fit converges, and what a pass is called",
-    ("topics", "tol"): "what is measured: the bound, or changes of responsibilities",
-    ("topics", "burn_in"): "visits of one document, or sweeps of the chain",
-    ("topics", "max_doc_update_iter"): "collapsed inference iterates single documents in transform alone",
-    ("topics", "n_jobs"): "sweeps follow each other, and one thread makes them",
-    ("topics", "warm_start"): "sweeps go on from the responsibilities of all tokens",
-    ("topics", "random_state"): "what is drawn",
-    ("topics", "learning_method"): "which rules there are, and what they do",
-    ("topics", "batch_size"): "what None means",
-    ("clusters", "concentration"): "a chain may learn it; a stream says why its default is large",
-    ("clusters", "random_state"): "what is drawn",
-    ("clusters", "max_iter"): "epochs of a chain, or of a stream and its repetitions",
+    ("topics", "step_size"): "reason of the default",
+    ("topics", "init_params"): "the initialisations of the method",
+    ("topics", "max_iter"): "whether a fit converges",
+    ("topics", "tol"): "criterion: the bound, or changes of responsibilities",
+    ("topics", "burn_in"): "visits of one document, or epochs of the chain",
+    ("topics", "max_doc_update_iter"): "collapsed inference iterates single documents only in transform",
+    ("topics", "n_jobs"): "one thread fits, because each token depends on the one before",
+    ("topics", "warm_start"): "a collapsed fit continues from the responsibilities of all tokens",
+    ("topics", "random_state"): "the random steps of the method",
+    ("topics", "learning_method"): "the rules of the method",
+    ("topics", "batch_size"): "meaning of None",
+    ("clusters", "concentration"): "a chain may learn it; a stream gives the reason of its default",
+    ("clusters", "random_state"): "the random steps of the method",
+    ("clusters", "max_iter"): "epochs of a chain, or of expectation propagation",
 }
+
+
+# A sentence, or a clause after a colon or semicolon, that begins so says when to change a parameter.
+ADVICE = re.compile(r"(?:^|[.:;] )(set|use|give|raise|lower|compare)\b", re.IGNORECASE)
 
 
 def parameters():
@@ -86,12 +92,12 @@ def parameters():
 SHARED = {name: classes for name, classes in parameters().items() if len(classes) > 1}
 
 
-def test_families_are_of_all_estimators():
+def test_every_estimator_has_a_family():
     assert sorted(map(str, CLASSES)) == sorted(str(cls) for family in FAMILIES.values() for cls in family)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_every_parameter_has_an_entry_with_its_default(cls):
+def test_every_parameter_has_an_entry_with_its_default_and_advice(cls):
     documented = entries(cls, "Parameters")
     assert sorted(documented) == sorted(cls().get_params())
     for name, value in cls().get_params().items():
@@ -99,6 +105,7 @@ def test_every_parameter_has_an_entry_with_its_default(cls):
         written = ast.literal_eval(kind.rpartition("default=")[2])
         assert (type(written), written) == (type(value), value), f"{name}: {kind}"
         assert text.endswith("."), f"{name}: {text}"
+        assert ADVICE.search(text), f"{name}: say when to change it: {text}"
 
 
 def test_shared_parameters_have_one_default():
@@ -107,7 +114,7 @@ def test_shared_parameters_have_one_default():
         defaults = {cls.__name__: cls().get_params()[name] for cls in classes}
         one = len({(type(value), value) for value in defaults.values()}) == 1
         if one == (name in DEFAULTS_DIFFER):
-            wrong.append(f"{name}: {defaults}: make them one, or say why they differ, or no longer do")
+            wrong.append(f"{name}: {defaults}: make them equal, or add or remove a reason")
     assert not wrong, "\n".join(wrong)
 
 
@@ -122,7 +129,7 @@ def test_parameters_that_a_family_shares_have_one_text():
         texts = {entries(cls, "Parameters")[name] for cls in FAMILIES[family] if cls in SHARED[name]}
         texts = {(kind.rpartition(", default=")[0], text) for kind, text in texts}  # defaults are compared above
         if (len(texts) == 1) == ((family, name) in TEXTS_DIFFER):
-            wrong.append(f"{name}: {texts}: make them one, or say why they differ, or no longer do")
+            wrong.append(f"{name}: {texts}: make them equal, or add or remove a reason")
     assert not wrong, "\n".join(wrong)
 
 

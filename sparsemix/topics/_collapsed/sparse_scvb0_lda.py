@@ -40,7 +40,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
+        Number of topics K. Compare several with :func:`sparsemix.topics.choose_n_topics`.
     max_iter : int, default=None
         Largest number of epochs. None chooses it from the mean number of tokens of a document: 20 for 60 tokens, 10 for
         240 or more, 60 for 7 or fewer; at most 20 if that would visit more than 50 million tokens. ``early_stopping``
@@ -50,38 +50,40 @@ class SparseSCVB0LDA(AdditiveTopics):
         (:doc:`/topics/choosing`). The documents are ``validation_data`` of ``fit``. "auto" holds out nothing else:
         without ``validation_data`` the number of epochs is ``max_iter``. True sets aside a random tenth of X, at most
         500 documents, if there is no ``validation_data``. False makes ``max_iter`` epochs, and records the scores of
-        ``validation_data`` in ``history_``. Early stopping stores one more table of counts.
+        ``validation_data`` in ``history_``. Early stopping stores one more table of counts. Set True if you do not know
+        how many epochs the corpus needs.
     n_jobs : int, default=None
-        Threads. Results are the same bits for any number.
+        Number of threads. Set -1 to use all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none.
+        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, the batches and the samples.
+        Seed of the initialisation, the batches and the samples. Give an integer to repeat a result.
 
     Other Parameters
     ----------------
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. A larger
-        prior gives documents more topics. "learned" begins with the default and learns a value for every
-        topic in each step: use it if some topics are in most documents. The dense initialisation does not affect it.
-        ``sampler="dense"`` overestimates the prior of rare topics by a factor of two or more, because every token is
-        shared among all topics.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
+        give documents more topics. "learned" begins with the default and learns a value for every topic in each step:
+        use it if some topics are in most documents. The dense initialisation does not affect it. ``sampler="dense"``
+        overestimates the prior of rare topics by a factor of two or more, because every token is shared among all
+        topics.
     topic_word_prior : float or "learned", default=None
-        Dirichlet prior beta of each word in a topic. None means 0.01. A larger prior gives topics more words. "learned"
+        Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words once per epoch.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         How the topics of a document's words are inferred. "dense": responsibilities for all topics. "gibbs": one
         sampled topic per token for the document's counts, and the sampled responsibilities for the topics' counts. It
         gives the best topics of short documents, in time proportional to the number of topics in each document. Tokens
         of a word that repeats in a document are drawn together, which is approximate. "mhw": ``n_samples`` samples per
-        word by Metropolis-Hastings-Walker chains, for comparison with [2]_. "gibbs" gives better topics in less time
-        and memory: "mhw" takes 4 bytes for each word and topic, the same again during the initialisation, and alias
-        tables (4.3 GB in total at 5,000 topics in one case). "auto" is "gibbs", or "dense" with ``local_step_size``.
+        word by Metropolis-Hastings-Walker chains. "gibbs" gives better topics in less time and memory: "mhw" takes 4
+        bytes for each word and topic, the same again during the initialisation, and alias tables (4.3 GB in total at
+        5,000 topics in one case). "auto" is "gibbs", or "dense" with ``local_step_size``. Use "mhw" only to compare
+        with [2]_.
     n_samples : int, default=2
-        For "mhw": samples S per word and sweep for the document's counts, about the number of tokens of a word in a
-        document. More samples make the counts of short documents too smooth.
+        For "mhw": samples S per word and sweep for the document's counts. Set it to about the number of tokens of a
+        word in a document. More samples make the counts of short documents too smooth.
     burn_in : int, default=1
-        Sweeps over a document's words in each visit before the one that adds to the topics' counts. Increase it for
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts. Raise it for
         streams, which visit a document once.
     local_step_size : tuple of two floats, default=None
         Offset and decay of the published inference of a document, for "dense" and "mhw": its counts move by
@@ -91,21 +93,21 @@ class SparseSCVB0LDA(AdditiveTopics):
         better topics of short documents; set it to compare with the papers.
     learning_method : {"online", "memoized"}, default="online"
         "online" makes steps of decreasing size on random batches. "memoized" stores the statistics of each batch and
-        replaces them at the next visit: take it to refine topics of another model, without step sizes.
+        replaces them at the next visit. Use it to refine topics of another model, without step sizes.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
         Initialisation: "random", the word frequencies of the corpus with noise, or for more than 2,000 topics three
         documents per topic, with packed counts; "uniform", equal topics and documents with random counts; "em", a few
         epochs of dense smoothed EM on a random subset; "bregman", documents chosen by Bregman k-means++; or an array of
-        topics, such as
-        ``components_`` of another model. Memoized learning needs "em" or better.
+        topics, such as ``components_`` of another model. Memoized learning needs "em" or better. Give an array to
+        refine topics of another model.
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document in ``transform``. Lower it to bound the time of long documents.
     batch_size : int, default=None
         Documents per batch. None means, for "memoized", a 32nd of the corpus but at least 250; for "online", 160 tokens
         per topic, between 16 and 500 documents, and at least 64 batches per epoch. From 500 topics on, up to eight
         batches are visited together once they change the topics by at most a fifth, within 160 tokens per topic and a
-        64th of an epoch. Smaller batches learn faster and give more coherent topics, until noise hides rare topics.
+        64th of an epoch. Lower it to learn faster and for more coherent topics; raise it if noise hides rare topics.
     n_averaged_iter : int, default=None
         For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
         at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps

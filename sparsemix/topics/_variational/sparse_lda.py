@@ -38,41 +38,41 @@ class SparseLDA(AdditiveTopics):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
+        Number of topics K. Compare several with :func:`sparsemix.topics.choose_n_topics`.
     n_nonzero : int or None, default=8
         Maximal number L of topics of a word in a document, at most 64. None, or a number of K or more, is dense.
         Lower it to 2 or 4 to save time; 1 often ends in poor topics.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. A larger
-        prior gives documents more topics. "learned" begins with the default and learns a value for every
-        topic in each step: use it if some topics are in most documents.
+        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
+        give documents more topics. "learned" begins with the default and learns a value for every topic in each step:
+        use it if some topics are in most documents.
     topic_word_prior : float or "learned", default=None
-        Dirichlet prior beta of each word in a topic. None means 0.01. A larger prior gives topics more words. "learned"
+        Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words in each step.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ makes a step after each of about ten batches, and stores the statistics of
         each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
-        it stores nothing and has no bound: take it for very large corpora and few epochs. ``partial_fit`` does not use
+        it stores nothing and has no bound. Use it for very large corpora and few epochs. ``partial_fit`` does not use
         this parameter.
     init_params : {"collapsed", "em", "random", "bregman"} or array-like of shape (n_components, n_features), \
             default="collapsed"
         Initialisation: "collapsed", a few epochs of stochastic collapsed inference on a random subset, as in
         ``SparseSCVB0LDA``; "em", a few epochs of dense smoothed EM on a random subset, which leads to a smaller bound
         and less coherent topics; "random", the word frequencies of the corpus with noise; "bregman", documents chosen
-        by Bregman k-means++; or an array of topics, such as ``components_`` of another model. Change it if "collapsed"
-        takes too long, or to continue from given topics.
+        by Bregman k-means++; or an array of topics, such as ``components_`` of another model. Use another if
+        "collapsed" takes too long; give an array to continue from given topics.
     n_restarts : int, default=0
         Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound increases
-        [4]_. 2 gives better optima in about a third more time.
+        [4]_. Set 2 for better optima in about a third more time.
     warm_documents : bool or int, default=True
         Initialise a document with the result of its last visit. The bound then never decreases, and later epochs are
-        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold, which
-        takes longer and often ends at a higher bound. Not for "online".
+        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Set False for an
+        often higher bound in more time. Not for "online".
     max_iter : int, default=50
         Maximal number of epochs. Raise it after a ConvergenceWarning.
     tol : float, default=1e-3
-        The fit has converged when an epoch improves the bound by less than this, in nats per token. 1e-2 is enough
-        to compare settings.
+        The fit has converged when an epoch improves the bound by less than this, in nats per token. Raise it to 1e-2 to
+        compare settings.
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document. Raise it with a small ``doc_update_tol``.
     doc_update_tol : float, default=0.5
@@ -80,8 +80,8 @@ class SparseLDA(AdditiveTopics):
         [1]_, for a higher bound in more time.
     batch_size : int, default=None
         Documents per batch. None means, for "memoized", a tenth of the corpus but at least 1,000; for "online", a
-        hundredth, between 256 and 4,096. Smaller batches learn more in the first epochs, if they have tokens of every
-        topic.
+        hundredth, between 256 and 4,096. Lower it to learn more in the first epochs, if batches still have tokens of
+        every topic.
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
         Set it if documents come again.
@@ -92,11 +92,11 @@ class SparseLDA(AdditiveTopics):
     warm_start : bool, default=False
         Initialise ``fit`` with the topics of the last fit. Set it to add epochs to a fit.
     n_jobs : int, default=None
-        Threads. Results are the same bits for any number.
+        Number of threads. Set -1 to use all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none.
+        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation and the batches.
+        Seed of the initialisation and the batches. Give an integer to repeat a result.
 
     Attributes
     ----------
