@@ -11,8 +11,11 @@ from scipy import sparse
 ALIKE, LIKE_CORPUS, FEW = 0.8, 0.9, 5
 # Words of each topic that are compared, most probable first.
 COMPARED = 1000
-# A word is a filler if at least this number of topics, and at least this share of all topics, list it.
-FILLED, FILLED_SHARE = 5, 0.15
+# A word is a filler if at least this number of topics, and at least this share of all topics, list it; or if half of
+# the topics do, and at least FILLED_HALF.
+FILLED, FILLED_SHARE, FILLED_HALF = 5, 0.15, 3
+# Topics overlap if half of them list the same word, or if this share of the listed words is in another topic already.
+OVERLAP = 0.3
 
 
 def roots(weights):
@@ -59,5 +62,17 @@ def likenesses(components, frequencies, order):
 def fillers(listed):
     """Words that many topics list, with their numbers of topics, most frequent first."""
     counts = Counter(word for words in listed for word in words)
-    least = max(FILLED, FILLED_SHARE * len(listed))
+    least = min(max(FILLED, FILLED_SHARE * len(listed)), max(FILLED_HALF, len(listed) / 2))
     return [(word, n) for word, n in counts.most_common() if n >= least]
+
+
+def overlap(listed, n_words):
+    """What topics have in common, as part of a sentence; "" if they differ, or if words are too few to differ."""
+    counts = Counter(word for words in listed for word in words)
+    if n_words < counts.total():
+        return ""
+    word, n = counts.most_common(1)[0] if counts else ("", 0)
+    if n >= max(FILLED_HALF, len(listed) / 2):
+        return f"{word} is among the {len(listed[0])} main words of {n} of {len(listed)} topics"
+    repeated = 1 - len(counts) / max(1, counts.total())
+    return f"{repeated:.0%} of the main words of topics are those of another topic too" if repeated > OVERLAP else ""

@@ -119,4 +119,4 @@ def test_documents_have_languages_in_their_table(tmp_path):
     (tmp_path / "file.txt").write_text("\n".join([*5 * [ARTICLE["german"]], *5 * [ARTICLE["english"]], "12"]))
     main(["topics", str(tmp_path / "file.txt"), "--max-iter", "1", "--output", str(tmp_path / "out")])
     with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
-        assert [row["language"] for row in csv.DictReader(file)] == [*5 * ["german"], *5 * ["english"]]
+        assert [row["language"] for row in csv.DictReader(file)] == [*5 * ["german"], *5 * ["english"], ""]

@@ -126,7 +126,7 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
     output = run(writer(tmp_path / "corpus", texts, counts), tmp_path)
     printed = capsys.readouterr().out
     assert "60 documents, 720 tokens of 12 words; 3 topics from 54 documents, 6 held out" in printed
-    assert "held-out log-likelihood per token" in printed
+    assert "test log-likelihood per token" in printed
     assert "written to" in printed
     assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
 
@@ -149,7 +149,7 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
 
     record = json.loads((output / "run.json").read_text(encoding="utf-8"))
     assert record["documents"] == 60
-    assert record["scores"]["held_out_log_likelihood_per_token"] < 0
+    assert record["scores"]["test_log_likelihood_per_token"] < 0
     assert record["estimator"]["SparseSCVB0LDA"]["n_components"] == 3
     assert "guitar" in (output / "report.html").read_text(encoding="utf-8")
 
@@ -192,11 +192,11 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
     output = run([*IN_ORDER, "--gaps", gaps, *arguments], tmp_path)
     printed = capsys.readouterr().out
     assert "60 documents, 720 tokens of 12 words" in printed
-    assert "held-out log-likelihood per context word -" in printed
+    assert "test log-likelihood per context word -" in printed
     assert re.search(r"window +3 words on each side", printed)
     assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "words.csv", "word_vectors.bin"])
     record = json.loads((output / "run.json").read_text())
-    assert record["scores"]["held_out_log_likelihood_per_context_word"] < 0
+    assert record["scores"]["test_log_likelihood_per_context_word"] < 0
 
     pipeline = joblib.load(output / "model.joblib")
     model, names = pipeline["topics"], pipeline["sequences"].get_feature_names_out().tolist()
@@ -282,7 +282,7 @@ def test_seconds_end_the_fit(tmp_path, capsys, texts):
 
 def test_nothing_need_be_held_out(tmp_path, capsys, texts):
     run([*write_lines(tmp_path / "corpus", texts, None), "--held-out", "0"], tmp_path)
-    assert "held-out log-likelihood per token none held out" in capsys.readouterr().out
+    assert "test log-likelihood per token    none held out" in capsys.readouterr().out
 
 
 def test_documents_without_a_word_are_left_out(tmp_path, capsys, texts):
@@ -552,10 +552,10 @@ def test_a_score_that_cannot_be_computed_loses_nothing(tmp_path, capsys):
     words = " ".join(THEMES).split()
     path = write_lines(tmp_path / "corpus", [" ".join(5 * [words[i % 12]]) for i in range(120)], None)
     output = run(path, tmp_path)
-    assert re.search(r"held-out log-likelihood per token +not available \(no row of X has two", capsys.readouterr().out)
+    assert re.search(r"test log-likelihood per token +not available \(no row of X has two", capsys.readouterr().out)
     assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
     record = json.loads((output / "run.json").read_text())
-    assert record["scores"]["held_out_log_likelihood_per_token"].startswith("not available")
+    assert record["scores"]["test_log_likelihood_per_token"].startswith("not available")
 
 
 def test_a_vocabulary_of_one_word_has_no_coherence_and_is_no_error(tmp_path, capsys):

@@ -162,12 +162,12 @@ def check_results(output, earlier):
     assert not re.search("<script>alert|[\x00\ud800-\udfff]", page), "the report holds what a word has brought"
     record = json.loads(found["run.json"].decode())
     K = next(iter(record["estimator"].values()))["n_components"]
-    for name, n_rows in (("topics.csv", K), ("documents.csv", record["documents"])):
+    for name, n_rows in (("topics.csv", K), ("documents.csv", record["input_documents"])):
         head, *rows = csv.reader(io.StringIO(found[name].decode(), newline=""))
         assert len(rows) == n_rows, f"{name} has {len(rows)} rows, not {n_rows}"
         assert {len(row) for row in rows} <= {len(head)}, f"rows of {name} differ in length"
         for column, cells in zip(head, zip(*rows, strict=True), strict=True):
-            if column in ("id", "date", "group", "words", "relevant_words"):
+            if column in ("id", "file", "date", "group", "words", "relevant_words"):
                 assert not [text for text in cells if text.startswith(("=", "+", "-", "@", "\t", "\r"))], column
     pipeline = joblib.load(output / "model.joblib")
     if hasattr(pipeline[0], "preprocessor"):  # counts have their own words

@@ -1,14 +1,31 @@
 """Warnings of problems with the texts that spoil topics."""
 
+from collections import Counter
+from numbers import Integral
+from pathlib import Path
+from warnings import catch_warnings, filterwarnings
+
 import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
+from sparsemix._commands.reading.formats.kinds import kind_of_file
+from sparsemix._commands.reading.passages import WORD, WORDS
 from sparsemix._commands.reading.words.patterns import needs_segmenter
 from sparsemix._commands.reading.words.vectorizers import BY_PATTERN, pattern_of
 from sparsemix._report.strata import read_date
+from sparsemix.skipgram import TokenSequences
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
+# A text is much longer than the others: by this factor of the median, and from this number of words on.
+MUCH_LONGER, LONG_TEXT = 20, 3000
+# Languages are mixed if at least this number of texts, and this share of the recognised ones, is in a second language.
+LEAST_MIXED, MIXED = 5, 0.1
+# Corpora of at most this number of documents are counted again without --min-df. A smaller one is proposed if --min-df
+# leaves out this share of the tokens.
+SMALL, MANY_RARE, LEAST_DF = 3000, 0.4, 2
 # Warn above this share of documents without words, above this mean number of letters per word, and above this share of
 # texts that equal an earlier one.
 MANY_EMPTY, LONG_WORD, MANY_COPIES = 0.2, 20, 0.01
@@ -27,11 +44,62 @@ def warnings_of(tally, texts, counts, vectorizer, encoding):
         )
     if (n_copies := len(texts.copies())) > MANY_COPIES * n_texts:
         yield f"{n_copies:,} of {n_texts:,} documents are copies of others; --copies drop leaves them out"
+    yield from warnings_of_lengths(tally, texts)
+    yield from warnings_of_languages(texts)
+    yield from warnings_of_rare_words(texts, counts, vectorizer)
     unread = {date for date in set(texts.dates) if date and read_date(date) is None}
     if unread:
         n = sum(date in unread for date in texts.dates)
         yield f"{n:,} dates are not read ({some_of(sorted(unread))}); write them like 2024-01-31"
     yield from warnings_of_words(texts, vectorizer)
+
+
+def warnings_of_lengths(tally, texts):
+    """A warning of texts that are much longer than the others, such as a book among short texts."""
+    lengths = np.diff(texts.ends)[texts.rows]
+    longest, median = int(lengths.argmax()), max(1.0, float(np.median(lengths)))
+    if tally.passages or lengths[longest] < MUCH_LONGER * median:
+        return
+    if (n_words := len(WORD.findall(texts.read(longest)))) >= LONG_TEXT:
+        n = int((lengths >= MUCH_LONGER * median).sum()) - 1
+        more = f" ({n:,} more {'is' if n == 1 else 'are'} too)" if n else ""
+        yield (
+            f"{texts.names[longest]} has {n_words:,} words and is {lengths[longest] / median:,.0f} times as long as "
+            f"the median document{more}; --passages {WORDS} cuts long documents into passages"
+        )
+
+
+def warnings_of_languages(texts):
+    """A warning of texts in several languages, whose words have no topic in common."""
+    found = Counter(texts.languages)
+    found.pop("", None)
+    several = [(language, n) for language, n in found.most_common() if n >= max(LEAST_MIXED, MIXED * found.total())]
+    if len(several) > 1:
+        some = ", ".join(f"{language} {n:,}" for language, n in several)
+        yield (
+            f"texts are in several languages ({some}), so topics separate languages first; run the command on the "
+            "texts of each language alone (documents.csv has the language of each)"
+        )
+
+
+def warnings_of_rare_words(texts, counts, vectorizer):
+    """A warning if the least number of documents of a word leaves out a large part of a small corpus."""
+    if type(vectorizer) not in BY_PATTERN or len(texts) > SMALL or vectorizer.vocabulary is not None:
+        return
+    least = vectorizer.min_df
+    if isinstance(vectorizer, TokenSequences) or not isinstance(least, Integral) or least <= LEAST_DF:
+        return
+    counter = clone(vectorizer).set_params(min_df=1)
+    with catch_warnings():
+        filterwarnings("ignore", message="Your stop_words may be inconsistent")
+        every = csr_matrix(counter.fit_transform(texts.whole()))
+    frequencies, tokens = np.diff(every.tocsc().indptr), np.asarray(every.sum(axis=0)).ravel()
+    kept = float(counts.sum())
+    if (more := float(tokens[frequencies >= LEAST_DF].sum())) * (1 - MANY_RARE) > kept:
+        yield (
+            f"--min-df {least:g} leaves out {1 - kept / more:.0%} of the tokens of words in at least {LEAST_DF} "
+            f"documents; --min-df {LEAST_DF} keeps them"
+        )
 
 
 def warnings_of_files(tally, encoding):
@@ -50,7 +118,10 @@ def warnings_of_files(tally, encoding):
     if tally.other_files:
         some = ", ".join(f"{n:,} {ending}" for ending, n in tally.other_files[:MOST_ENDINGS])
         more = ", ..." if len(tally.other_files) > MOST_ENDINGS else ""
-        yield f"files of the folder that do not match --glob are not read ({some}{more})"
+        names = [Path(ending if ending[0] != "." else f"file{ending}") for ending, _ in tally.other_files]
+        known = any(kind_of_file(name) != "lines" for name in names)
+        remedy = "; --glob '*' reads all files that hold text" if known else ""
+        yield f"files of the folder that do not match --glob are not read ({some}{more}){remedy}"
 
 
 def warnings_of_words(texts, vectorizer):

@@ -4,7 +4,6 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import compress
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +16,7 @@ from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.reading.on_disk import counted, learn_vocabulary
 from sparsemix._commands.reading.passages import cut, is_wrapped
-from sparsemix._commands.reading.spool import Texts
+from sparsemix._commands.reading.spool import NO_KNOWN_WORD, Inputs, Texts, inputs_of_counts
 from sparsemix._commands.reading.words.cleaning import composed_lower
 from sparsemix._commands.reading.words.stop_words import find_stop_words, main_languages
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
@@ -40,20 +39,18 @@ LARGE, PACKED = 1 << 30, 4
 class Corpus:
     """Word counts, and everything needed to describe them and to count new texts in the same way.
 
-    ``sequences`` holds the same words in their order, for estimators that read sequences. ``folder`` holds counts that
-    are on disk. ``languages`` are those of the documents, if there are several. ``facts`` are labels and values that
-    describe the texts; ``used`` are the options of ``READING`` that had an effect.
+    ``inputs`` are all documents of the input; row i of the counts is document ``numbers[i]`` of them. ``sequences``
+    holds the same words in their order, for estimators that read sequences. ``folder`` holds counts that are on disk.
+    ``facts`` are labels and values that describe the texts; ``used`` are the options of ``READING`` that had an effect.
     """
 
     counts: sparse.csr_matrix
     feature_names: np.ndarray
-    names: list
     vectorizer: CountVectorizer | TokenSequences
+    inputs: Inputs
+    numbers: np.ndarray
     sequences: sparse.csr_array | None = None
     texts: Texts | None = None
-    dates: list | None = None
-    groups: list | None = None
-    languages: list | None = None
     left_out: dict = field(default_factory=dict)
     facts: dict = field(default_factory=dict)
     warnings: tuple = ()
@@ -64,6 +61,32 @@ class Corpus:
     def rows(self):
         """Input of the model: sequences if there are any, else counts."""
         return self.counts if self.sequences is None else self.sequences
+
+    @property
+    def names(self):
+        """Names of the documents."""
+        return [self.inputs.names[i] for i in self.numbers]
+
+    @property
+    def dates(self):
+        """Dates of the documents; None if no document has one."""
+        return self._known(self.inputs.dates)
+
+    @property
+    def groups(self):
+        """Groups of the documents; None if no document has one."""
+        return self._known(self.inputs.groups)
+
+    @property
+    def languages(self):
+        """Languages of the documents; None if there are not several."""
+        found = self._known(self.inputs.languages)
+        return found if found and len(main_languages(Counter(found))) > 1 else None
+
+    def _known(self, values):
+        """The values of the documents; None if all are empty."""
+        values = [values[i] for i in self.numbers]
+        return values if any(values) else None
 
     @property
     def n_empty(self):
@@ -199,8 +222,8 @@ def guess_kind(path):
 def corpus_of_counts(path, kind, vocabulary):
     """The corpus of a file of counts; its documents are named by their numbers."""
     counts, words = read_counts(path, kind, vocabulary)
-    names = [f"document {i}" for i in range(1, counts.shape[0] + 1)]
-    return Corpus(counts, words, names, vectorizer_of(words), used=frozenset(["--vocabulary"]))
+    inputs, numbers = inputs_of_counts(counts.shape[0]), np.arange(counts.shape[0])
+    return Corpus(counts, words, vectorizer_of(words), inputs, numbers, used=frozenset(["--vocabulary"]))
 
 
 def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
@@ -214,9 +237,7 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
     told = warnings_of(tally, texts, counts, vectorizer, encoding)
     left_out = {"records without a text": tally.without_text, "copies of other documents": texts.n_dropped}
     return Corpus(
-        counts, vectorizer.get_feature_names_out(), texts.names, vectorizer, sequences, texts,
-        texts.dates if any(texts.dates) else None, texts.groups if any(texts.groups) else None,
-        texts.languages if len(main_languages(Counter(texts.languages))) > 1 else None,
+        counts, vectorizer.get_feature_names_out(), vectorizer, texts.inputs, texts.rows, sequences, texts,
         {what: n for what, n in left_out.items() if n}, facts, tuple(told), folder,
         frozenset(tally.used | ALWAYS | (set() if words.vectorizer is not None else OF_WORDS)),
     )  # fmt: skip
@@ -277,14 +298,14 @@ def without_empty_documents(corpus, path):
         return corpus
     entries = counts.data, counts.indices, counts.indptr[np.append(True, full)]  # empty documents have no entries
 
-    texts = corpus.texts
+    texts, inputs = corpus.texts, corpus.inputs
+    for number in corpus.numbers[~full]:
+        inputs.missing[number] = NO_KNOWN_WORD
     if texts is not None:
         texts.keep(np.flatnonzero(full))
     return replace(
         corpus, counts=sparse.csr_matrix(entries, shape=(int(full.sum()), counts.shape[1])),
-        sequences=None if corpus.sequences is None else corpus.sequences[full], texts=texts,
-        names=list(compress(corpus.names, full)) if texts is None else texts.names,
-        dates=None if corpus.dates is None else texts.dates, groups=None if corpus.groups is None else texts.groups,
+        sequences=None if corpus.sequences is None else corpus.sequences[full], numbers=corpus.numbers[full],
         left_out={**corpus.left_out, "documents without a word of the vocabulary": n_empty},
     )  # fmt: skip
 

@@ -35,14 +35,20 @@ def cut(documents, n_words, tally):
     """Cut documents into passages and name them. With None for ``n_words``, only a single long text is cut."""
     documents = iter(documents)
     if n_words is None:
-        first = list(islice(documents, 2))
+        first = []
+        while sum(not document.missing for document in first) < 2 and (some := list(islice(documents, 1))):
+            first += some
         documents = chain(first, documents)
-        if len(first) != 1 or len(WORD.findall(first[0].text)) < LONG:
+        texts = [document.text for document in first if not document.missing]
+        if len(texts) != 1 or len(WORD.findall(texts[0])) < LONG:
             yield from documents
             return
         n_words = WORDS
     tally.passages = n_words
     for document in documents:
+        if not document.text.strip():
+            yield document
+            continue
         for number, passage in enumerate(passages(document.text, n_words), start=1):
             yield replace(document, text=passage, name=f"{document.name}, passage {number}")
 

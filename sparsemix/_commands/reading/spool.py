@@ -3,6 +3,7 @@
 import os
 from array import array
 from collections import Counter
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
@@ -12,6 +13,8 @@ from sparsemix._commands.reading.words.languages import language_of
 
 # Characters of each text that the report can show.
 EXCERPT = 2000
+# Why a document is left out; records.py has more reasons.
+COPY, NO_KNOWN_WORD = "copy", "no known word"
 
 
 class Strings:
@@ -48,6 +51,9 @@ class Strings:
 class Texts(Strings):
     """Documents in a temporary file: whole texts to count, and their beginnings for the report (``texts[i]``).
 
+    ``inputs`` lists all documents of the input. ``rows`` are the numbers there of those that are kept, which ``names``,
+    ``dates``, ``groups`` and ``languages`` describe.
+
     Parameters
     ----------
     documents : iterable of Document
@@ -57,16 +63,20 @@ class Texts(Strings):
 
     def __init__(self, documents, folder=None):
         super().__init__(folder)
-        self.names = Strings(folder) if folder else []
-        self.dates, self.groups, self.languages, self.marks = [], [], [], array("Q")
-        self.n_dropped, known = 0, {}
+        self.inputs = inputs = Inputs(Strings(folder) if folder else [])
+        self.n_dropped, marks, known = 0, array("Q"), {}
         for document in documents:
             self.append(document.text)
-            self.names.append(document.name)
-            self.dates.append(known.setdefault(document.date, document.date))
-            self.groups.append(known.setdefault(document.group, document.group))
-            self.languages.append(language_of(document.text))
-            self.marks.append(mark_of(document.text))
+            inputs.names.append(document.name)
+            for values, value in (
+                (inputs.files, document.file), (inputs.dates, document.date), (inputs.groups, document.group),
+                (inputs.missing, document.missing), (inputs.languages, language_of(document.text)),
+            ):  # fmt: skip
+                values.append(known.setdefault(value, value))
+            inputs.rows.append(document.row)
+            marks.append(mark_of(document.text))
+        inputs.copy_of = first_equal(np.array(marks, dtype=np.uint64))
+        self.keep(np.flatnonzero([not missing for missing in inputs.missing]))
 
     def __getitem__(self, i):
         return self.read(i, 4 * EXCERPT)[:EXCERPT]
@@ -75,26 +85,35 @@ class Texts(Strings):
         """The whole texts, or those with these numbers, one after the other."""
         return (self.read(i) for i in (range(len(self)) if rows is None else rows))
 
-    def keep(self, rows):
-        """Keep these documents only."""
-        super().keep(rows)
-        for values in (self.names, self.dates, self.groups, self.languages):
-            if isinstance(values, Strings):
-                values.keep(rows)
-            else:
-                values[:] = [values[i] for i in rows]
-        self.marks = array("Q", [self.marks[i] for i in rows])
+    @property
+    def names(self):
+        """Names of the documents."""
+        return Kept(self.inputs.names, self.rows)
+
+    @property
+    def dates(self):
+        """Dates of the documents."""
+        return [self.inputs.dates[i] for i in self.rows]
+
+    @property
+    def groups(self):
+        """Groups of the documents."""
+        return [self.inputs.groups[i] for i in self.rows]
+
+    @property
+    def languages(self):
+        """Languages of the documents."""
+        return [self.inputs.languages[i] for i in self.rows]
 
     def copies(self):
-        """Numbers of the documents that equal an earlier one, except for spaces and capitals."""
-        marks = np.array(self.marks, dtype=np.uint64)
-        later = marks > 0
-        later[np.unique(marks, return_index=True)[1]] = False
-        return np.flatnonzero(later)
+        """Places of the documents that equal an earlier one, except for spaces and capitals."""
+        return np.flatnonzero(self.inputs.copy_of[self.rows] >= 0)
 
     def drop_copies(self):
         """Keep the first of equal documents only, and count those that are dropped."""
         found = self.copies()
+        for number in self.rows[found]:
+            self.inputs.missing[number] = COPY
         self.keep(np.setdiff1d(np.arange(len(self)), found))
         self.n_dropped = len(found)
 
@@ -102,6 +121,58 @@ class Texts(Strings):
         """Languages and their numbers of documents, most frequent first."""
         found = Counter(self.languages).most_common()
         return ", ".join(f"{language or 'not recognised'} {n:,}" for language, n in found) or "no documents"
+
+
+class Kept:
+    """Some strings of a sequence."""
+
+    def __init__(self, strings, rows):
+        self.strings, self.rows = strings, rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.strings[int(self.rows[i])]
+
+
+@dataclass
+class Inputs:
+    """All documents of the input, in order: kept, dropped, empty and unreadable ones.
+
+    ``copy_of`` is the number of the first document with the same text, or -1; ``missing`` the reason why a document
+    is left out, or "".
+    """
+
+    names: object
+    files: list = field(default_factory=list)
+    rows: array = field(default_factory=lambda: array("q"))
+    dates: list = field(default_factory=list)
+    groups: list = field(default_factory=list)
+    languages: list = field(default_factory=list)
+    missing: list = field(default_factory=list)
+    copy_of: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.rows)
+
+
+def inputs_of_counts(n_documents):
+    """The documents of a matrix of counts, named by their numbers."""
+    def same(value):
+        return [value] * n_documents
+
+    return Inputs(
+        [f"document {i}" for i in range(1, n_documents + 1)], same(""), array("q", range(1, n_documents + 1)),
+        same(""), same(""), same(""), same(""), np.full(n_documents, -1),
+    )  # fmt: skip
+
+
+def first_equal(marks):
+    """The place of the first equal mark for each mark that repeats an earlier one, else -1; zeros repeat nothing."""
+    _, first, inverse = np.unique(marks, return_index=True, return_inverse=True)
+    first = first[inverse]
+    return np.where((marks > 0) & (first < np.arange(len(marks))), first, -1)
 
 
 def mark_of(text):

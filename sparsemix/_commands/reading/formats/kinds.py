@@ -12,7 +12,7 @@ from pathlib import Path
 from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole
 from sparsemix._commands.reading.formats.mail import read_mail
 from sparsemix._commands.reading.formats.office import BROKEN, PARTS, read_epub, read_office, read_pdf
-from sparsemix._commands.reading.formats.records import Document, Kept, first_words
+from sparsemix._commands.reading.formats.records import NOT_READ, Document, Kept, first_words
 from sparsemix._commands.reading.formats.tabular import read_excel, read_json, read_parquet, read_table
 from sparsemix._commands.reading.formats.web import read_html, read_markdown, read_notebook
 from sparsemix.datasets._files import HEAD, open_packed
@@ -27,7 +27,7 @@ def read_lines(path, *, encoding, tally, **_):
     """One document per nonempty line, named by its first words."""
     for number, line in lines(path, encoding, tally):
         tally.place = f"line {number}"
-        yield Document(line, first_words(line))
+        yield Document(line, first_words(line), row=number)
 
 
 def read_text(path, *, encoding, tally, **_):
@@ -53,11 +53,12 @@ def read_folder(path, *, glob, encoding, fields, tally):
             kind = kind_of_file(file)
             kind = "text" if kind == "lines" else kind
             for document in read_file(file, kind, glob=glob, encoding=encoding, fields=within, tally=tally, name=name):
-                n += 1
+                n += not document.missing
                 yield replace(document, group=Path(name).parent.as_posix()) if by_folder else document
         except (ValueError, OSError) as error:
             first = first or error
             tally.skip(name, str(error).replace(f"{path}{os.sep}", ""))
+            yield Document("", name, file=name, missing=NOT_READ)
     if first is not None and not n:
         raise first
 
@@ -68,8 +69,13 @@ def read_file(path, kind, *, fields, tally, name=None, **options):
     Readers of several documents name them. Others yield records of a text and some fields.
     """
     for number, item in enumerate(READERS[kind][0](path, fields=fields, tally=tally, **options), start=1):
+        file = name or path.name
         if isinstance(item, Document):
-            yield item if name is None else replace(item, name=f"{name}: {item.name}")
+            row = item.row or number
+            if item.file:  # a file of a folder, or of an archive in it
+                file, row = item.file if name is None else f"{name}/{item.file}", item.row
+            called = item.name if name is None else f"{name}: {item.name}"
+            yield replace(item, name=called, file=file, row=row)
             continue
         own = name or path.name
         if kind == "mail" and not path.name.lower().endswith(".eml"):
@@ -79,8 +85,8 @@ def read_file(path, kind, *, fields, tally, name=None, **options):
         known = {option: getattr(fields, option) for option in ("id", "date", "group")}
         known = {option: field if field in item else None for option, field in known.items()}
         texts = Kept(replace(fields, text="text" if kind != "mail" else fields.text, **known), tally)
-        if (document := texts.document(item, own, own)) is not None:
-            yield document if known["id"] else replace(document, name=own)
+        document = texts.document(item, own, own)
+        yield replace(document, name=document.name if known["id"] else own, file=file, row=number)
 
 
 def files_of(path, glob=None):

@@ -5,6 +5,7 @@ from datetime import UTC
 from email import message_from_bytes, policy
 from email.utils import parsedate_to_datetime
 
+from sparsemix._commands.reading.formats.records import NOT_READ, Document
 from sparsemix._commands.reading.formats.web import text_of_page
 from sparsemix.datasets._files import open_packed
 
@@ -21,6 +22,7 @@ def read_mail(path, *, tally, **_):
             yield record_of(message_from_bytes(raw, policy=policy.default))
         except Exception as error:  # the parser of headers lets errors of many kinds through
             tally.skip(f"{path.name}, message {number}", f"{type(error).__name__}: {error}")
+            yield Document("", f"message {number}", missing=NOT_READ)
 
 
 def messages(path):

@@ -7,14 +7,25 @@ FIRST_WORDS = 60  # characters of the name of a text without an id
 ABSENT = object()
 
 
+# Reasons for which a document is left out.
+NO_TEXT, NOT_READ = "no text", "not read"
+
+
 @dataclass(frozen=True)
 class Document:
-    """A text with its name, date and group."""
+    """A text with its name, date and group, and its place in the input.
+
+    ``file`` is the path inside a folder, or the file name. ``row`` counts from 1: the line of a file of lines, the
+    record of a table, the message of a mail box. ``missing`` is the reason why there is no text.
+    """
 
     text: str
     name: str
     date: str = ""
     group: str = ""
+    file: str = ""
+    row: int = 0
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,20 +69,19 @@ class Kept:
                 raise ValueError(f"{where} has no {what} {name!r} (it has {has}); name another by --{option}.")
 
     def document(self, record, place, where, names=()):
-        """The document of a record; None if its text is null, which is counted."""
+        """The document of a record; a null text is counted, and its document is marked."""
         if not self.seen:
             self.check_names(record, where, names)
         self.tally.place = where
         texts = [self.text_of(record, name, where) for name in self.texts]
         if not (texts := [text for text in texts if text is not None]):
             self.tally.without_text += 1
-            return None
         text = "\n\n".join(texts)
         name, date, group = (
             self.tally.clean(plain(value_of(record, field))) if field else ""
             for field in (self.fields.id, self.fields.date, self.fields.group)
         )
-        return Document(text, name or first_words(text) or place, date, group)
+        return Document(text, name or first_words(text) or place, date, group, missing="" if texts else NO_TEXT)
 
     def text_of(self, record, name, where):
         """The text of a field; None for null."""

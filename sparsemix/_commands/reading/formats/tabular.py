@@ -16,8 +16,8 @@ def read_json(path, *, encoding, fields, tally, **_):
     for where, record in json_records(path, encoding, tally):
         if isinstance(record, str):
             yield Document(tally.clean(record), first_words(record))
-        elif (document := kept.document(record, where, f"{path}, {where}")) is not None:
-            yield document
+        else:
+            yield kept.document(record, where, f"{path}, {where}")
 
 
 def json_records(path, encoding, tally):
@@ -80,8 +80,7 @@ def read_table(path, *, encoding, fields, tally, **_):
 
     for number, record in table_records(path, encoding, check_names):
         where = f"line {number}"
-        if (document := kept.document(record, where, f"{path}, {where}", list(record))) is not None:
-            yield document
+        yield kept.document(record, where, f"{path}, {where}", list(record))
 
 
 def read_parquet(path, *, fields, tally, **_):
@@ -101,8 +100,7 @@ def read_parquet(path, *, fields, tally, **_):
             for batch in file.iter_batches(columns=columns_of(names, fields)):
                 for record in batch.to_pylist():
                     row += 1
-                    if (document := kept.document(record, f"row {row}", f"{path}, row {row}", names)) is not None:
-                        yield document
+                    yield kept.document(record, f"row {row}", f"{path}, row {row}", names)
     except ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file that pyarrow can read ({error}).") from error
 
@@ -138,5 +136,4 @@ def read_excel(path, *, fields, tally, **_):
             for name in kept.texts:
                 if record.get(name) is not None:
                     record[name] = str(record[name])  # a text of digits is a number in a sheet
-            if (document := kept.document(record, f"row {number}", f"{path}, row {number}", names)) is not None:
-                yield document
+            yield kept.document(record, f"row {number}", f"{path}, row {number}", names)

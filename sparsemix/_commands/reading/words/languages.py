@@ -7,6 +7,9 @@ from collections import Counter
 LOOKED_AT = 800
 # A language is recognised by this number of function words with more than one letter, and by this share of all words.
 LEAST_WORDS, LEAST_SHARE = 2, 0.08
+# Languages share function words ("de la"). A language must have this many more function words than the next one, or
+# MARGIN_OF_SHORT more in a text of fewer than SHORT words, where two words agree by chance.
+SHORT, MARGIN, MARGIN_OF_SHORT = 30, 1, 2
 WORD = re.compile(r"[^\W\d_]+")
 # Ranges of letters that tell the language, or only the script.
 SCRIPTS = {
@@ -117,8 +120,10 @@ def language_of(text):
         for name in of_word.get(word, ()):
             votes[name] += n
             longer[name] += n * (len(word) > 1)
-    votes = {name: n for name, n in votes.items() if longer[name] >= LEAST_WORDS and n >= LEAST_SHARE * len(words)}
-    return max(votes, key=votes.get, default="")
+    (best, most), (_, next_most), *_ = [*votes.most_common(2), ("", 0), ("", 0)]
+    margin = MARGIN if len(words) >= SHORT else MARGIN_OF_SHORT
+    enough = longer[best] >= LEAST_WORDS and most >= LEAST_SHARE * len(words)
+    return best if enough and most >= next_most + margin else ""
 
 
 def script_of(text):

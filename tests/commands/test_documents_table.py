@@ -1,0 +1,145 @@
+"""documents.csv has a row for each document of the input, and warnings name what spoils topics."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsemix.__main__ import main
+from sparsemix._commands.alike import fillers, overlap
+from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix._commands.reading.words.languages import language_of
+
+FRUIT, MUSIC = "apple pear plum cherry apple plum", "violin flute drum guitar violin drum"
+
+
+def run(tmp_path, path, *options):
+    output = tmp_path / "out"
+    main(["topics", str(path), "--output", str(output), "--max-iter", "2", "--n-components", "2", "--n-jobs", "1",
+          "--force", *options])  # fmt: skip
+    with (output / "documents.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file)), json.loads((output / "run.json").read_text())
+
+
+def test_every_record_has_its_row_in_order(tmp_path):
+    """Empty and unknown texts too, and copies, kept or dropped."""
+    texts = [FRUIT, MUSIC, "", f"{FRUIT} pear", f"{MUSIC} flute", "12 34", FRUIT.upper(), f"{MUSIC} guitar", "", MUSIC]
+    texts += [f"{text} {extra}" for text in (FRUIT, MUSIC) for extra in ("pear pear", "drum drum", "apple violin")]
+    with (tmp_path / "table.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *((f"t{i}", text) for i, text in enumerate(texts))])
+    for copies in ("keep", "drop"):
+        rows, record = run(tmp_path, tmp_path / "table.csv", "--id", "id", "--copies", copies, "--max-df", "1.0",
+                           "--min-df", "1", "--held-out", "0.2")  # fmt: skip
+        assert [row["id"] for row in rows] == [f"t{i}" for i in range(len(texts))]
+        assert [int(row["row"]) for row in rows] == [int(row["number"]) for row in rows] == [*range(1, len(texts) + 1)]
+        assert {row["file"] for row in rows} == {"table.csv"}
+        assert {i: row["copy_of"] for i, row in enumerate(rows) if row["copy_of"]} == {6: "1", 9: "2"}
+        left_out = {i: row["left_out"] for i, row in enumerate(rows) if row["left_out"]}
+        unknown = dict.fromkeys((2, 5, 8), "no known word")
+        assert left_out == (unknown if copies == "keep" else {**unknown, 6: "copy", 9: "copy"})
+        assert all((row["topic"] == "") == (i in left_out) == (row["tokens"] == "0") for i, row in enumerate(rows))
+        for row, text in zip(rows, texts, strict=True):
+            assert row["left_out"] or int(row["tokens"]) == len(text.split())
+        assert (record["input_documents"], record["documents"]) == (len(rows), len(rows) - len(left_out))
+
+
+def test_places_in_files(tmp_path):
+    """Files of a folder, lines of a file, records with null, files that cannot be read."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text(FRUIT)
+    (folder / "b.jsonl").write_text(f'{{"text": "{MUSIC}"}}\n{{"text": null}}\n{{"text": "{FRUIT}"}}\n')
+    (folder / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
+    (folder / "d.txt").write_text("")
+    corpus = read_corpus(folder, glob="*", words=Words(max_df=1.0))
+    found = list(zip(corpus.inputs.files, corpus.inputs.rows, corpus.inputs.missing, strict=True))
+    assert found == [
+        ("a.txt", 1, ""), ("b.jsonl", 1, ""), ("b.jsonl", 2, "no text"), ("b.jsonl", 3, ""), ("c.png", 0, "not read"),
+        ("d.txt", 1, "no known word"),
+    ]  # fmt: skip
+    assert corpus.numbers.tolist() == [0, 1, 3]
+    (tmp_path / "lines").write_text(f"{FRUIT}\n\n{MUSIC}\n")
+    inputs = read_corpus(tmp_path / "lines", words=Words()).inputs
+    assert (list(inputs.rows), inputs.files) == ([1, 3], ["lines", "lines"])
+
+
+def test_passages_keep_empty_documents(tmp_path):
+    (tmp_path / "table.csv").write_text("text\n" + f"{400 * FRUIT}\n\"\"\n{MUSIC}\n")
+    corpus = read_corpus(tmp_path / "table.csv", words=Words(max_df=1.0), passages=300)
+    assert set(corpus.inputs.rows) == {1, 2} if len(corpus.inputs.rows) < 3 else {1, 2, 3}
+    assert corpus.inputs.rows[-1] == max(corpus.inputs.rows)
+
+
+def test_counts_keep_the_numbers_of_their_rows(tmp_path):
+    X = sparse.csr_matrix(np.array([[1, 2, 0], [0, 0, 0], [0, 1, 3], [2, 0, 1]] * 5))
+    sparse.save_npz(tmp_path / "counts.npz", X)
+    (tmp_path / "words.txt").write_text("apple\npear\nplum\n")
+    rows, _ = run(tmp_path, tmp_path / "counts.npz", "--vocabulary", str(tmp_path / "words.txt"))
+    assert [row["number"] for row in rows] == [str(i) for i in range(1, 21)]
+    assert [i for i, row in enumerate(rows) if row["left_out"]] == [1, 5, 9, 13, 17]
+
+
+def test_a_book_among_short_texts_is_told(tmp_path):
+    for i in range(9):
+        (tmp_path / f"note{i}.txt").write_text(f"{FRUIT} {i}")
+    book = " ".join(f"{MUSIC} number{i}." for i in range(600))
+    (tmp_path / "book.txt").write_text(book)
+    (told,) = [text for text in read_corpus(tmp_path, words=Words()).warnings if "--passages" in text]
+    n_bytes = sorted(path.stat().st_size for path in tmp_path.iterdir())
+    assert told.startswith(f"book.txt has 4,200 words and is {n_bytes[-1] / np.median(n_bytes):,.0f} times as long")
+    assert not any("--passages" in text for text in read_corpus(tmp_path, words=Words(), passages=100).warnings)
+    (tmp_path / "book.txt").write_text(book[:10_000])
+    assert not any("--passages" in text for text in read_corpus(tmp_path, words=Words()).warnings)
+
+
+def test_other_files_and_rare_words_are_told(tmp_path):
+    rng = np.random.default_rng(0)
+    for i in range(30):
+        rare = " ".join(f"word{'abcdefghij'[k // 10]}{'abcdefghij'[k % 10]}" for k in rng.choice(60, 6))
+        (tmp_path / f"{i}.txt").write_text(f"{FRUIT} {rare}")
+    (tmp_path / "more.md").write_text(MUSIC)
+    told = read_corpus(tmp_path, words=Words(min_df=5)).warnings
+    assert any("(1 .md); --glob '*' reads" in text for text in told)
+    assert not any("--min-df 2" in text for text in read_corpus(tmp_path, words=Words(min_df=2)).warnings)
+    counts = {n: read_corpus(tmp_path, words=Words(min_df=n)).counts.sum() for n in (2, 10)}
+    (rare,) = [text for text in read_corpus(tmp_path, words=Words(min_df=10)).warnings if "--min-df 2" in text]
+    assert f"leaves out {1 - counts[10] / counts[2]:.0%} of" in rare
+
+
+def test_mixed_languages_are_told(tmp_path):
+    english = "the cat and the dog are in the house of this man"
+    german = "der Hund und die Katze sind in dem Haus von mir"
+    for name, n_german, told in (("mixed", 5, True), ("one", 1, False)):
+        (tmp_path / name).write_text("\n".join([*10 * [english], *n_german * [german]]))
+        found = [text for text in read_corpus(tmp_path / name, words=Words()).warnings if "several languages" in text]
+        assert len(found) == told
+        assert not told or "(english 10, german 5)" in found[0]
+
+
+@pytest.mark.parametrize("text", ["de la musica", "history of la France", "per user per group", "die of the", "in a"])
+def test_few_words_have_no_language(text):
+    assert language_of(text) == ""
+    assert language_of("the history of the library and of its books") == "english"
+
+
+def test_overlap_of_topics():
+    distinct = [[f"word{k}{i}" for i in range(10)] for k in range(12)]
+    assert (overlap(distinct, 120), fillers(distinct)) == ("", [])
+    common = [["library", *words[1:]] if k < 8 else words for k, words in enumerate(distinct)]
+    assert overlap(common, 119) == ""
+    assert overlap(common, 120) == "library is among the 10 main words of 8 of 12 topics"
+    assert fillers(common) == [("library", 8)]
+    pairs = [words for pair in zip(distinct[:6], distinct[:6], strict=True) for words in pair]
+    assert overlap(pairs, 120).startswith("50% of the main words")
+    assert fillers([["file", "a"], ["file", "b"], ["file", "c"], ["d", "e"]]) == [("file", 3)]
+
+
+def test_short_texts_need_more_words_for_a_topic(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    words = [f"word{'abcdefghij'[k // 10]}{'abcdefghij'[k % 10]}" for k in range(60)]
+    lines = [" ".join(rng.choice(words, 4)) for _ in range(800)]
+    (tmp_path / "titles.txt").write_text("\n".join(lines))
+    run(tmp_path, tmp_path / "titles.txt", "--n-components", "8")
+    assert "which are short: they change with --random-state; give --n-components 3 or fewer" in capsys.readouterr().err
