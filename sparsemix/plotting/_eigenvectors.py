@@ -31,6 +31,17 @@ def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=1
     ------
     ValueError
         For mixtures without full covariances, a wrong patch size, and numbers below one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseGaussianMixture
+    >>> from sparsemix.plotting import plot_eigenvectors
+    >>> patches = np.random.default_rng(0).normal(size=(50, 4))
+    >>> mixture = SparseGaussianMixture(3, random_state=0).fit(patches)
+    >>> figure = plot_eigenvectors(mixture, (2, 2), n_eigenvectors=2)
+    >>> len(figure.axes)  # two images for each of three components
+    6
     """
     from matplotlib.figure import Figure
 

@@ -37,6 +37,17 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
     ------
     ValueError
         For numbers below one, and if ``feature_names`` does not have one name per word.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.plotting import plot_top_words
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
+    >>> figure = plot_top_words(model, n_topics=2, n_top_words=3)
+    >>> len(figure.axes)
+    2
     """
     check_number("n_topics", n_topics)
     check_number("n_top_words", n_top_words)
@@ -80,6 +91,17 @@ def plot_learning_curves(model, *, figure=None):
     ------
     ValueError
         If ``history_`` has no scores. ``fit`` records them for ``validation_data``.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.plotting import plot_learning_curves
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X, validation_data=X)
+    >>> figure = plot_learning_curves(model)
+    >>> figure.axes[0].get_xlabel()
+    'epoch'
     """
     records = {}
     for key in CURVES:
@@ -122,6 +144,17 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     ------
     ValueError
         If no date can be read, and for numbers below one.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.plotting import plot_topics_over_time
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
+    >>> figure = plot_topics_over_time(model, X, [2001, 2002] * 100)
+    >>> [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    ['2001', '2002']
     """
     check_number("n_topics", n_topics)
     X = check_documents(model, X)
@@ -165,6 +198,17 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
     ------
     ValueError
         For numbers below one, and if ``feature_names`` does not have one name per word.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.plotting import plot_topic_map
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
+    >>> figure = plot_topic_map(model, n_labels=1)
+    >>> len(figure.axes[0].texts)
+    1
     """
     check_number("n_labels", n_labels)
     check_has_words(model, "model", "components_")
@@ -196,6 +240,17 @@ def plot_choice(choice, *, figure=None):
     Returns
     -------
     figure : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.plotting import plot_choice
+    >>> from sparsemix.topics import choose_n_topics
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> figure = plot_choice(choose_n_topics(SparseSCVB0LDA(random_state=0), X, [2, 5], n_top_words=5))
+    >>> len(figure.axes)
+    3
     """
     names = {"score": CURVES["score"], "coherence": CURVES["coherence"], "diversity": "Diversity of top words"}
     figure = new_figure(figure, 11.0, 3.0)

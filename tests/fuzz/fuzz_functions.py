@@ -21,6 +21,35 @@ OF_COUNTS = ("topic_coherence", "document_completion", "perplexity", "split_by_t
 MEASURES = ("npmi", "umass", "c_v", "no such measure")
 
 
+# Each public metric with random arguments: (random generator, topics, counts, n_top_words) to its value.
+METRICS = {
+    "topic_coherence": lambda rng, topics, X, n_top: metrics.topic_coherence(
+        topics, X, measure=MEASURES[rng.integers(4)], n_top_words=n_top, convention=str(rng.choice(["paper", "gensim"]))
+    ),
+    "document_completion": lambda rng, topics, X, _: metrics.document_completion(
+        topics, X, test_fraction=float(rng.choice([0.0, 0.2, 0.9, 1.0])), split=str(rng.choice(["type", "token"]))
+    ),
+    "perplexity": lambda rng, topics, X, _: metrics.perplexity(
+        topics, X, doc_topic_prior=float(rng.choice([0.0, 1e-3, 1.0, np.nan]))
+    ),
+    "split_by_type": lambda _, __, X, ___: metrics.split_by_type(X),
+    "split_by_token": lambda _, __, X, ___: metrics.split_by_token(X),
+    "topic_diversity": lambda _, topics, __, n_top: metrics.topic_diversity(topics, n_top_words=n_top),
+    "topic_exclusivity": lambda _, topics, __, n_top: metrics.topic_exclusivity(topics, n_top_words=n_top),
+    "top_words": lambda _, topics, __, n_top: metrics.top_words(topics, n_top_words=n_top),
+    "align_topics": lambda _, topics, __, ___: metrics.align_topics(topics, topics[::-1]),
+    "mixture_log_likelihood": lambda rng, *_: log_likelihood_of_rows(draw_rows(rng)),
+    "basis_without_constant": lambda *arguments: metrics.basis_without_constant(arguments[-1]),
+}
+# Metrics that may be infinite, as their docstrings say; no metric is NaN.
+MAY_BE_INFINITE = ("mixture_log_likelihood",)
+
+
+def log_likelihood_of_rows(rows):
+    d = np.shape(rows)[1]
+    return metrics.mixture_log_likelihood(rows, np.full(2, 0.5), np.zeros((2, d)), np.stack([np.eye(d)] * 2))
+
+
 def try_metric(rng):
     """One metric of random topics and counts: finite, or a clear error."""
     X = draw_counts(rng)
@@ -32,41 +61,24 @@ def try_metric(rng):
         topics = topics[:, :-1]
     X, wrong = dressed(rng, X)
     n_top = int(rng.choice([-1, 0, 1, 2, 3, 10]))
-    rows = draw_rows(rng)
-    d = np.shape(rows)[1]
-    calls = {
-        "topic_coherence": lambda: metrics.topic_coherence(
-            topics, X, measure=MEASURES[rng.integers(4)], n_top_words=n_top,
-            convention=str(rng.choice(["paper", "gensim"])),
-        ),
-        "document_completion": lambda: metrics.document_completion(
-            topics, X, test_fraction=float(rng.choice([0.0, 0.2, 0.9, 1.0])), split=str(rng.choice(["type", "token"]))
-        ),
-        "perplexity": lambda: metrics.perplexity(
-            topics, X, doc_topic_prior=float(rng.choice([0.0, 1e-3, 1.0, np.nan]))
-        ),
-        "split_by_type": lambda: metrics.split_by_type(X),
-        "split_by_token": lambda: metrics.split_by_token(X),
-        "topic_diversity": lambda: metrics.topic_diversity(topics, n_top_words=n_top),
-        "topic_exclusivity": lambda: metrics.topic_exclusivity(topics, n_top_words=n_top),
-        "top_words": lambda: metrics.top_words(topics, n_top_words=n_top),
-        "align_topics": lambda: metrics.align_topics(topics, topics[::-1]),
-        "mixture_log_likelihood": lambda: metrics.mixture_log_likelihood(
-            rows, np.full(2, 0.5), np.zeros((2, d)), np.stack([np.eye(d)] * 2)
-        ),
-    }
-    name = sorted(calls)[rng.integers(len(calls))]
+    name = sorted(METRICS)[rng.integers(len(METRICS))]
     with quiet():
         try:
-            value = calls[name]()
+            value = METRICS[name](rng, topics, X, n_top)
         except CLEAR as error:
             return f"{name} {type(said_clearly(error)).__name__}"
     assert not wrong or name not in OF_COUNTS, f"{name} took a wrong form"
-    for part in value if isinstance(value, tuple) else (value,):
-        array = part.data if sparse.issparse(part) else np.asarray(part)
-        if array.dtype.kind == "f" and name != "mixture_log_likelihood":
-            assert np.isfinite(array).all() or name == "perplexity", f"{name} is not finite"
+    for array in numbers_in(value):
+        assert not np.isnan(array).any(), f"{name} is NaN"
+        assert np.isfinite(array).all() or name in MAY_BE_INFINITE, f"{name} is not finite"
     return f"{name} good"
+
+
+def numbers_in(value):
+    """The arrays of floats of what a metric returns."""
+    arrays = [part.data if sparse.issparse(part) else np.asarray(part)
+              for part in (value if isinstance(value, tuple) else (value,))]  # fmt: skip
+    return [array for array in arrays if array.dtype.kind == "f"]
 
 
 def try_reader(rng):

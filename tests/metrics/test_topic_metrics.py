@@ -774,6 +774,16 @@ def test_bad_counts(call, case):
         ON_COUNTS[call](counts)
 
 
+@pytest.mark.parametrize("call", ON_COUNTS)
+def test_a_corpus_without_words_has_a_finite_value_or_an_error(call):
+    try:
+        values = ON_COUNTS[call](np.zeros((3, 12), dtype=int))
+    except ValueError:
+        return
+    for value in values if isinstance(values, tuple) else (values,):
+        assert np.isfinite(value.data if sparse.issparse(value) else value).all()
+
+
 @pytest.mark.parametrize("call", ["document_completion", "perplexity", "topic_coherence"])
 def test_counts_over_another_vocabulary(call):
     with pytest.raises(ValueError, match=r"X has 11 columns but topics have 12 words; .*vocabulary"):

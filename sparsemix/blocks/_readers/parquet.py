@@ -41,6 +41,20 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
         If pyarrow is missing (``pip install pyarrow``).
     ValueError
         For missing columns, and if ``n_features`` is needed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet
+    >>> from sparsemix.blocks import from_parquet
+    >>> counts = pa.table({"doc": [0, 0, 1], "word": [0, 2, 1], "count": [3, 1, 2]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "counts.parquet")
+    ...     pa.parquet.write_table(counts, path)
+    ...     [block.toarray() for block in from_parquet(path, doc="doc", word="word", count="count")]
+    [array([[3., 0., 1.],
+           [0., 2., 0.]])]
     """
     needed("pyarrow.parquet", "pyarrow")
     paths = paths_of(paths, (".parquet", ".pq"))

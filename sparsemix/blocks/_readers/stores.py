@@ -41,6 +41,18 @@ def from_h5ad(paths, layer=None, rows=None, raw=False):
         If h5py is missing (``pip install h5py``; anndata is not needed).
     KeyError, ValueError
         For a missing layer, for a CSC matrix, whose rows are not contiguous, and for files with different genes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import h5py
+    >>> from sparsemix.blocks import from_h5ad
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "cells.h5ad")
+    ...     with h5py.File(path, "w") as file:
+    ...         file["X"] = [[1, 0], [0, 2], [3, 0]]
+    ...     [block.shape for block in from_h5ad(path, rows=2)]
+    [(2, 2), (1, 2)]
     """
     if raw and layer is not None:
         raise ValueError(f"raw=True has no layers, and layer is {layer!r}; give one of the two")
@@ -73,6 +85,18 @@ def from_zarr(paths, array=None, rows=None):
         If zarr is missing (``pip install zarr``).
     KeyError, ValueError
         For an array that is missing or not two-dimensional, and for a CSC matrix.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import zarr
+    >>> from sparsemix.blocks import from_zarr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows.zarr")
+    ...     zarr.save(path, np.arange(6.0).reshape(3, 2))
+    ...     [block.shape for block in from_zarr(path, rows=2)]
+    [(2, 2), (1, 2)]
     """
     return stores("zarr", paths_of(paths, ".zarr", is_store), array, rows)
 
