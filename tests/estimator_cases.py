@@ -32,8 +32,7 @@ from sparsemix import (
     StreamingNGGPMixture,
 )
 from sparsemix._models.clusters.model import GibbsModel, StreamingModel
-from sparsemix._models.mixture.linear_model import LinearMixture
-from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._models.mixture.model import LinearMixture, MixtureModel
 from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel

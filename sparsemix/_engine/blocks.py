@@ -27,6 +27,7 @@ class Rows:
         Of the rows as read.
     """
 
+    sparse = False  # kind of the blocks as read
     memory = None  # no per-row state between visits
     first_row = 0  # number of the first row, if these rows are a block of the data
     source = None  # visitor of the full blocks, if these rows are a subsample

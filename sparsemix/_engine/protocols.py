@@ -216,13 +216,13 @@ class Family(Protocol):
     def spec(self):
         """Shapes of the sums by component, without the leading K, and of the shared sums."""
 
-    def empty_stats(self, n_components, shift=None):
-        """Zeros."""
+    def empty_stats(self, n_components, shift=None, sparse=False):
+        """Zeros; sums of rows may be ``sparse`` if the rows are."""
 
     def accumulate(self, stats, x, groups, first, last):
         """Add rows (n, D), grouped by component, to components ``first`` to ``last``."""
 
-    def accumulate_shared(self, stats, x, sample_weight):
+    def accumulate_shared(self, stats, x, groups, sample_weight):
         """Add rows to the sums shared by all components."""
 
     def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):

@@ -16,7 +16,7 @@ from sparsemix._estimator.input.checks import (
     check_counts,
     check_magnitude,
     check_rows,
-    check_weights,
+    of_positive_weight,
 )
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.forms import is_sparse
@@ -160,10 +160,8 @@ def warn_if_fractions(est, X):
 
 def weighted_rows(X, counts, sample_weight, shift=None):
     """Rows of positive weight, and their indices (None: all)."""
-    sample_weight, kept = check_weights(sample_weight, X.shape[0]), None
-    if sample_weight is not None and not sample_weight.all():
-        kept = np.flatnonzero(sample_weight)
-        X, sample_weight = X[kept], sample_weight[kept]
+    X, sample_weight, kept = of_positive_weight(X, sample_weight)
+    kept = None if kept is None else np.flatnonzero(kept)
     if counts:
         check_magnitude(X, sample_weight)
         return Documents(X, sample_weight, np.float64), kept

@@ -1,32 +1,24 @@
-"""Builds model, prior, initialisation and schedule from an estimator's parameters, with checks that need the data's
-shape."""
+"""Builds model, priors and initial statistics of a mixture of Gaussians from its parameters and the data.
 
-from copy import copy
-from dataclasses import replace
+Columns may have different units, such as dates in seconds and temperatures. So the scale of one column never defines
+what is small in another.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic
-from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import FitSetup
-from sparsemix._estimator.input.checks import check_columns, check_weights
-from sparsemix._estimator.input.columns import ColumnLimits
-from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
+from sparsemix._estimator.input.checks import check_columns
+from sparsemix._estimator.input.columns import ColumnLimits, round_off
+from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
+from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._loadings import plain_model, with_loadings
-from sparsemix.mixture._priors import (
-    DataScale,
-    conditioned,
-    covariance_share,
-    learns_scales,
-    make_floor,
-    make_prior,
-    warn_of_flags,
-    warn_of_wild_values,
-)
 from sparsemix.mixture._starts._given import Given
 from sparsemix.mixture._starts._start import Start, data_gaussian, subset
 
@@ -35,14 +27,6 @@ INIT_ROWS = 20_000
 INIT_ROWS_PER_COMPONENT = 50
 INIT_ROWS_PER_DIRECTION = 3.0
 INIT_NUMBERS = 1 << 25
-# Default batch sizes: enough rows for every component. A memoized batch is a tenth of the data. An online batch
-# replaces much of the statistics, so it needs enough rows of each component for a covariance.
-BATCH_ROWS = 1_000
-BATCH_ROWS_PER_COMPONENT = 10
-MEMOIZED_BATCHES = 10
-# Length of a row's list of candidates, and minimum number of components for lists.
-CANDIDATES = 4
-CANDIDATES_FROM = 100
 # Default rank of loadings: the maximum, and rows per component for each loading.
 MOST_RANK, ROWS_PER_LOADING = 16, 5.0
 # Default variance that EM adds, as in scikit-learn's GaussianMixture.
@@ -51,74 +35,51 @@ EM_FLOOR = 1e-6
 # without. A stream never returns to its first block; on clustered rows three iterations gained most.
 FIT_INIT_ITER = 0
 STREAM_INIT_ITER = 3
+# Variance floor as a share of a column's variance: a thousandth of its standard deviation.
+FLOOR = 1e-6
+# Prior variance of a constant column as a share of (N + 1) times its floor.
+CONSTANT_SHARE = 1e-6
+# From this number on, components describe a density rather than clusters, and learn the scales of their priors.
+LEARN_FROM = 16
+# Minimum of the learned scales, relative to the default prior. Components on a surface, or of windows of a series, are
+# thinner than the data in every direction. A pixel that is constant in a component should not shrink it to zero.
+LEAST_SCALE = 0.1
+# With fewer rows per column than this the prior keeps only a part of the data's correlations. Learned scales then have
+# a larger minimum: few rows of a component give too little information on most directions.
+FEW_ROWS = 8.0
 
 
-def weighted_rows(X, sample_weight, part=False):
-    """Rows of positive weight; ``kept`` is their mask over the given rows (None: all)."""
-    sample_weight = check_weights(sample_weight, len(X), part=part)
-    if sample_weight is None or sample_weight.all():
-        return Rows(X, sample_weight)
-    kept = sample_weight > 0
-    rows = Rows(X[kept], sample_weight[kept])
-    rows.kept = kept
-    return rows
-
-
-def begin_fit(params, rows, rng, workers, fitted=None):
-    """Setup of a fit: an initialisation, or the ``fitted`` mixture from which it continues."""
-    if fitted is not None:
-        rows, model, initial = resume(params, fitted, rows)
-        method = "warm"
-    else:
-        kept = rows.kept
-        rows, model, learner = assemble(params, rows, workers)
-        initial, method = start_stats(params, model, learner, rows, kept, FIT_INIT_ITER, rng, workers)
-        set_evidence_model(model, learner)
-    schedule = make_schedule(params, rows, rng, directions_of_batch(params, rows.X.shape[1]))
-    if rows.source is not None:
-        schedule = schedule.over(rows.source.plan)
-    model.search = make_search(params, rng, schedule.step_rows)
-    if model.search is not None and rows.source is None:
-        rows.memory = CandidateLists(len(rows), model.search.size)
-    return FitSetup(rows, model, initial, schedule, {"init_params_": method})
-
-
-def begin_stream(params, rows, rng, workers):
-    """Setup of a stream from its first block."""
+def start_fit(params, rows, rng, workers, n_init_iter):
+    """Setup of a fit or a stream from an initialisation."""
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
-    stats, method = start_stats(params, model, learner, rows, kept, STREAM_INIT_ITER, rng, workers)
-    set_evidence_model(model, learner)
-    model.search = make_search(params, rng, len(rows), stored=False)
-    return FitSetup(rows, model, stats, about={"init_params_": method})
-
-
-def start_stats(params, model, learner, rows, kept, n_init_iter, rng, workers):
-    """Initial statistics, and the name of the initialisation."""
-    plain = plain_model(model)
-    start = make_start(params, plain, learner, len(rows), kept, n_init_iter)
+    plain = plain_model(model) if model.family.has_loadings else model
+    size = init_size(plain.family, model.n_components)
+    seeding = params.init_params if isinstance(params.init_params, str) else "auto"
+    given = Given.of(params.init_params, plain, len(rows), kept)
+    start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
     stats = start.stats(rows, rng, workers)
     if plain is not model:
-        selection = subset(rows, max(start.init_size, model.n_components), rng)
+        selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, rows, selection, rng, workers)
-    return stats, start.method
+    set_evidence_model(model, learner)
+    return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
 
-def class_and_rank(params):
+def class_and_rank(covariance_type):
     """The class of family and the given rank of ``covariance_type``; None if data determine the rank."""
-    kind = params.covariance_type
-    name, rank = (kind, None) if isinstance(kind, str) else kind
+    name, rank = (covariance_type, None) if isinstance(covariance_type, str) else covariance_type
     return GAUSSIANS[name], rank
 
 
-def make_family(params, n_features, n_rows=np.inf):
+def make_family(covariance_type, n_components, n_features, n_rows=np.inf):
     """The family of ``covariance_type``; the default rank gives each loading several rows."""
-    family, rank = class_and_rank(params)
+    family, rank = class_and_rank(covariance_type)
     if not family.has_loadings:
         return family(n_features)
     if rank is not None:
         return family(n_features, rank)
-    return family(n_features, int(np.clip(n_rows / (ROWS_PER_LOADING * params.n_components), 1, MOST_RANK)))
+    return family(n_features, int(np.clip(n_rows / (ROWS_PER_LOADING * n_components), 1, MOST_RANK)))
 
 
 def assemble(params, rows, workers):
@@ -126,7 +87,8 @@ def assemble(params, rows, workers):
 
     This fixes all data-dependent values: the shift, default priors and the variance floor.
     """
-    family = make_family(params, rows.X.shape[1], params.total_samples or rows.mass)
+    n_components, n_rows = params.n_components, params.total_samples or rows.mass
+    family = make_family(params.covariance_type, n_components, rows.X.shape[1], n_rows)
     check_columns(rows.X)
     limits = ColumnLimits.of(rows.X, family.has_means)
     if family.has_means:
@@ -138,16 +100,16 @@ def assemble(params, rows, workers):
     if not family.shape.one_variance:
         warn_of_flags(limits)
     scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype)
-    data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params, scale)
-    sizes = params.n_components, kept_entries(params), rows.dtype, rows.shift
-    even, learn_scales = DirichletWeights(1.0 / params.n_components), False
+    data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params.reg_covar, scale)
+    sizes = n_components, kept_entries(params), rows.dtype, rows.shift
+    even, learn_scales = DirichletWeights(1.0 / n_components), False
     if params.inference == "em":
-        prior = judging_prior(plain, data, params.n_components, rows.mass)
+        prior = judging_prior(plain, data, n_components, rows.mass)
         model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
     else:
         prior, learn_scales = make_prior(params, family, data, rows), learns_scales(params, family)
         concentration = params.weight_concentration_prior
-        concentration = 1.0 / params.n_components if concentration is None else concentration
+        concentration = 1.0 / n_components if concentration is None else concentration
         sticks = params.weight_concentration_prior_type == "dirichlet_process"
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
@@ -168,53 +130,12 @@ def set_evidence_model(model, learner):
         model.evidence_model, learner.table = learner, None
 
 
-def make_search(params, rng, step_rows, stored=True, kind=CandidateSearch, least=CANDIDATES_FROM):
-    """The candidate search of a model; None computes the weights of all components.
-
-    A list must be short relative to K to save time, and only ``stored`` rows have lists. By default rows try all
-    components first: a few random ones would blur the initialisation. ``least`` is the minimum number of components for
-    lists.
-    """
-    n_components, size = params.n_components, params.candidates
-    if size == "auto":
-        size = max(CANDIDATES, kept_entries(params))
-        if not stored or n_components < least or 4 * size > n_components:
-            return None
-    if size == "all":
-        return None
-    size = max(size, kept_entries(params))
-    if size >= n_components:
-        return None
-    every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
-    seed = int(rng.integers(2**31))
-    return kind(size, seed, every, all_first=params.all_first)
-
-
-def kept_entries(params):
-    """L: the minimum of ``n_nonzero`` and K; None means K."""
-    return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
-
-
 def type_of(family, params):
     """The ``covariance_type`` of a fitted family: that of ``params`` if it gives the same family."""
-    wanted, rank = class_and_rank(params)
+    wanted, rank = class_and_rank(params.covariance_type)
     if rank is None or not family.has_loadings:
         return family.name
     return params.covariance_type if wanted(family.n_features, rank).rank == family.rank else (family.name, family.rank)
-
-
-def resume(params, fitted, rows):
-    """Rows, model and initial statistics of a fit that continues from a fitted mixture."""
-    model = copy(fitted.model)
-    inference = "vb" if model.variational else "em"
-    kind = type_of(model.family, params)
-    check_continues(params, n_components=model.n_components, covariance_type=kind, inference=inference)
-    model.n_nonzero = kept_entries(params)
-    stats = fitted.stats.copy()
-    stats.scale(rows.mass / float(stats["mass"]))
-    rows = rows.shifted(model.shift)
-    rows.dtype = model.dtype
-    return rows, model, stats
 
 
 def init_size(family, n_components):
@@ -224,45 +145,125 @@ def init_size(family, n_components):
     return min(max(INIT_ROWS, per_component * n_components), max(INIT_NUMBERS // d, 10 * n_components))
 
 
-def make_start(params, model, learner, n_rows, kept=None, n_init_iter=0):
-    """The initialisation of a fit; ``kept`` is the mask of the rows among those that the caller gave."""
-    size = init_size(model.family, model.n_components)
-    seeding = params.init_params if isinstance(params.init_params, str) else "auto"
-    given = Given.of(params.init_params, model, n_rows, kept)
-    return Start(model, learner, seeding, n_init_iter, size, given, params.n_init)
+# -- priors and floors
 
 
-def make_schedule(params, rows, rng, directions=0):
-    """The schedule of ``learning_method``."""
-    n_rows = len(rows)
-    if params.learning_method == "batch":
-        return Batch(n_rows)
-    size = rows_of_batch(params, n_rows, directions)
-    if params.learning_method == "memoized":
-        return Memoized(n_rows, size, rng)
-    offset, decay = params.step_size
-    if offset == "half_life":
+@dataclass(frozen=True)
+class DataScale:
+    """All rows as one Gaussian with positive variances in all columns, and the resulting variance floor (D,)."""
+
+    gaussian: object
+    floor: np.ndarray
+
+    @classmethod
+    def of(cls, data, shift, mass, limits, dtype):
+        """From the rows' Gaussian, whose mean is relative to the shift.
+
+        A constant column has one value in N rows. The next row may differ by the size of this value. Or it may differ
+        by the median standard deviation of the other columns, since centring may have removed a larger value. The
+        variance of maximum likelihood for N equal rows and this one is the larger square, divided by N + 1. Floor and
+        prior of the column are proportional to it, so that it changes all log densities equally.
+        """
+        mean = data.means[0] + (0.0 if shift is None else shift)
+        means = data.means[0] + (limits.means(mean) - mean)
+        variances, squares = np.array(data.variances()[0]), mean**2
+        if data.shape.one_variance:  # all columns share one variance
+            squares, limits = np.full_like(squares, squares.mean()), limits.pooled()
+        varies = variances > round_off(squares, dtype)
+        limited = limits.variances(variances)
+        usual = np.median(limited[varies]) if varies.any() else 1.0
+        levels = np.maximum(squares, usual)
+        scales = np.where(varies, limited, CONSTANT_SHARE * levels)
+        floor = np.where(varies, FLOOR * scales, levels / (mass + 1.0))
+        covariances = data.shape.with_variances(data.covariances, scales)
+        return cls(replace(data, means=means[None], covariances=covariances), floor)
+
+
+def make_prior(params, family, data, rows):
+    """The prior of the components; without a given ``covariance_prior`` it depends on the data, K and N.
+
+    B0 / (nu0 - D - 1), the prior mean of a covariance, is that of the data times two factors. K^(-2 / D) divides its
+    volume among K clusters of one shape (Fraley and Raftery 2007). min(1, D K / N) is needed since the prior always
+    counts as one row: with many rows for each direction of a component, this row should not hide the smallest
+    components. If components learn their scales, B0 is a tenth of that, and more than a tenth if rows are few
+    (``correlation_share``).
+    """
+    prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
+    if scales_and_value(params.covariance_prior)[1] is not None:
+        return prior
+    share = covariance_share(family.n_features, params.n_components, rows.mass)
+    if learns_scales(params, family):
+        share *= LEAST_SCALE ** correlation_share(family, rows.mass)
+    return replace(prior, scale=prior.scale * share)
+
+
+def conditioned(family, data, mass):
+    """The data's Gaussian with correlations multiplied by ``correlation_share``.
+
+    The covariance of few rows has variances near zero in some directions, which further rows would not confirm.
+    Variances of columns are estimated better than correlations (Schaefer and Strimmer 2005).
+    """
+    share = correlation_share(family, mass)
+    if share == 1.0:
+        return data
+    diagonal = symmetric.diagonal_positions(family.n_features)
+    covariances = share * data.covariances
+    covariances[..., diagonal] = data.covariances[..., diagonal]
+    return replace(data, covariances=covariances)
+
+
+def correlation_share(family, mass):
+    """Share of the data's correlations in the prior: one from FEW_ROWS rows per column on."""
+    return min(1.0, mass / (FEW_ROWS * family.n_features)) if family.shape.correlated else 1.0
+
+
+def covariance_share(n_features, n_components, mass):
+    """Ratio of the prior mean of a covariance to the data's covariance."""
+    return n_components ** (-2.0 / n_features) * min(1.0, n_features * n_components / mass)
+
+
+def learns_scales(params, family):
+    """Whether each component learns the scale of its covariance's prior."""
+    scales, _ = scales_and_value(params.covariance_prior)
+    if scales is None:
+        return family.has_scales and params.n_components >= LEARN_FROM
+    if scales == "learned" and not family.has_scales:
         raise ValueError(
-            f"step_size={params.step_size} is for partial_fit; give (offset, decay) to fit with "
-            "learning_method='online'"
+            "covariance_prior='learned' learns a scale of the covariance prior for each component, which "
+            f"covariance_type={params.covariance_type!r} does not have; choose 'full', 'diag', 'low_rank' or "
+            "'zero_mean', or set covariance_prior='fixed' or an array alone"
         )
-    return Stochastic(n_rows, size, rng, decay, offset, rows.mass)
+    return scales == "learned"
 
 
-def directions_of_batch(params, n_features):
-    """Number of directions for which an online batch needs rows of each component."""
-    family, rank = class_and_rank(params)
-    return family.directions_of_batch(n_features, rank or MOST_RANK)
+def warn_of_wild_values(data, limits, rows):
+    """Warn of an outlier that widens a covariance shared by all components."""
+    limits_of = limits.pooled() if data.shape.one_variance else limits
+    if not limits_of.wild(data.variances()[0, : len(limits_of.spread)]).any():
+        return
+    row, column = limits.farthest(rows.X)
+    number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]
+    warnings.warn(
+        f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column}, which widens the "
+        "covariance that all components share; check the value, or use covariance_type='full' or 'diag'",
+        stacklevel=2,
+    )
 
 
-def rows_of_batch(params, n_rows, directions=0):
-    """Rows of a batch; an online batch has a row of each component for each of the ``directions``."""
-    if params.learning_method == "batch":
-        return n_rows
-    if params.batch_size is not None:
-        return params.batch_size
-    per_component = BATCH_ROWS_PER_COMPONENT
-    if params.learning_method == "online":
-        per_component = max(per_component, directions)
-    size = max(BATCH_ROWS, per_component * params.n_components)
-    return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
+def warn_of_flags(limits):
+    """Warn of flags among measurements: their density, which has hardly a bound, decides the components."""
+    flags = np.flatnonzero(limits.flags)
+    if 1 < len(flags) < len(limits.flags):
+        names = ", ".join(map(str, flags[:5])) + ", ..." * (len(flags) > 5)
+        warnings.warn(
+            f"columns {names} of X hold two values each (flags or one-hot codes), and Gaussian components may follow "
+            "them rather than the measurements; leave such columns out if that is not wanted",
+            stacklevel=2,
+        )
+
+
+def make_floor(reg_covar, scale):
+    """Variances (D,) of the Gaussian noise around every row; None for none."""
+    if reg_covar is not None:
+        return np.full_like(scale.floor, reg_covar) if reg_covar else None
+    return scale.floor

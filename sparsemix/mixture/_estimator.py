@@ -1,5 +1,6 @@
-"""Base class of mixtures with any likelihood: predictions, densities, and what their fits share."""
+"""Base class of mixtures with any likelihood: fits, streams, predictions and densities."""
 
+import numbers
 from copy import copy
 
 import numpy as np
@@ -7,25 +8,65 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, Transfor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
-from sparsemix._estimator.absent import Absent
-from sparsemix._estimator.additive import AdditiveEstimator
-from sparsemix._estimator.input.checks import check_explained, check_rows, check_weights
-from sparsemix._kernels.vectors._log_sum import log_sum_exp
-from sparsemix._models.mixture.candidates import CandidateLists
+from sparsemix._estimator.absent import Absent, check_continues
+from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, check_rows, check_weights
+from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
+from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._starts._given import refuse_responsibilities
+
+# Constraints of the parameters that all mixtures have.
+CONSTRAINTS = {
+    "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
+    "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "inference": [StrOptions({"vb", "em"})],
+    "learning_method": [StrOptions({"batch", "memoized", "online"})],
+    "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
+    "weight_concentration_prior": [POSITIVE, None],
+    "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
+    "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
+    "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "total_samples": [COUNT, None],
+    "step_size": [STEP_SIZE],
+    "warm_start": ["boolean"],
+    "n_jobs": [numbers.Integral, None],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+# Default batch sizes: enough rows for every component. A memoized batch is a tenth of the data. An online batch
+# replaces much of the statistics, so it needs enough rows of each component for a covariance.
+BATCH_ROWS = 1_000
+BATCH_ROWS_PER_COMPONENT = 10
+MEMOIZED_BATCHES = 10
+# Length of a row's list of candidates, and minimum number of components for lists, of dense and of sparse rows.
+CANDIDATES = 4
+CANDIDATES_FROM = {False: 100, True: 500}
+
+
+def kept_entries(params):
+    """L: the minimum of ``n_nonzero`` and K; None means K."""
+    return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
 
 
 class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, AdditiveEstimator):
     """A mixture with any likelihood; ``_fitted`` is its FittedMixture.
 
-    In addition to what ``AdditiveEstimator`` requires, a subclass may override ``_checked(X)``, which checks rows,
-    ``_exact_rows(X)``, which returns rows for predictions, and ``_rows(X)``, which returns rows as training reads them.
+    A subclass defines what ``AdditiveEstimator`` requires, except for ``_begin_fit`` and ``_begin_stream``, and
+
+    - ``_started(rows, rng, workers, stream)``: a ``FitSetup`` from an initialisation.
+
+    It may override ``_checked(X)``, which checks rows, ``_exact_rows(X)``, which returns rows for predictions,
+    ``_rows(X)``, which returns rows as training reads them, and ``_directions(n_features)``.
     """
 
+    _fitted_class = FittedMixture
     # Rows without a list of candidates try all components: a few random ones blur the initialisation. Benchmarks of
     # later epochs save the dense one.
     _fixed_params = AdditiveEstimator._fixed_params | {"all_first": True}
@@ -33,6 +74,97 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
+
+    # -- learning
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
+        """Learn the mixture from all rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows. float32, float64 and CSR need no conversion, and ``fit`` makes no copy. Mixtures of Gaussians take
+            dense rows only.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a row of weight 2 counts as two rows.
+        checkpoint : path-like, default=None
+            Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
+            continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
+            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            For invalid values, with their row; negative weights; fewer rows than components; priors that are not
+            positive definite. A previously fitted model stays unchanged.
+        """
+        return self._fit(X, sample_weight, checkpoint)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+        """Learn from one more block of a stream.
+
+        With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
+        ``total_samples`` the blocks are batches of a data set of that size, and step t moves the statistics towards
+        those of the block by ``(t + offset) ** -decay``, the numbers of ``step_size``. Use it if rows repeat; it is the
+        only setting that forgets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of the block. The first block initialises the mixture and needs at least ``n_components`` rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            As ``fit``. A failed call leaves the model unchanged.
+        """
+        return self._partial_fit(X, sample_weight)
+
+    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
+        """Expected sufficient statistics of rows under the fitted model, which stays unchanged.
+
+        Add the statistics of several blocks, in any order and on any machine, and give the sum to
+        ``update_from_stats``. One ``partial_fit`` is one ``expected_stats`` followed by one ``update_from_stats``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        first_row : int, default=None
+            Index of the first row of X in the whole data. It seeds random numbers and appears in errors. None means 0.
+        memory : object, default=None
+            Result of ``row_memory`` for these rows. The call starts from the state of the previous visit and updates
+            it.
+
+        Returns
+        -------
+        stats : SufficientStatistics
+            Sums by component: ``stats["count"]`` (K,), and sums of the rows: ``"first"`` (K, n_features), or, depending
+            on the covariance type, ``"first"``, ``"second"`` or ``"scatter"`` of the rows minus a shift that the model
+            stores, and for "low_rank" sums of factors.
+        """
+        return self._expected_stats(X, sample_weight, first_row, memory)
+
+    # -- predictions
 
     def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn the mixture and return the component of each row.
@@ -66,15 +198,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         labels : ndarray of shape (n_samples,), int64
         """
         rows, workers = self._ready(X)
-        labels = np.empty(len(rows), dtype=np.int64)
-
-        def best(start, stop, weights):
-            labels[start:stop] = weights.argmax(axis=1)
-            check_explained(weights.max(axis=1), start)
-
         with workers:
-            self._fitted.each_tile("responsibility", rows, workers, best)
-        return labels
+            return self._fitted.labels(rows, workers)
 
     def predict_proba(self, X):
         """Responsibilities of all components as a dense array; for many components use ``predict_sparse_proba``.
@@ -90,18 +215,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             In the dtype of ``X``; each row sums to one.
         """
         rows, workers = self._ready(X)
-        resp = np.empty((len(rows), self._fitted.model.n_components), dtype=rows.dtype)
-
-        def softmax(start, stop, weights):
-            largest = weights.max(axis=1, keepdims=True)
-            check_explained(largest, start)
-            weights -= largest
-            np.exp(weights, out=resp[start:stop])
-            resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
-
         with workers:
-            self._fitted.each_tile("responsibility", rows, workers, softmax)
-        return resp
+            return self._fitted.responsibilities(rows, workers)
 
     def _sparse_responsibilities(self, X):
         check_is_fitted(self)
@@ -136,13 +251,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             return self._log_density(rows, workers)
 
     def _log_density(self, rows, workers):
-        out = np.empty(len(rows))
-
-        def log_density(start, stop, weights):
-            log_sum_exp(weights, out[start:stop])
-
-        self._fitted.each_tile("density", rows, workers, log_density)
-        return out
+        return self._fitted.log_density(rows, workers)
 
     def score(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Mean of ``score_samples``. It is comparable between all K, L and classes of mixtures.
@@ -205,6 +314,11 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         return self._attribute("weights_").weights
 
     @property
+    def weight_concentration_prior_(self):
+        """Concentration of the prior of the weights (VB): the given value or the default."""
+        return self._attribute("weight_concentration_prior_", variational=True).model.weights.concentration
+
+    @property
     def _n_features_out(self):
         return self._fitted.model.n_components
 
@@ -217,10 +331,12 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _attribute(self, name):
-        """The fitted mixture; before a fit the AttributeError of a missing attribute."""
+    def _attribute(self, name, variational=False):
+        """The fitted mixture; the AttributeError of a missing attribute before a fit, or after EM if it is of VB."""
         if not hasattr(self, "_fitted"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
+        if variational and not self._fitted.model.variational:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
         return self._fitted
 
     def _ready(self, X, density=False):
@@ -250,6 +366,91 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         return Rows(X, sample_weight, model.shift, model.dtype)
 
     # -- inside a fit or a stream
+
+    def _begin_fit(self, rows, rng, workers, warm):
+        self._check_enough(rows, "give more rows or lower n_components")
+        begin = self._resumed(rows) if warm else self._started(rows, rng, workers)
+        rows, model = begin.rows, begin.model
+        begin.schedule = self._make_schedule(rows, rng)
+        model.search = self._make_search(rng, begin.schedule.step_rows, rows.sparse)
+        if model.search is not None and rows.source is None:
+            rows.memory = CandidateLists(len(rows), model.search.size)
+        return begin
+
+    def _begin_stream(self, rows, rng, workers):
+        self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
+        begin = self._started(rows, rng, workers, stream=True)
+        begin.model.search = self._make_search(rng, len(rows), rows.sparse, stored=False)
+        return begin
+
+    def _resumed(self, rows, **fixed):
+        """Setup of a fit that continues from the fitted mixture; ``fixed`` are more parameters that must be equal."""
+        params, model, stats = self._params, copy(self._fitted.model), self._fitted.stats.copy()
+        fixed |= {"inference": "vb" if model.variational else "em"}
+        check_continues(params, n_components=model.n_components, **fixed)
+        model.search, model.n_nonzero = None, kept_entries(params)
+        stats.scale(rows.mass / float(stats["mass"]))
+        return FitSetup(rows, model, stats)
+
+    def _make_schedule(self, rows, rng):
+        """The schedule of ``learning_method``."""
+        params, n_rows = self._params, len(rows)
+        size = self._rows_of_batch(n_rows, rows.X.shape[1])
+        if params.learning_method == "batch":
+            schedule = Batch(n_rows)
+        elif params.learning_method == "memoized":
+            schedule = Memoized(n_rows, size, rng)
+        else:
+            offset, decay = params.step_size
+            if offset == "half_life":
+                raise ValueError(
+                    f"step_size={params.step_size} is for partial_fit; give (offset, decay) to fit with "
+                    "learning_method='online'"
+                )
+            schedule = Stochastic(n_rows, size, rng, decay, offset, rows.mass)
+        return schedule if rows.source is None else schedule.over(rows.source.plan)
+
+    def _rows_of_batch(self, n_rows, n_features):
+        """Rows of a batch; an online batch has a row of each component for each of the ``_directions``."""
+        params = self._params
+        if params.learning_method == "batch":
+            return n_rows
+        if params.batch_size is not None:
+            return params.batch_size
+        per_component = BATCH_ROWS_PER_COMPONENT
+        if params.learning_method == "online":
+            per_component = max(per_component, self._directions(n_features))
+        size = max(BATCH_ROWS, per_component * params.n_components)
+        return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
+
+    def _directions(self, n_features):  # noqa: ARG002
+        """Number of directions for which an online batch needs rows of each component."""
+        return 0
+
+    def _make_search(self, rng, step_rows, sparse=False, stored=True):
+        """The candidate search of a model; None computes the weights of all components.
+
+        A list must be short relative to K to save time, and only ``stored`` rows have lists. By default rows try all
+        components first: a few random ones would blur the initialisation.
+        """
+        params = self._params
+        n_components, size, least = params.n_components, params.candidates, kept_entries(params)
+        if size == "auto":
+            size = max(CANDIDATES, least)
+            if not stored or n_components < CANDIDATES_FROM[sparse] or 4 * size > n_components:
+                return None
+        if size == "all":
+            return None
+        size = max(size, least)
+        if size >= n_components:
+            return None
+        every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
+        seed = int(rng.integers(2**31))
+        return (SparseSearch if sparse else CandidateSearch)(size, seed, every, all_first=params.all_first)
+
+    def _step_size(self, rows, survey):
+        """Rows of a batch of a fit over blocks."""
+        return self._rows_of_batch(survey.n_rows, rows.X.shape[1])
 
     def _check_enough(self, rows, remedy):
         params = self._params

@@ -6,6 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from sparsemix._engine import blocks
+from sparsemix._estimator.input.checks import check_explained
+from sparsemix._kernels.vectors._log_sum import log_sum_exp
 
 
 class FittedMixture:
@@ -20,8 +22,11 @@ class FittedMixture:
         self._tables = {}
 
     def keep(self, stats):
-        """Replace the statistics by this copy, since the old ones are about to change."""
+        """Replace the statistics by this copy, since the old ones, and what refers to them, are about to change."""
         self.stats = stats
+        self.model.keep(stats)
+        for name in ("expected", "plug_in"):
+            vars(self).pop(name, None)
 
     def __getstate__(self):
         return {"model": self.model, "stats": self.stats, "_tables": {}}
@@ -32,52 +37,61 @@ class FittedMixture:
         return self.model.weights.mean(self.stats["count"])
 
     @cached_property
-    def gaussians(self):
-        """Published Gaussians: those of the expected log likelihood in VB, the estimates in EM."""
+    def expected(self):
+        """The expected log likelihood; of Gaussians these are Gaussians with the published covariances."""
         return self.model.published(self.stats)
 
     @cached_property
-    def means(self):
-        """Means in the coordinates of the data, (K, D)."""
-        return self.in_data_coordinates(self.gaussians.means)
-
-    def in_data_coordinates(self, means):
-        """Means (K, D) plus the shift."""
-        return means.copy() if self.model.shift is None else means + self.model.shift
-
-    @cached_property
-    def definite(self):
-        """The same Gaussians with positive definite matrices, which densities and responsibilities use."""
-        return self.gaussians.definite()
-
-    @cached_property
-    def covariances(self):
-        """Covariances in scikit-learn's shape."""
-        return self.model.family.published_covariances(self.definite)
-
-    @cached_property
     def plug_in(self):
-        """Gaussians of the predictive density: posterior means of the covariances."""
+        """The log likelihood of the predictive density: posterior means of the parameters."""
         return self.model.point_estimate(self.stats)
-
-    @cached_property
-    def in_single_precision(self):
-        """Whether float32 can represent the inverses of the variances; float64 rows may have any scale."""
-        family = self.model.family
-        variances = family.shape.variances(self.gaussians.covariances, family.n_features)
-        return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
 
     def table(self, kind, dtype):
         """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows."""
         key = kind, np.dtype(dtype)
         if key not in self._tables:
             if kind == "responsibility":
-                gaussians, log_weights = self.gaussians, self.model.weights.expected_log(self.stats["count"])
+                likelihood, log_weights = self.expected, self.model.weights.expected_log(self.stats["count"])
             else:
                 with np.errstate(divide="ignore"):
-                    gaussians, log_weights = self.plug_in, np.log(self.weights)
-            self._tables[key] = gaussians.table(log_weights, dtype)
+                    likelihood, log_weights = self.plug_in, np.log(self.weights)
+            self._tables[key] = likelihood.table(log_weights, dtype)
         return self._tables[key]
+
+    def labels(self, rows, workers):
+        """Component with the largest responsibility for each row, (n,) int64."""
+        labels = np.empty(len(rows), dtype=np.int64)
+
+        def best(start, stop, weights):
+            labels[start:stop] = weights.argmax(axis=1)
+            check_explained(weights.max(axis=1), start)
+
+        self.each_tile("responsibility", rows, workers, best)
+        return labels
+
+    def responsibilities(self, rows, workers):
+        """Responsibilities of all components, (n, K), in the dtype of the rows."""
+        resp = np.empty((len(rows), self.model.n_components), dtype=rows.dtype)
+
+        def softmax(start, stop, weights):
+            largest = weights.max(axis=1, keepdims=True)
+            check_explained(largest, start)
+            weights -= largest
+            np.exp(weights, out=resp[start:stop])
+            resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
+
+        self.each_tile("responsibility", rows, workers, softmax)
+        return resp
+
+    def log_density(self, rows, workers):
+        """Log density of each row, (n,)."""
+        out = np.empty(len(rows))
+
+        def log_density(start, stop, weights):
+            log_sum_exp(weights, out[start:stop])
+
+        self.each_tile("density", rows, workers, log_density)
+        return out
 
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
@@ -92,3 +106,31 @@ class FittedMixture:
                 function(part.start, part.stop, table.weights(rows.read(part), scratch[: b - a]))
 
         workers.map(share, blocks.shares(len(rows), tile, workers.n_jobs))
+
+    # -- Gaussians
+
+    @cached_property
+    def means(self):
+        """Means in the coordinates of the data, (K, D)."""
+        return self.in_data_coordinates(self.expected.means)
+
+    def in_data_coordinates(self, means):
+        """Means (K, D) plus the shift."""
+        return means.copy() if self.model.shift is None else means + self.model.shift
+
+    @cached_property
+    def definite(self):
+        """The same Gaussians with positive definite matrices, which densities and responsibilities use."""
+        return self.expected.definite()
+
+    @cached_property
+    def covariances(self):
+        """Covariances in scikit-learn's shape."""
+        return self.model.family.published_covariances(self.definite)
+
+    @cached_property
+    def in_single_precision(self):
+        """Whether float32 can represent the inverses of the variances; float64 rows may have any scale."""
+        family = self.model.family
+        variances = family.shape.variances(self.expected.covariances, family.n_features)
+        return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)

@@ -9,17 +9,16 @@ from sparsemix._models.mixture.model import MaximumLikelihoodMixture, Variationa
 from sparsemix._stats.families import FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights
 from sparsemix.mixture._assemble import (
-    BATCH_ROWS,
     EM_FLOOR,
+    DataScale,
     class_and_rank,
     judging_prior,
-    kept_entries,
     make_family,
-    make_search,
+    make_floor,
     set_evidence_model,
 )
+from sparsemix.mixture._estimator import BATCH_ROWS, kept_entries
 from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._priors import DataScale, make_floor
 from sparsemix.mixture._starts._given import check_weights_of
 
 
@@ -62,7 +61,7 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
     """
     mixture = cls(max(1, np.size(weights)), inference="em", covariance_type=covariance_type, **params)
     mixture._validate_params()
-    family, rank = class_and_rank(mixture._params)
+    family, rank = class_and_rank(mixture._params.covariance_type)
     if family.has_loadings:
         found = given_rank(covariances, np.shape(means)[-1])
         if rank not in (None, found):
@@ -71,7 +70,8 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
                 f"covariance_type={family.name!r}"
             )
         mixture.covariance_type = family.name, found
-    fitted = given_mixture(mixture._params, weights, means, covariances)
+    search = mixture._make_search(seeded(mixture._params.random_state), BATCH_ROWS, stored=False)
+    fitted = given_mixture(mixture._params, search, weights, means, covariances)
     vars(mixture).update(
         _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,
         init_params_="given",
@@ -79,16 +79,17 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
     return mixture
 
 
-def given_mixture(params, weights, means, covariances):
+def given_mixture(params, search, weights, means, covariances):
     """A maximum likelihood mixture with these parameters, and with statistics of mass one that reproduce them."""
-    has_means = class_and_rank(params)[0].has_means
+    has_means = class_and_rank(params.covariance_type)[0].has_means
     if has_means == (means is None):
         what = "needs means" if has_means else "has no means"
         raise ValueError(f"covariance_type={params.covariance_type!r} {what}; give them for all types but 'zero_mean'")
     name, sized = ("means", means) if has_means else ("covariances", covariances)
     if np.ndim(sized) < 2:
         raise ValueError(f"{name} has shape {np.shape(sized)}; give a row of it for each component")
-    family, n_components = make_family(params, np.shape(sized)[-1]), params.n_components
+    n_components = params.n_components
+    family = make_family(params.covariance_type, n_components, np.shape(sized)[-1])
     weights = check_weights_of("weights", weights, n_components)
     shift, relative = None, np.zeros((n_components, family.n_features))
     if has_means:
@@ -106,9 +107,9 @@ def given_mixture(params, weights, means, covariances):
     data = family.plain.maximum_likelihood(one, 0.0)
     scale = DataScale.of(data, shift, 1.0, ColumnLimits.none(family.n_features), np.float64)
     prior = judging_prior(family.plain, scale.gaussian, n_components, 1.0)
-    even, floor = DirichletWeights(1.0 / n_components), make_floor(params, scale)
+    even, floor = DirichletWeights(1.0 / n_components), make_floor(params.reg_covar, scale)
     set_evidence_model(model, VariationalMixture(family.plain, even, prior, *sizes, floor=floor))
-    model.search = make_search(params, seeded(params.random_state), BATCH_ROWS, stored=False)
+    model.search = search
     model.take(gaussians, stats)
     return FittedMixture(model, stats)
 

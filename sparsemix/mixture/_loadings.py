@@ -21,9 +21,7 @@ LEAST = 0.05
 
 
 def plain_model(model):
-    """The model without loadings; the model itself if it has none."""
-    if not model.family.has_loadings:
-        return model
+    """The model without loadings."""
     plain = copy(model)
     plain.family = model.family.plain
     return plain

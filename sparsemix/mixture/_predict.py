@@ -151,12 +151,7 @@ class MixturePredictMixin:
         fitted = self._attribute(name)
         if not fitted.model.family.has_loadings:
             raise AttributeError(f"covariance_type={self._params.covariance_type!r} has no attribute {name!r}")
-        return fitted.gaussians
-
-    @property
-    def weight_concentration_prior_(self):
-        """Concentration of the prior of the weights (VB): the given value or the default."""
-        return self._attribute("weight_concentration_prior_", variational=True).model.weights.concentration
+        return fitted.expected
 
     @property
     def mean_precision_prior_(self):
@@ -206,12 +201,6 @@ class MixturePredictMixin:
     def degrees_of_freedom_(self):
         """nu of each component (VB), (n_components,); one number when tied."""
         return self._posterior("degrees_of_freedom_").dof
-
-    def _attribute(self, name, variational=False):
-        fitted = super()._attribute(name)
-        if variational and not fitted.model.variational:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
-        return fitted
 
     def _prior(self, name, has_means=True):
         model = self._attribute(name, variational=True).model

@@ -3,24 +3,33 @@
 
 import numbers
 
-from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._compat import Interval, StrOptions, _fit_context
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, VARIANCE, Several, check_rows
+from sparsemix._estimator.input.checks import (
+    COUNT,
+    POSITIVE,
+    STEP_SIZE,
+    VARIANCE,
+    Several,
+    check_rows,
+    of_positive_weight,
+)
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.mixture._assemble import (
-    begin_fit,
-    begin_stream,
-    directions_of_batch,
+    FIT_INIT_ITER,
+    MOST_RANK,
+    STREAM_INIT_ITER,
+    class_and_rank,
     init_size,
     make_family,
-    rows_of_batch,
-    weighted_rows,
+    start_fit,
+    type_of,
 )
 from sparsemix.mixture._births import Births, late_births
-from sparsemix.mixture._estimator import MixtureEstimator
+from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
@@ -243,15 +252,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     6
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    _parameter_constraints: dict = CONSTRAINTS | {
         "covariance_type": [StrOptions(set(GAUSSIANS)), Several(StrOptions({"low_rank"}), RANK)],
-        "inference": [StrOptions({"vb", "em"})],
-        "learning_method": [StrOptions({"batch", "memoized", "online"})],
-        "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
         "weight_concentration_prior_type": [StrOptions({"dirichlet_distribution", "dirichlet_process"})],
-        "weight_concentration_prior": [POSITIVE, None],
         "mean_precision_prior": [COUNT, None],
         "mean_prior": ["array-like", None],
         "degrees_of_freedom_prior": [COUNT, None],
@@ -259,18 +262,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
-        "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
-        "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
-        "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
-        "total_samples": [COUNT, None],
         "step_size": [STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
-        "warm_start": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
-    _fitted_class = FittedMixture
     from_parameters = classmethod(from_parameters)
     cluster_centers_ = Absent("read means_, the means of the components")
     init_params_ = Absent(UNFITTED)
@@ -330,36 +324,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     # -- learning
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
-        """Learn the mixture from all rows of ``X``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, float32 or float64. ``fit`` makes no copy of either.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row: a row of weight 2 counts as two rows.
-        checkpoint : path-like, default=None
-            Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
-            continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
-            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
-
-        Returns
-        -------
-        self : SparseGaussianMixture
-
-        Raises
-        ------
-        ValueError
-            For rows with NaN or infinity, negative weights, fewer rows than components, or priors that are not
-            positive definite. A previously fitted model stays unchanged.
-        """
-        return self._fit(X, sample_weight, checkpoint)
-
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from one more block of a stream.
@@ -399,32 +363,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             )
         return self._partial_fit(X, sample_weight)
 
-    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
-        """Expected sufficient statistics of rows under the fitted model, which stays unchanged.
-
-        Add the statistics of several blocks, in any order and on any machine, and give the sum to
-        ``update_from_stats``. One ``partial_fit`` is one ``expected_stats`` followed by one ``update_from_stats``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        first_row : int, default=None
-            Index of the first row of X in the whole data. It seeds random numbers and appears in errors. None means 0.
-        memory : object, default=None
-            Result of ``row_memory`` for these rows. The call starts from the state of the previous visit and updates
-            it.
-
-        Returns
-        -------
-        stats : SufficientStatistics
-            Sums by component: ``stats["count"]`` (K,), and, depending on the covariance type, ``"first"``, ``"second"``
-            or ``"scatter"`` of the rows minus a shift that the model stores; for "low_rank" also sums of factors.
-        """
-        return self._expected_stats(X, sample_weight, first_row, memory)
-
     # -- inside a fit or a stream
 
     def _check(self, X, reset):
@@ -432,15 +370,23 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
 
     def _weighted(self, X, sample_weight, part):
-        return weighted_rows(X, sample_weight, part=part)
+        X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
+        rows = Rows(X, sample_weight)
+        rows.kept = kept
+        return rows
 
-    def _begin_fit(self, rows, rng, workers, warm):
-        self._check_enough(rows, "give more rows or lower n_components")
-        return begin_fit(self._params, rows, rng, workers, self._fitted if warm else None)
+    def _started(self, rows, rng, workers, stream=False):
+        return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
 
-    def _begin_stream(self, rows, rng, workers):
-        self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
-        return begin_stream(self._params, rows, rng, workers)
+    def _resumed(self, rows):
+        begin = super()._resumed(rows, covariance_type=type_of(self._fitted.model.family, self._params))
+        begin.rows, begin.about = rows.shifted(begin.model.shift), {"init_params_": "warm"}
+        begin.rows.dtype = begin.model.dtype
+        return begin
+
+    def _directions(self, n_features):
+        family, rank = class_and_rank(self._params.covariance_type)
+        return family.directions_of_batch(n_features, rank or MOST_RANK)
 
     def _hooks(self, begin):
         few = self._params.n_components < SPLITTING_FROM  # few components should match the clusters of the data
@@ -477,17 +423,14 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return {"first": rows.total()}
 
     def _start_size(self, survey):
-        params = self._params
-        return init_size(make_family(params, len(survey.sums["first"]), survey.n_rows), params.n_components)
+        kind, n_components = self._params.covariance_type, self._params.n_components
+        return init_size(make_family(kind, n_components, len(survey.sums["first"]), survey.n_rows), n_components)
 
     def _whole(self, survey, X, weight, source):
         rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
         if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
             rows._mass = Rows(X, weight).mass
         return rows
-
-    def _step_size(self, rows, survey):
-        return rows_of_batch(self._params, survey.n_rows, directions_of_batch(self._params, rows.X.shape[1]))
 
     def _moments(self, one, rows, workers):
         return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)

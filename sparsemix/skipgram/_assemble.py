@@ -6,7 +6,7 @@ from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.input.checks import LARGEST_COUNT, check_weights
+from sparsemix._estimator.input.checks import LARGEST_COUNT, of_positive_weight
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
 from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
@@ -69,10 +69,7 @@ def annealing(params):
 
 def weighted_sequences(X, n_words, sample_weight, window, may_be_empty=False):
     """Documents of positive weight. Raises if no word has a context."""
-    sample_weight = check_weights(sample_weight, X.shape[0], part=may_be_empty)
-    if sample_weight is not None and not sample_weight.all():
-        kept = sample_weight > 0
-        X, sample_weight = X[kept], sample_weight[kept]
+    X, sample_weight, _ = of_positive_weight(X, sample_weight, may_be_empty)
     documents = Sequences(X, n_words, sample_weight)
     if not may_be_empty and not documents.totals(window)[0].any():
         raise ValueError(

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sparsemix._engine.documents import Documents
-from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, check_weights
+from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, of_positive_weight
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix.topics import _start
 
@@ -20,10 +20,7 @@ LARGEST_PRIOR = LARGEST_COUNT
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     """Documents of positive weight. Raises if none has a token, unless ``may_be_empty``."""
-    sample_weight = check_weights(sample_weight, X.shape[0], part=may_be_empty)
-    if sample_weight is not None and not sample_weight.all():
-        kept = sample_weight > 0
-        X, sample_weight = X[kept], sample_weight[kept]
+    X, sample_weight, _ = of_positive_weight(X, sample_weight, may_be_empty)
     check_magnitude(X, sample_weight, part=may_be_empty)
     documents = Documents(X, sample_weight, dtype)
     if not may_be_empty and not documents.informative:

@@ -20,7 +20,6 @@ from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
-from sparsemix.mixture import _assemble
 from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._repairs import missed, repaired_lists
 
@@ -224,10 +223,10 @@ def test_lists_are_at_least_as_long_as_the_responsibilities():
     [(99, 4, None), (100, 4, 4), (100, 25, 25), (100, 26, None), (100, None, None)],
 )
 def test_auto_is_lists_from_a_hundred_components_on(n_components, n_nonzero, size):
-    params = SparseGaussianMixture(n_components, n_nonzero=n_nonzero, candidates="auto")
-    search = _assemble.make_search(params._params, np.random.default_rng(0), 1000)
+    est = SparseGaussianMixture(n_components, n_nonzero=n_nonzero, candidates="auto")
+    search = est._make_search(np.random.default_rng(0), 1000)
     assert (None if search is None else search.size) == size
-    assert _assemble.make_search(params._params, np.random.default_rng(0), 1000, stored=False) is None
+    assert est._make_search(np.random.default_rng(0), 1000, stored=False) is None
 
 
 def test_auto_is_exact_in_streams():
@@ -342,7 +341,7 @@ def test_neighbours_are_made_anew_every_so_often(monkeypatch):
     made = []
     monkeypatch.setattr(_candidates, "nearest", lambda *args: made.append(1) or nearest(*args))
     est = mixture(max_iter=0).fit(rows_of("full"))
-    gaussians, table = est._fitted.gaussians, est._fitted.model.table
+    gaussians, table = est._fitted.expected, est._fitted.model.table
     search, steps = CandidateSearch(3, 0, every=5), []
     made.clear()
     for step in range(1, 21):
@@ -651,8 +650,8 @@ def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stre
         CandidateSearch, "_round", lambda self, *a, **k: looks.append(k.get("least")) or search_round(self, *a, **k)
     )
     monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # nothing is born
-    original = _assemble.make_search  # which does not know that the components were given
-    monkeypatch.setattr(_assemble, "make_search", lambda *args, **_: original(*args))
+    original = SparseGaussianMixture._make_search  # which does not know that the components were given
+    monkeypatch.setattr(SparseGaussianMixture, "_make_search", lambda *args, **_: original(*args))
     for est in (lists, dense):
         if stream:
             est.partial_fit(X).partial_fit(X)

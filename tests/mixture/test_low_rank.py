@@ -19,7 +19,7 @@ from sparsemix._models.mixture.candidates import PairTable
 from sparsemix._models.mixture.model import Groups
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._assemble import assemble, weighted_rows
+from sparsemix.mixture._assemble import assemble
 from sparsemix.mixture._loadings import principal, sums
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -152,7 +152,7 @@ def test_start_of_one_component_is_probabilistic_principal_components():
     x *= 10.0 ** np.arange(D)
     with Workers(1) as workers:
         params = SparseGaussianMixture(1, covariance_type=("low_rank", Q))
-        model = assemble(params, weighted_rows(x, None), workers)[1]
+        model = assemble(params, Rows(x), workers)[1]
         everyone = SparseResponsibilities.from_labels(np.zeros(len(x), dtype=np.int32))
         means, variances = x.mean(axis=0)[None], x.var(axis=0)[None]
 

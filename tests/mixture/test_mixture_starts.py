@@ -15,8 +15,9 @@ from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
+from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import Workers
-from sparsemix.mixture._assemble import assemble, weighted_rows
+from sparsemix.mixture._assemble import assemble
 from sparsemix.mixture._starts import _start
 from sparsemix.mixture._starts._exchanges import best_exchange, exchange_components
 from sparsemix.mixture._starts._splitting import LEAST_ROWS, SPAN, Splitting, column_scales, learn, spans
@@ -237,7 +238,7 @@ def test_a_second_way_of_seeding_is_carried_out_when_a_trial_says_so():
 
     for X in (clusters, continuum(4000, 4)):
         params = SparseGaussianMixture(TRIAL_FROM, covariance_type="diag", random_state=0)
-        rows, model, learner = assemble(params, weighted_rows(X, None), Workers(1))
+        rows, model, learner = assemble(params, Rows(X), Workers(1))
         with Workers(1) as workers:
             Observed(model, learner, "auto", 0, 6000).stats(rows, np.random.default_rng(0), workers)
     assert tried == [["kmeans_range"], ["kmeans_range", "splitting"]]
@@ -297,7 +298,7 @@ def test_exchanges_mend_what_was_shared_out_badly_and_raise_the_bound(covariance
     X, y, bad = shared_out(np.random.default_rng(0))
     with Workers(1) as workers:
         params = SparseGaussianMixture(4, covariance_type=covariance_type)
-        rows, _, learner = assemble(params, weighted_rows(X, None), workers)
+        rows, _, learner = assemble(params, Rows(X), workers)
         found = exchange_components(learner, rows, bad, np.random.default_rng(0), workers)
         assert adjusted_rand_score(y, found) > 0.97 > adjusted_rand_score(y, bad) + 0.2
         before, after = (learner.lower_bound(learn(learner, rows, each, 10, workers)[0]) for each in (bad, found))
@@ -311,7 +312,7 @@ def test_few_rows_are_no_half(n_apart):
     X = np.random.default_rng(0).standard_normal((60, 2))
     X[:n_apart] += 1e3
     with Workers(1) as workers:
-        rows, _, learner = assemble(SparseGaussianMixture(2), weighted_rows(X, None), workers)
+        rows, _, learner = assemble(SparseGaussianMixture(2), Rows(X), workers)
         splitting = Splitting(learner, rows, np.random.default_rng(0), workers)
         stats = splitting._hard((np.arange(60) < n_apart).astype(np.int32), 2)
         gain = splitting._gains(stats)
@@ -337,7 +338,7 @@ def test_no_exchange_for_columns_of_few_values(n_columns):
     X = np.hstack([rng.standard_normal((300, 2)), np.tile(rng.integers(2, size=(300, 1)), n_columns)])
     labels = rng.integers(3, size=300).astype(np.int32)
     with Workers(1) as workers:
-        rows, _, learner = assemble(SparseGaussianMixture(3), weighted_rows(X, None), workers)
+        rows, _, learner = assemble(SparseGaussianMixture(3), Rows(X), workers)
         assert best_exchange(learner, rows, labels, rng, workers) is None
 
 
@@ -347,7 +348,7 @@ def test_places_by_maximum_likelihood_are_those_of_sklearn():
     labels = rng.integers(4, size=len(X)).astype(np.int32)
     with Workers(1) as workers:
         params = SparseGaussianMixture(4, n_nonzero=4, reg_covar=1e-4)
-        rows, _, learner = assemble(params, weighted_rows(X, None), workers)
+        rows, _, learner = assemble(params, Rows(X), workers)
         _, found = likely(learner, rows, labels, workers)
     means = [X[labels == k].mean(axis=0) for k in range(4)]
     precisions = [np.linalg.inv(np.cov(X[labels == k].T, ddof=0) + 1e-4 * np.eye(3)) for k in range(4)]

@@ -192,6 +192,15 @@ def check_weights(sample_weight, n_rows, part=False):
     return sample_weight
 
 
+def of_positive_weight(X, sample_weight, part=False):
+    """Rows of positive weight, their checked weights, and their mask over the given rows (None: all)."""
+    sample_weight = check_weights(sample_weight, X.shape[0], part=part)
+    if sample_weight is None or sample_weight.all():
+        return X, sample_weight, None
+    kept = sample_weight > 0
+    return X[kept], sample_weight[kept], kept
+
+
 def check_number(name, value):
     """Raise unless a number of items is an integer of at least 1."""
     if not isinstance(value, numbers.Integral) or value < 1:

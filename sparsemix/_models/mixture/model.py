@@ -1,5 +1,6 @@
-"""Models of Gaussian mixtures: local step, sums, global step, bound."""
+"""Models of mixtures: local step, sums, global step, bound."""
 
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -13,6 +14,8 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 
 LARGEST_SCALE = 1e150  # maximum factor of a prior, so that sums stay finite
+# Maximum numbers of rows and of weights in a tile of sparse rows.
+SPARSE_TILE, SPARSE_WEIGHTS = 1 << 11, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,16 @@ class Groups:
 class MixtureModel:
     """An additive model: everything it learns is a function of prior + statistics.
 
+    A subclass is a rule of inference. It defines
+
+    - ``global_step(stats, split)``, which calls ``_make_table``;
+    - ``data_bound(stats)``: the data term of the bound;
+    - ``published(stats)`` and ``point_estimate(stats)``: the expected log likelihood of the components, and the log
+      likelihood at their point estimates; both have ``table(log_weights, dtype, split)``.
+
     Parameters
     ----------
-    family : GaussianFamily
+    family : GaussianFamily or LinearFamily
     weights : prior of the mixture weights
     n_components : int
         K.
@@ -77,16 +87,26 @@ class MixtureModel:
         self.search = search
         self.table = None
 
+    def reading(self, rows):
+        """The model for these rows. It computes all components if its candidate search is for the other kind of rows.
+        """
+        if self.search is None or self.search.sparse == rows.sparse:
+            return self
+        seen = copy(self)
+        seen.search = None
+        return seen
+
     def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
-        """Statistics of no rows."""
-        return self.family.empty_stats(self.n_components, self.shift)
+        """Statistics of no rows; those of sparse rows have sparse sums."""
+        return self.family.empty_stats(self.n_components, self.shift, sparse=rows is not None and rows.sparse)
 
     def blocking(self, rows):
-        """Numbers of rows of a tile and of a chunk."""
+        """Numbers of rows of a tile and of a chunk. Tiles of sparse rows are larger: each reads the whole table."""
         tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
-        if self.search is None:
-            return tile, chunk
-        tile = TILE_ONCE if rows.memory is None else TILE
+        if self.search is not None:
+            tile = TILE_ONCE if rows.memory is None else TILE
+        elif rows.sparse:
+            tile = max(tile, min(SPARSE_TILE, SPARSE_WEIGHTS // self.n_components // 64 * 64))
         return tile, max(1, chunk // tile) * tile
 
     def scratch(self, n_rows):
@@ -121,17 +141,25 @@ class MixtureModel:
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         stats["entropy"] += resp.entropy(sample_weight)
-        self.family.accumulate_shared(stats, x, sample_weight)
+        self.family.accumulate_shared(stats, x, groups, sample_weight)
         workers.map(
             lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
         )
 
-    def _make_table(self, gaussians, stats, split):
-        """Make the table and the search for the next local steps."""
-        self.family = self.family.under(gaussians)
-        self.table = gaussians.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+    def _make_table(self, expected, stats, split):
+        """Make the table and the search for the next local steps from the expected log likelihood."""
+        self.family = self.family.under(expected)
+        self.table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
         if self.search is not None:
-            self.search = self.search.updated(gaussians, self.table)
+            self.search = self.search.updated(self._moments(expected, stats), self.table)
+
+    def _moments(self, expected, stats):  # noqa: ARG002
+        """Moments of the components, from which the search computes neighbours."""
+        return expected
+
+    def lower_bound(self, stats):
+        """Lower bound of all rows in nats ([HS16] Eqs. 4 and 18)."""
+        return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"])
 
     def size(self, stats):
         """Number of units of the bound: mass of rows."""
@@ -139,6 +167,9 @@ class MixtureModel:
 
     def forget(self):
         """Nothing: local steps depend on the last global step only."""
+
+    def keep(self, stats):
+        """Refer to this copy of the last statistics, which are about to change in place; most models refer to none."""
 
 
 class VariationalMixture(MixtureModel):
@@ -188,11 +219,10 @@ class VariationalMixture(MixtureModel):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
         self._make_table(self.published(stats, split), stats, split)
 
-    def lower_bound(self, stats):
-        """Evidence lower bound at the posterior of ``stats`` ([HS16] Eq. 18), natural logarithm, all rows."""
+    def data_bound(self, stats):
+        """Log evidence of the components given the responsibilities, at the posterior of ``stats``."""
         post, scales = self._learned(stats)
-        data = self.family.evidence(self.prior, post, stats) + self.family.log_shares(self.prior, scales).sum()
-        return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
+        return self.family.evidence(self.prior, post, stats) + self.family.log_shares(self.prior, scales).sum()
 
     def point_estimate(self, stats):
         """Gaussians with the posterior means of means and covariances."""
@@ -224,13 +254,63 @@ class MaximumLikelihoodMixture(MixtureModel):
         self._make_table(gaussians, stats, split)
         self.gaussians = gaussians
 
-    def lower_bound(self, stats):
-        """E_r[log p(x, z)] + entropy at the parameters of the last global step ([HS16] Eq. 4); all rows."""
-        data = self.family.expected_log_lik(self.gaussians, stats, self.reg_covar)
-        return self.weights.evidence(stats["count"]) + data + float(stats["entropy"])
+    def data_bound(self, stats):
+        """E_r[log p(x | z)] at the parameters of the last global step."""
+        return self.family.expected_log_lik(self.gaussians, stats, self.reg_covar)
 
     def point_estimate(self, stats):  # noqa: ARG002
         """The parameters themselves."""
         return self.gaussians
 
     published = point_estimate
+
+
+class LinearMixture(MixtureModel):
+    """VB or EM over a ``LinearFamily``, whose ``fit`` does both; a table is one matrix, its weights are one product.
+
+    It keeps the parameters of the last step: the next step starts from them, and files hold them in place of the table.
+    """
+
+    def __init__(self, family, weights, n_components, n_nonzero, dtype, variational, search=None):
+        super().__init__(family, weights, n_components, n_nonzero, dtype, search=search)
+        self.variational = variational
+        self.parameters = None
+
+    def __getstate__(self):
+        return vars(self) | {"table": None}
+
+    def prepare(self, x, workers):
+        """See MixtureModel; makes the table if it is missing, as after unpickling."""
+        if self.table is None:
+            expected = self.family.expected(self.parameters, self.variational)
+            self.table = expected.table(self._expected_log, self.dtype)
+        super().prepare(x, workers)
+
+    def fitted(self, stats):
+        """Parameters given the statistics."""
+        return self.family.fit(stats, self.variational, self.parameters)
+
+    def global_step(self, stats, split=serial):
+        """Parameters that maximise the bound, and the table of the next local step."""
+        self.parameters = self.fitted(stats)
+        self._expected_log = self.weights.expected_log(stats["count"])
+        self._make_table(self.family.expected(self.parameters, self.variational), stats, split)
+
+    def _moments(self, expected, stats):  # noqa: ARG002
+        return stats if self.search.sparse else self.family.moments(self.parameters)
+
+    def data_bound(self, stats):
+        """Data term of the bound, at the parameters that the statistics give."""
+        return self.family.objective(self.fitted(stats), stats, self.variational)
+
+    def published(self, stats):
+        """The expected log likelihood."""
+        return self.family.expected(self.fitted(stats), self.variational)
+
+    def point_estimate(self, stats):
+        """The log likelihood at the point estimates."""
+        return self.family.plug_in(self.fitted(stats))
+
+    def keep(self, stats):
+        """See MixtureModel."""
+        self.parameters = self.family.kept(self.parameters, stats)

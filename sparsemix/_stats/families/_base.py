@@ -89,8 +89,8 @@ class GaussianFamily(Structured, ABC):
     def spec(self):
         """Shapes of the sums by component, without the leading K, and of the shared sums."""
 
-    def empty_stats(self, n_components, shift=None):
-        """Statistics of no rows."""
+    def empty_stats(self, n_components, shift=None, sparse=False):  # noqa: ARG002
+        """Statistics of no rows; sums of Gaussians are never ``sparse``."""
         by_component, shared = self.spec()
         return SufficientStatistics(
             {"count": np.zeros(n_components)}
@@ -107,7 +107,7 @@ class GaussianFamily(Structured, ABC):
     def accumulate(self, stats, x, groups, first, last):
         """Add rows ``x``, grouped by component, to components ``first`` to ``last``."""
 
-    def accumulate_shared(self, stats, x, sample_weight):
+    def accumulate_shared(self, stats, x, groups, sample_weight):
         """Add rows to the shared sums; most families have none."""
 
     # -- Bayesian updates

@@ -50,7 +50,7 @@ class TiedDiagonalGaussian(GaussianFamily):
         """See GaussianFamily."""
         add_first(stats, x, groups, first, last)
 
-    def accumulate_shared(self, stats, x, sample_weight):
+    def accumulate_shared(self, stats, x, groups, sample_weight):  # noqa: ARG002
         """Responsibilities sum to one, so every row counts fully, whatever its components."""
         starts = np.array([0, len(x)], dtype=np.intp)
         weight = np.ones(len(x)) if sample_weight is None else sample_weight

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy import sparse
+from scipy.sparse import csr_array, issparse
 
 from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.gaussians import _accumulate
@@ -47,10 +47,15 @@ class LinearFamily(ABC):
     def __init__(self, n_features):
         self.n_features = n_features
 
-    def empty_stats(self, n_components, shift=None, sums=np.zeros):
-        """Statistics of no rows; ``sums(shape)`` are dense or sparse zeros."""
+    def under(self, expected):  # noqa: ARG002
+        """The family itself: there are no latent factors."""
+        return self
+
+    def empty_stats(self, n_components, shift=None, sparse=False):
+        """Statistics of no rows, with dense or sparse sums."""
+        zeros = csr_array if sparse else np.zeros
         return SufficientStatistics(
-            {"count": np.zeros(n_components), "first": sums((n_components, self.n_features))},
+            {"count": np.zeros(n_components), "first": zeros((n_components, self.n_features))},
             {"mass": np.zeros(()), "entropy": np.zeros(())},
             shift,
         )
@@ -64,14 +69,13 @@ class LinearFamily(ABC):
         if isinstance(x, np.ndarray):
             _accumulate.add_first(x, groups.starts, groups.rows, groups.resp, first, last, stats["first"])
 
-    def accumulate_sparse(self, stats, x, groups):
-        """Add sparse rows to all components."""
-        resp = sparse.csr_array((groups.resp, groups.rows, groups.starts), shape=(stats.n_components, len(x)))
+    def accumulate_shared(self, stats, x, groups, sample_weight):  # noqa: ARG002
+        """Add sparse rows to all components, by one product."""
+        if isinstance(x, np.ndarray):
+            return
+        resp = csr_array((groups.resp, groups.rows, groups.starts), shape=(stats.n_components, len(x)))
         sums = resp @ csr(x, self.n_features).astype(np.float64)
         stats.put_sums("first", added(stats["first"], sums, 1.0, signed=True))
-
-    def accumulate_shared(self, stats, x, sample_weight):  # noqa: B027
-        """There are no shared sums."""
 
     @abstractmethod
     def fit(self, stats, variational, previous=None):
@@ -109,12 +113,12 @@ class LinearFamily(ABC):
 
 def dense(sums):
     """Sums as a dense array; the sums of a single batch of sparse rows are sparse."""
-    return sums.toarray() if sparse.issparse(sums) else sums
+    return sums.toarray() if issparse(sums) else sums
 
 
 def csr(x, n_features):
     """A block of rows (indptr, indices, counts) as a sparse matrix, without a copy."""
-    return sparse.csr_array((x.counts, x.indices, x.indptr), shape=(len(x), n_features))
+    return csr_array((x.counts, x.indices, x.indptr), shape=(len(x), n_features))
 
 
 def entries_of(x, rows):

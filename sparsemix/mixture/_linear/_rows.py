@@ -5,7 +5,7 @@ from scipy import sparse
 
 from sparsemix._engine.blocks import Rows, part, spans
 from sparsemix._engine.documents import DocumentBlock, Documents
-from sparsemix._estimator.input.checks import bad_row, check_rows, check_weights, validated
+from sparsemix._estimator.input.checks import bad_row, check_rows, validated
 from sparsemix._estimator.input.forms import is_sparse
 
 
@@ -43,8 +43,6 @@ class Standing:
 class UnitRows(Standing, Rows):
     """Dense rows, each scaled to length one as it is read. Rows of zeros stay: predictions use the weights alone."""
 
-    sparse = False
-
     def load(self, selection, start, stop, buffer):
         """See Rows."""
         if self.dtype == self.X.dtype:
@@ -66,9 +64,7 @@ class UnitRows(Standing, Rows):
 
 
 class SparseDocuments(Standing, Documents):
-    """Sparse documents, marked as sparse for the model."""
-
-    sparse = True
+    """Documents in the form that the model reads."""
 
 
 class YesNoRows(SparseDocuments):
@@ -165,18 +161,3 @@ def message_of_yes_no(name, value, row):
         f"{'Negative values in data: r' if value < 0 else 'r'}ow {row} of X holds {value:g}, and {name} takes 0 and 1; "
         "set binarize to a threshold (binarize=0 makes all positive values ones), or correct that row"
     )
-
-
-def weighted(X, sample_weight, make, part=False):
-    """Rows of positive weight, made by ``make(X, sample_weight)``; ``kept`` is their mask over the given rows."""
-    sample_weight = check_weights(sample_weight, X.shape[0], part=part)
-    if sample_weight is not None and (sample_weight == 1.0).all():
-        sample_weight = None
-    if sample_weight is None or sample_weight.all():
-        rows = make(X, sample_weight)
-        rows.kept = None
-        return rows
-    kept = sample_weight > 0
-    rows = make(X[kept], sample_weight[kept])
-    rows.kept = kept
-    return rows

@@ -9,7 +9,7 @@ from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import Bernoulli
-from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import YesNoRows, check_yes_no
 
 
@@ -146,7 +146,7 @@ class SparseBernoulliMixture(LinearEstimator):
     _takes = "tables of 0 and 1; encode answers with sklearn.preprocessing.OneHotEncoder"
     _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
     cluster_centers_ = Absent("read probabilities_, the probabilities of the components")
-    _parameter_constraints: dict = CONSTRAINTS | {
+    _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
         "beta_prior": [PRIOR],
         "binarize": [Interval(numbers.Real, 0.0, None, closed="left"), None],
     }
@@ -224,7 +224,7 @@ class SparseBernoulliMixture(LinearEstimator):
     @property
     def probabilities_(self):
         """Probabilities of yes, (n_components, n_features)."""
-        return self._attribute("probabilities_").parameters.means
+        return self._attribute("probabilities_").plug_in.counts.means
 
     def _make_family(self, rows):
         n = len(rows)  # and not the mass, which may be any number

@@ -6,7 +6,7 @@ from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.input.checks import PRIOR, check_counts
 from sparsemix._estimator.input.texts import COUNTS
 from sparsemix._stats.linear import Multinomial
-from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import SparseDocuments
 
 
@@ -137,7 +137,7 @@ class SparseMultinomialMixture(LinearEstimator):
 
     _takes = COUNTS
     cluster_centers_ = Absent("read word_proportions_, the word probabilities of the components")
-    _parameter_constraints: dict = CONSTRAINTS | {"word_prior": [PRIOR]}
+    _parameter_constraints: dict = LINEAR_CONSTRAINTS | {"word_prior": [PRIOR]}
     # Online epochs of EM before learning, in which clusters form before they compete for short documents; variational
     # Bayes needs them, since it does not recover from seeds alone.
     _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
@@ -194,7 +194,7 @@ class SparseMultinomialMixture(LinearEstimator):
     @property
     def word_proportions_(self):
         """Expected proportions of words in each component, (n_components, n_features)."""
-        return self._attribute("word_proportions_").parameters.means
+        return self._attribute("word_proportions_").plug_in.counts.means
 
     def _make_family(self, rows):
         totals = rows.total()

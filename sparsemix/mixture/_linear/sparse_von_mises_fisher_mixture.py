@@ -9,7 +9,7 @@ from sparsemix._compat import StrOptions
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import VonMisesFisher, draws
-from sparsemix.mixture._linear._estimator import CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
 
 # Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
@@ -150,7 +150,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     """
 
     cluster_centers_ = Absent("read means_, the mean directions of the components")
-    _parameter_constraints: dict = CONSTRAINTS | {
+    _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
         "concentration_type": [StrOptions({"shared", "own"})],
     }
 
@@ -225,12 +225,12 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     @property
     def means_(self):
         """Mean directions of shape (n_components, n_features), of unit length."""
-        return self._attribute("means_").parameters.means
+        return self._attribute("means_").plug_in.means
 
     @property
     def concentrations_(self):
         """Concentrations of shape (n_components,)."""
-        return self._attribute("concentrations_").parameters.kappa
+        return self._attribute("concentrations_").plug_in.scale
 
     def _make_family(self, rows):
         n_features = rows.X.shape[1]
