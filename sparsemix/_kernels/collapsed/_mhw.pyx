@@ -40,7 +40,7 @@ cdef extern from "collapsed/chain.h" nogil:
         double* own
         double* factor
         double* prefix
-    double sparsemix_acceptance(double, double, double, double, double)
+    double sparsemix_acceptance(double, double, double, double)
     double frozen_float(const sparsemix_word_tables*, int, int)
     double frozen_double(const sparsemix_word_tables*, int, int)
     int draw_word_float(const sparsemix_word_tables*, int, double)
@@ -55,9 +55,9 @@ cdef extern from "collapsed/chain.h" nogil:
 EXCLUDE = ("none", "document", "both")
 
 
-def acceptance(double target_new, double target_old, double density_new, double density_old, double temperature=1.0):
-    """Acceptance probability of a move from old to new: target pi before tempering, density of the whole proposal."""
-    return min(1.0, sparsemix_acceptance(target_new, target_old, density_new, density_old, temperature))
+def acceptance(double target_new, double target_old, double density_new, double density_old):
+    """Acceptance probability of a move from old to new: target pi, density of the whole proposal."""
+    return min(1.0, sparsemix_acceptance(target_new, target_old, density_new, density_old))
 
 
 # -- frozen proposals

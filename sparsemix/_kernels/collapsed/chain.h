@@ -67,14 +67,11 @@ typedef struct {
     double target, density;
 } sparsemix_point;
 
-/* Acceptance of an independence chain's move from old to new; target: pi(k) before tempering, density: of the
- * proposal, up to a factor. It uses both parts of the proposal, since either can propose any topic ([IF19] Eq. 7). */
-static inline double sparsemix_acceptance(double target_new, double target_old, double density_new,
-                                          double density_old, double temperature)
+/* Acceptance of an independence chain's move from old to new; target: pi(k), density: of the proposal, both up to a
+ * factor. It uses both parts of the proposal, since either can propose any topic ([IF19] Eq. 7). */
+static inline double sparsemix_acceptance(double target_new, double target_old, double density_new, double density_old)
 {
-    if (temperature == 1.0)
-        return target_new * density_old / (target_old * density_new);
-    return exp((log(target_new) - log(target_old)) / temperature + log(density_old) - log(density_new));
+    return target_new * density_old / (target_old * density_new);
 }
 
 /* First position, excluding the last, whose prefix sum exceeds u; else the last. */

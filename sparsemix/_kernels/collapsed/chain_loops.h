@@ -71,7 +71,7 @@ static inline void CHAIN_NAME(draw_evenly)(const sparsemix_counts *c, const spar
         if (s->check && k != z) {
             const sparsemix_point new = CHAIN_NAME(point_at)(c, s, t, w, row, k);
             if (!(sparsemix_uniform(sparsemix_bits(key, 2 * (uint64_t)s->n_samples + 1 + d))
-                  < sparsemix_acceptance(new.target, old.target, new.density, old.density, 1.0)))
+                  < sparsemix_acceptance(new.target, old.target, new.density, old.density)))
                 k = z;
         }
         even[d] = k;
@@ -99,7 +99,7 @@ static inline void CHAIN_NAME(sample_type)(sparsemix_counts *c, const sparsemix_
                 old = CHAIN_NAME(point_at)(c, s, t, w, row, z);
             new = CHAIN_NAME(point_at)(c, s, t, w, row, proposed);
             accepted = sparsemix_uniform(sparsemix_bits(key, 2 * (uint64_t)d + 1))
-                       < sparsemix_acceptance(new.target, old.target, new.density, old.density, 1.0);
+                       < sparsemix_acceptance(new.target, old.target, new.density, old.density);
             known = 1;
             if (accepted)
                 old = new;
