@@ -4,7 +4,8 @@ import numpy as np
 
 # Positions of the slider. The list of words is exact at each of them.
 POSITIONS = np.linspace(0.0, 1.0, 11)
-# Expected tokens of a word in a topic. Words with fewer owe their weight to the prior, and are distinctive by chance.
+# Minimum of a word's expected tokens in a topic. Words with fewer have most of their weight from the prior, and are
+# distinctive by chance.
 LEAST_TOKENS = 0.5
 SMALLEST = np.finfo(float).tiny
 

@@ -5,9 +5,9 @@ The first call estimates the prior from its rows. They may be few, or come from 
 - A stream stores its first ``SEARCH_ROWS`` rows. Whenever their number reaches a power of two, and once at
   ``SEARCH_ROWS``, it estimates the prior again and learns these rows again. From then on the result no longer depends
   on the size of the first call.
-- If a row is far from all that the prior expects, the prior of the means becomes wider before the row is learned.
-  Without this the second cluster far away is pulled to the prior mean. It becomes so wide that it takes the rows of
-  all later clusters. A posterior is prior + statistics, so that the prior can change at any row.
+- If a row is far from all rows that the prior expects, the prior of the means becomes wider before the row is learned.
+  Otherwise the prior pulls the mean of a distant cluster towards the prior mean; the cluster becomes so wide that it
+  takes the rows of all later clusters. A posterior is prior + statistics, so the prior can change at any row.
 
 Both rules depend on the numbers and values of rows only, not on the division of the stream into calls.
 """
@@ -127,8 +127,8 @@ class Guide:
     searched : int
         Number of rows of the last search.
     limit : float
-        Largest mean square of a row's deviations from the prior mean, in units of the expected variances, for which
-        the row is not far.
+        A row is far if the mean square of its deviations from the prior mean, in units of the expected variances,
+        exceeds this.
     """
 
     def __init__(self, params, sums):
@@ -184,8 +184,8 @@ class Guide:
     def widen(self, state, discount, square):
         """Widen the prior of means so that it expects the clusters and a row of this mean square.
 
-        1 / kappa_0 becomes the geometric mean of their squares, so that a wild value cannot rule it. Squares below one
-        are within a cluster.
+        1 / kappa_0 becomes the geometric mean of the mean squares of the clusters and of the row, so that one extreme
+        value has little influence. Mean squares below one are spread within a cluster, and count as one.
         """
         self.limit = max(self.limit, FARTHER * square)
         prior, slots = state.sums.prior, state.live(discount)

@@ -26,7 +26,7 @@ def from_parameters(cls, weights, means, covariances, *, covariance_type="full",
     """A mixture with given parameters, which predicts, scores and samples without a fit.
 
     It uses maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` continue from it. The parameters
-    affect the first block or epoch through its responsibilities only.
+    determine the responsibilities of the first block or epoch, and have no other effect.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ def read_counts(path, kind, vocabulary):
     """Counts and words of a file."""
     counts, words = READERS_OF_COUNTS[kind](path, vocabulary)
     try:
-        check_magnitude(counts, None)  # now, because held-out documents are read only after the fit
+        check_magnitude(counts, None)  # before the fit, which reads held-out documents last
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return counts.astype(np.float32, copy=False), words

@@ -14,7 +14,7 @@ from sparsemix._estimator.input.texts import texts_named
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
-# Minimum of pseudo-counts of unseen words, whose logarithms are multiplied by counts.
+# Minimum of the pseudo-count of an unseen word. Its logarithm is multiplied by counts, and must stay finite.
 SMALLEST_PRIOR = 1e-37
 PRIOR = Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")
 POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")

@@ -11,7 +11,7 @@ from sparsemix._stats.by_word import ByWord
 
 
 class Sampler:
-    """Base class: memory for topics, and their addition to the counts."""
+    """Base class: memory for the topics of positions, and adding these topics to the counts."""
 
     def sums(self, model, rows, selection):  # noqa: ARG002
         """Zero sums, sparse."""
@@ -133,7 +133,7 @@ class WalkerSampler(TableSampler, Sampler):
         super().__init__(max_age)
 
     def prepare(self, model, x, workers):
-        """Build the tables of the words of a chunk; context words propose topics without the document's prior."""
+        """Build the tables of a chunk's words; context words propose topics regardless of the input word."""
         self._build(model, x.words, np.ones(model.n_components), workers)
 
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002

@@ -138,7 +138,7 @@ class VonMisesFisher(LinearFamily):
         return Directions(means, kappa, kappa * np.where(live, length, 0.0) if variational else None)
 
     def _concentrations(self, count, length, variational, kappa=None):
-        """Zeros of the objective's derivative; in VB by EM over the uncertain mean directions.
+        """Solve for the zero of the objective's derivative; in VB by EM over the uncertain mean directions.
 
         Both iterations start at ``kappa``, the result of the last step.
         """

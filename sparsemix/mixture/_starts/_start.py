@@ -19,8 +19,8 @@ from sparsemix.mixture._starts._splitting import column_ranges, column_scales, g
 
 K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
 SEEDINGS = "auto", *K_MEANS, "k-means++", "splitting", "bregman", "random_from_data", "random"
-# Limits of k-means, which need not converge: iterations, fewer iterations for large problems, and the total number of
-# multiplications for these. With no iterations rows join the nearest seed, and epochs do the rest.
+# k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
+# multiplications on these. Without iterations, rows join the nearest seed, and epochs improve the clusters.
 KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
 KMEANS_NUMBERS = 40_000_000_000
 # k-means++ draws its centres from at most this many rows per component; assignments use all rows.
@@ -40,18 +40,20 @@ JUDGE_STEPS_OF_MANY = 10
 HELD_OUT, MOST_HELD_OUT = 0.25, 4_000
 # Number of weights of held-out rows in one tile.
 WEIGHTS = 1 << 22
-# Standard errors by which an initialisation must exceed earlier ones; a single row can give a difference of one.
+# An initialisation replaces an earlier one if it is better by this number of standard errors. A single row can cause a
+# difference of one.
 SURE = 1.1
-# Clusters after exchanges must exceed by more, with clipped differences: single outliers differ by hundreds of nats.
+# Exchanges must gain more standard errors, and extreme differences are clipped: the density of one outlier can change
+# by hundreds of nats.
 EXCHANGED = {"sure": 2.0, "extreme": 0.05}
 # From this number on, components describe a density rather than clusters, and "auto" also tries splitting.
 SPLITTING_FROM = 16
-# From TRIAL_FROM components on, methods other than k-means first compete with it on the rows of one in TRIAL of its
-# clusters, with as many components. If k-means wins they are skipped. Few components on all rows would not be a
-# test: 300 clusters look like a continuum to 37 components.
+# From TRIAL_FROM components on, other methods first run on a part of the rows: those of every TRIAL-th k-means cluster,
+# with one component per such cluster. A method that is worse than k-means there is skipped. Fewer components on all
+# rows would be no test: 300 clusters look like a continuum to 37 components.
 TRIAL_FROM, TRIAL = 128, 8
-# EM seeds are tried with fewer components and at least this many rows. More components have few rows each, and of fewer
-# rows too few are held out for a decision.
+# EM moves seeds if there are fewer components and at least this many rows. More components would have few rows each.
+# Fewer rows would leave too few held-out rows for a decision.
 LIKELY_BELOW, LIKELY_ROWS = 64, 1_000
 # Steps of EM, which is slow to spread components over a surface, and of VB for comparison.
 EM_STEPS, VB_STEPS = 30, 10
@@ -86,8 +88,8 @@ class Start:
     model : MixtureModel
         The model to fit.
     learner : VariationalMixture
-        The model for steps of the initialisation: in VB the model itself except for the prior of the weights; in EM a
-        mixture with default priors, since maximum likelihood of few rows overfits. Its ``wide_prior`` has the data's
+        The model for steps of the initialisation. In VB it is ``model`` with another prior of the weights. In EM it is
+        a mixture with default priors, since maximum likelihood overfits few rows. Its ``wide_prior`` has the data's
         scale.
     seeding : str
         Name of the method if no responsibilities and no means are given.
@@ -344,9 +346,9 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None, n_init=None):
 def likely(learner, rows, labels, workers):
     """Labels after steps of VB, and after more steps of EM with the variance floor of VB.
 
-    VB penalises the uncertainty of components, most that of small ones. So rows join large components before all
-    components have converged. If components overlap or cover a surface, EM steps first lead to a better bound. With few
-    rows per component EM overfits. Held-out rows decide.
+    VB penalises uncertain components, and small components are the most uncertain. So rows join large components before
+    all components have converged. If components overlap or cover a surface, EM steps before VB lead to a better bound.
+    With few rows per component EM overfits. Held-out rows decide.
     """
     floor = 0.0 if learner.floor is None else learner.floor
     sizes = learner.n_components, learner.n_nonzero, learner.dtype, learner.shift

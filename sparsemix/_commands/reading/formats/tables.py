@@ -5,9 +5,9 @@ import csv
 from sparsemix._commands.reading.formats.files import LONGEST_LINE, checked_lines, open_text
 
 DELIMITERS = ",;\t|"
-# Lines of one field: a longer field comes from an unclosed quote.
+# Maximum number of lines of a field. A longer field has an unclosed quote.
 MOST_LINES = 100_000
-# Lines within a field that each have the delimiters of a row: from this number on the field has an unclosed quote.
+# A field has an unclosed quote if at least this many of its lines have the delimiters of a row.
 SWALLOWED = 10
 REMEDY = "a field that begins with a quote must end with one, and quotes inside it must be doubled"
 
