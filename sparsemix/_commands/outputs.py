@@ -14,7 +14,7 @@ import joblib
 
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.reading.formats.files import scratch_file
-from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import replacing
 
 TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (

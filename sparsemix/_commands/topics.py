@@ -37,7 +37,7 @@ from sparsemix._commands.topics_options import (
     add_options,
 )
 from sparsemix._commands.words_table import WORD_COLUMNS, word_rows
-from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.threads import interrupts_wait
 from sparsemix._report import report
 from sparsemix.skipgram._vectors import word2vec_lines
 

@@ -11,7 +11,7 @@ from sparsemix._engine import blocks
 from sparsemix._engine.blocks import spans, tile_size
 from sparsemix._kernels.documents import _gather, _memory
 from sparsemix._kernels.split import _split
-from sparsemix._stats.by_word import ByWord
+from sparsemix._stats.word_rows import ByWord
 
 # Bytes of a chunk of documents: entries and responsibilities. The sums by word of a chunk form one sparse table, so a
 # chunk should contain every frequent word many times.

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import pairwise
 
 from sparsemix._engine import blocks
-from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.threads import interrupts_wait
 
 
 def collect(model, rows, selection, workers, following=None, given=None):

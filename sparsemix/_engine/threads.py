@@ -1,8 +1,9 @@
-"""Threads over blocks of rows and ranges of components, and single-threaded BLAS and OpenMP around them."""
+"""Threads over blocks of rows and ranges of components, single-threaded BLAS and OpenMP around them, and Ctrl-C."""
 
+import signal
 from _thread import allocate_lock, start_new_thread
 from collections import deque
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import pairwise
 from queue import SimpleQueue
@@ -11,7 +12,6 @@ from threading import Lock
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._kernels.threads._wake_signal import WakeSignal
 from sparsemix._kernels.vectors import _simd
 
@@ -24,6 +24,36 @@ SECONDS_TO_WAIT = 0.05
 # Seconds that a thread spins for work, or for the end of other threads, before it sleeps. A wake-up takes 0.1 to 0.2
 # ms; the gap between two pieces of a small step is shorter.
 LISTENING = 5e-4
+
+
+@contextmanager
+def interrupts_wait():
+    """Delay Ctrl-C until the end of the context, so that the step completes and is kept.
+
+    This covers Ctrl-C in the main thread only. Any other exception may interrupt a step, which must then undo itself.
+    If the program has no Python handler, or ignores the signal, nothing changes.
+    """
+    old, noted = signal.getsignal(signal.SIGINT), []
+
+    def note(*arguments):
+        noted.append(arguments)
+
+    def give_back():
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, old)
+
+    try:
+        try:
+            if callable(old):
+                with suppress(ValueError):  # not the main thread
+                    signal.signal(signal.SIGINT, note)
+            yield
+        finally:
+            give_back()
+    finally:  # an exception may have arrived before the inner finally ran
+        give_back()
+        if noted:
+            old(*noted[0])
 
 
 @cache

@@ -12,10 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver
-from sparsemix._engine.interrupts import interrupts_wait
 from sparsemix._engine.loop import advance, collect, run
 from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, stream
-from sparsemix._engine.threads import Workers
+from sparsemix._engine.threads import Workers, interrupts_wait
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.base import SparsemixEstimator, seeded

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
 from sparsemix._estimator.encoding import Decoder, Encoder
-from sparsemix._estimator.input.texts import NUMBERS
+from sparsemix._estimator.input.forms import NUMBERS
 from sparsemix._estimator.parameters import Parameters, check_parameters
 from sparsemix._version import __version__
 
@@ -30,6 +30,16 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _validate_params(self):
         check_parameters(self)
+
+    def __sklearn_is_fitted__(self):
+        """Whether the estimator is fitted."""
+        return hasattr(self, "_fitted")
+
+    def _attribute(self, name):
+        """The fitted state that holds an attribute; before a fit the AttributeError of a missing attribute."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
+        return self._fitted
 
     def _share(self):
         """Mark the fitted state as shared with a copy; the next call that changes it copies it first."""

@@ -12,7 +12,7 @@ from sparsemix._engine.blocks import spans
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.input.checks import check_explained, check_weights
-from sparsemix._estimator.input.texts import COUNTS, NUMBERS
+from sparsemix._estimator.input.forms import COUNTS, NUMBERS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import MAY_BE_COUNTS, OF_COUNTS, check_data, weighted_rows
@@ -291,21 +291,12 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self):
         return self.n_clusters_
 
-    def __sklearn_is_fitted__(self):
-        """Whether the estimator is fitted."""
-        return hasattr(self, "_fitted")
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._params.likelihood in MAY_BE_COUNTS
         tags.input_tags.positive_only = self._params.likelihood in OF_COUNTS
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def _attribute(self, name):
-        if not hasattr(self, "_fitted"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
-        return self._fitted
 
     def _rows(self, X):
         """Checked rows in the form that the fitted clusters read."""

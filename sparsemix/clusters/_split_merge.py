@@ -9,7 +9,7 @@ is exact for every NGGP prior (Jain and Neal 2004).
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.threads import interrupts_wait
 from sparsemix._kernels.clusters._split_merge import allocate, transfer
 
 # Proposals of an epoch: PROPOSALS, plus one per CLUSTERS_EACH clusters. A proposal costs a few visits of its rows.

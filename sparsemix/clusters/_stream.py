@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.interrupts import interrupts_wait
+from sparsemix._engine.threads import interrupts_wait
 from sparsemix.clusters._gaussian._prior import SEARCH_ROWS
 from sparsemix.clusters._gaussian._steps import SteppedRows
 

@@ -19,8 +19,7 @@ from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._loadings import plain_model, with_loadings
-from sparsemix.mixture._starts._given import Given
-from sparsemix.mixture._starts._start import Start, data_gaussian, subset
+from sparsemix.mixture._starts._start import Given, Start, data_gaussian, subset
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000

@@ -20,7 +20,7 @@ from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, check_
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._starts._given import refuse_responsibilities
+from sparsemix.mixture._starts._start import refuse_responsibilities
 
 # Constraints of the parameters that all mixtures have.
 CONSTRAINTS = {
@@ -322,22 +322,17 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _n_features_out(self):
         return self._fitted.model.n_components
 
-    def __sklearn_is_fitted__(self):
-        """Whether the estimator is fitted."""
-        return hasattr(self, "_fitted")
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _attribute(self, name, variational=False):
-        """The fitted mixture; the AttributeError of a missing attribute before a fit, or after EM if it is of VB."""
-        if not hasattr(self, "_fitted"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} before it is fitted")
-        if variational and not self._fitted.model.variational:
+        """See SparsemixEstimator; ``variational`` attributes are missing after EM too."""
+        fitted = super()._attribute(name)
+        if variational and not fitted.model.variational:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
-        return self._fitted
+        return fitted
 
     def _ready(self, X, density=False):
         check_is_fitted(self)

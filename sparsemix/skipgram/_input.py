@@ -7,8 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from sparsemix._estimator.input.forms import TYPES, array_numbers, numbers_of
-from sparsemix._estimator.input.texts import texts_named
+from sparsemix._estimator.input.forms import TYPES, array_numbers, numbers_of, texts_named
 
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 

@@ -8,7 +8,7 @@ from sparsemix._compat import configured_sparse
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
-from sparsemix._estimator.input.texts import SEQUENCES
+from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions

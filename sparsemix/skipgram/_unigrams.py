@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from sparsemix.skipgram._input import counts_of
-from sparsemix.topics._unigrams import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
+from sparsemix.topics._evaluation import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
 
 
 def warn_if_worse_than_unigrams(est, X, n_epochs):

@@ -10,9 +10,9 @@ from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import weighted_documents
+from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
-from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
 # Number of entries stored from the beginning of a stream: 34 MB.
 MOST_ENTRIES = 1 << 22

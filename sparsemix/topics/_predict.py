@@ -12,7 +12,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.input.texts import COUNTS
+from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics import document_completion, top_words
 
@@ -239,9 +239,6 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if "_fitted" not in vars(self):  # AttributeError makes hasattr() False before a fit
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first")
         return getattr(self._fitted, name)
-
-    def __sklearn_is_fitted__(self):
-        return "_fitted" in vars(self)
 
     @property
     def _n_features_out(self):

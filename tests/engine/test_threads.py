@@ -12,7 +12,7 @@ from sparsemix._kernels.threads._wake_signal import WakeSignal
 from sparsemix._engine.blocks import same
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.threads import Workers
-from sparsemix._stats.by_word import GROUPS, ByWord
+from sparsemix._stats.word_rows import GROUPS, ByWord
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

@@ -19,8 +19,16 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import Workers
 from sparsemix.mixture._assemble import assemble
 from sparsemix.mixture._starts import _start
-from sparsemix.mixture._starts._exchanges import best_exchange, exchange_components
-from sparsemix.mixture._starts._splitting import LEAST_ROWS, SPAN, Splitting, column_scales, learn, spans
+from sparsemix.mixture._starts._splitting import (
+    LEAST_ROWS,
+    SPAN,
+    Splitting,
+    best_exchange,
+    column_scales,
+    exchange_components,
+    learn,
+    spans,
+)
 from sparsemix.mixture._starts._start import EM_STEPS, TRIAL_FROM, Start, ahead, likely
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

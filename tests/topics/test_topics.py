@@ -11,7 +11,7 @@ from topic_cases import GIVEN, K, N, V, X
 
 from sparsemix import SparseLDA
 from sparsemix.metrics import document_completion
-from sparsemix.topics._unigrams import unigram_completion
+from sparsemix.topics._evaluation import unigram_completion
 
 pytestmark = few_passes
 TOPICS = with_parameters("doc_topic_prior")

@@ -9,8 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import spans
-from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
-from sparsemix._estimator.input.texts import texts_named
+from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of, texts_named
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300

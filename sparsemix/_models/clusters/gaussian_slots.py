@@ -9,7 +9,7 @@ from sparsemix._kernels.clusters._gaussian_clusters import COUNT, MEAN, Gaussian
 from sparsemix._models.clusters.merge_search import MergeSearch
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import bhattacharyya, cholesky, marginal_bounds
-from sparsemix._stats.families._wishart import expected_covariance
+from sparsemix._stats.families.full import expected_covariance
 
 
 class GaussianSlots:

@@ -7,7 +7,7 @@ from sparsemix._kernels.skipgram import _positions, _walk
 from sparsemix._models.skipgram.stochastic_model import SampledTopics
 from sparsemix._models.topics.sums import sum_groups
 from sparsemix._models.topics.walker_sampler import TableSampler
-from sparsemix._stats.by_word import ByWord
+from sparsemix._stats.word_rows import ByWord
 
 
 class Sampler:

@@ -7,10 +7,15 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats import symmetric
-from sparsemix._stats.families import _wishart
 from sparsemix._stats.families._base import GaussianFamily, PackedCovariances, add_first, student
 from sparsemix._stats.families._tables import Gaussians
-from sparsemix._stats.families.full import FullGaussian
+from sparsemix._stats.families.full import (
+    FullGaussian,
+    NormalWishart,
+    expected_covariance,
+    extra_log_det,
+    log_normalizer,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class TiedNormalWishart:
     def wishart(self):
         """The shared Wishart as one component."""
         d = self.mean.shape[1]
-        return _wishart.NormalWishart(np.zeros((1, d)), None, np.array([self.dof]), self.scale[None])
+        return NormalWishart(np.zeros((1, d)), None, np.array([self.dof]), self.scale[None])
 
 
 class TiedGaussian(PackedCovariances, GaussianFamily):
@@ -79,18 +84,18 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
     def expected(self, post):
         """As for the full family."""
         d = self.n_features
-        extra = 0.5 * (_wishart.extra_log_det(post.wishart.dof, d)[0] - d / post.mean_precision)
+        extra = 0.5 * (extra_log_det(post.wishart.dof, d)[0] - d / post.mean_precision)
         return Gaussians("tied", post.mean, post.scale / post.dof, extra)
 
     def point_estimate(self, post):
         """See GaussianFamily."""
-        covariance = _wishart.expected_covariance(post.wishart.dof, post.wishart.scale, self.n_features)[0]
+        covariance = expected_covariance(post.wishart.dof, post.wishart.scale, self.n_features)[0]
         return Gaussians("tied", post.mean, covariance)
 
     def log_normalizers(self, params):
         """The terms of kappa for each mean, and one Wishart."""
         kappas = 0.5 * self.n_features * (np.log(2.0 * np.pi) - np.log(params.mean_precision))
-        return np.append(kappas, _wishart.log_normalizer(params.wishart))
+        return np.append(kappas, log_normalizer(params.wishart))
 
     def log_predictive(self, post, x):
         """Student-t with nu - D + 1 degrees of freedom and scale B (kappa + 1) / (kappa (nu - D + 1))."""
@@ -127,5 +132,5 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
     def item_divergences(self, prior, x):
         """As for the full family."""
         kappa = prior.mean_precision
-        wishart = _wishart.NormalWishart(prior.mean, kappa, np.array([prior.dof]), prior.scale[None])
+        wishart = NormalWishart(prior.mean, kappa, np.array([prior.dof]), prior.scale[None])
         return FullGaussian(self.n_features).item_divergences(wishart, x)

@@ -4,10 +4,16 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats import symmetric
-from sparsemix._stats.families import _wishart
 from sparsemix._stats.families._base import student
 from sparsemix._stats.families._tables import Gaussians
-from sparsemix._stats.families.full import FullGaussian
+from sparsemix._stats.families.full import (
+    FullGaussian,
+    NormalWishart,
+    extra_log_det,
+    prior_scale,
+    rank_one_divergences,
+    white,
+)
 
 
 class ZeroMeanGaussian(FullGaussian):
@@ -28,17 +34,17 @@ class ZeroMeanGaussian(FullGaussian):
         """Defaults: nu0 = D + 2, B0 = (nu0 - D - 1) second moment of the data."""
         d = self.n_features
         dof = d + 2.0 if dof is None else dof
-        scale = _wishart.prior_scale(data, dof, covariance, d)
-        return _wishart.NormalWishart(np.zeros((1, d)), None, np.array([dof]), scale[None])
+        scale = prior_scale(data, dof, covariance, d)
+        return NormalWishart(np.zeros((1, d)), None, np.array([dof]), scale[None])
 
     def posterior(self, prior, stats):
         """nu = nu0 + N, B = B0 + sum of outer products."""
         mean = np.zeros((stats.n_components, self.n_features))
-        return _wishart.NormalWishart(mean, None, prior.dof + stats["count"], prior.scale + stats["second"])
+        return NormalWishart(mean, None, prior.dof + stats["count"], prior.scale + stats["second"])
 
     def expected(self, post):
         """E log F = log N(x | 0, B / nu) + (E log|Lambda| + log|B / nu|) / 2."""
-        extra = 0.5 * _wishart.extra_log_det(post.dof, self.n_features)
+        extra = 0.5 * extra_log_det(post.dof, self.n_features)
         return Gaussians("full", post.mean, post.scale / post.dof[:, None], extra)
 
     def log_predictive(self, post, x):
@@ -64,4 +70,4 @@ class ZeroMeanGaussian(FullGaussian):
 
     def item_divergences(self, prior, x):
         """As for the full family, without the term of the means."""
-        return _wishart.rank_one_divergences(_wishart.white(x, prior.mean[0], prior.scale[0]), 1.0, 0.0)
+        return rank_one_divergences(white(x, prior.mean[0], prior.scale[0]), 1.0, 0.0)

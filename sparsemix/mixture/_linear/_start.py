@@ -10,8 +10,7 @@ from sparsemix._engine.schedules import Stochastic
 from sparsemix._estimator.input.gaussian_prior import check_means
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
-from sparsemix.mixture._starts._given import check_responsibilities, given_values
-from sparsemix.mixture._starts._start import subset
+from sparsemix.mixture._starts._start import check_responsibilities, given_values, subset
 
 SEEDINGS = "k-means++", "random_from_data", "random"
 # Number of rows from which seeds are chosen: per component, and at least.

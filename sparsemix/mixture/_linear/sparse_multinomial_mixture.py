@@ -4,7 +4,7 @@ import numpy as np
 
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.input.checks import PRIOR, check_counts
-from sparsemix._estimator.input.texts import COUNTS
+from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._stats.linear import Multinomial
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import SparseDocuments

@@ -1,21 +1,24 @@
-"""Initial statistics of a fit, and the clusters that define them."""
+"""Initial statistics of a fit: values that the caller gives, and the clusters that define the rest."""
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 
 from sparsemix._engine import initialize
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
+from sparsemix._estimator.input.forms import numbers_of
+from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, MixtureModel
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._starts._exchanges import exchange_components
-from sparsemix.mixture._starts._given import Given
-from sparsemix.mixture._starts._splitting import column_ranges, column_scales, grow, learn, sized
+from sparsemix.mixture._starts._splitting import column_ranges, column_scales, exchange_components, grow, learn, sized
 
 K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
 SEEDINGS = "auto", *K_MEANS, "k-means++", "splitting", "bregman", "random_from_data", "random"
@@ -61,6 +64,85 @@ EM_STEPS, VB_STEPS = 30, 10
 # share, k-means on columns of equal standard deviation is tried too. Spherical components use raw columns, other types
 # columns of range one.
 FEW_COLUMNS, FEW_COLUMNS_OF_RANGE_ONE = 0.25, 0.5
+
+
+@dataclass
+class Given:
+    """Checked values; None if not given. Covariances have the family's shape, and means are relative to the shift."""
+
+    weights: np.ndarray | None = None
+    means: np.ndarray | None = None
+    covariances: np.ndarray | None = None
+    responsibilities: sparse.csr_array | None = None
+
+    @classmethod
+    def of(cls, init_params, model, n_rows, kept):
+        """Check the values of ``init_params`` for a mixture of Gaussians and ``n_rows`` rows."""
+        values = given_values(init_params, "weights", "means", "precisions", "responsibilities")
+        family, n_components, out = model.family, model.n_components, cls()
+        if "weights" in values:
+            out.weights = check_weights_of("init_params['weights']", values["weights"], n_components)
+        if "means" in values:
+            if not family.has_means:
+                raise ValueError("covariance_type='zero_mean' has no means; give init_params={'precisions': ...}")
+            name = "init_params['means']" if isinstance(init_params, dict) else "init_params"
+            means = check_means(name, values["means"], (n_components, family.n_features))
+            out.means = means - model.shift
+        if "precisions" in values:
+            precisions = check_covariances("init_params['precisions']", values["precisions"], family, n_components)
+            out.covariances = family.pack_covariances(family.shape.inverse(precisions))
+        if "responsibilities" in values:
+            out.responsibilities = check_responsibilities(values["responsibilities"], n_rows, n_components, kept)
+        return out
+
+    def any_parameters(self):
+        """Whether weights, means or covariances are given."""
+        return any(value is not None for value in (self.weights, self.means, self.covariances))
+
+
+def given_values(init_params, *names):
+    """The values that ``init_params`` gives by name: none if it is a name, means if it is an array."""
+    if isinstance(init_params, str):
+        return {}
+    if not isinstance(init_params, dict):
+        return {"means": init_params}
+    unknown = [name for name in init_params if name not in names]
+    if unknown:
+        known = ", ".join(map(repr, names))
+        raise ValueError(f"init_params has the key {unknown[0]!r}; the keys may be {known}")
+    return {name: value for name, value in init_params.items() if value is not None}
+
+
+def check_weights_of(name, weights, n_components):
+    """Weights of components, checked."""
+    weights = check_shape(name, weights, (n_components,))
+    if (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
+        raise ValueError(f"{name} must not be negative and sum to one; they sum to {weights.sum()}")
+    return weights
+
+
+def check_responsibilities(resp, n_rows, n_components, kept):
+    """Checked responsibilities (N, K), dense or sparse, as CSR of the rows that the mask ``kept`` selects."""
+    name, n_rows = "init_params['responsibilities']", n_rows if kept is None else len(kept)
+    resp = numbers_of(resp, name)
+    resp = sparse.csr_array(check_array(resp, accept_sparse="csr", dtype=np.float64, input_name=name))
+    if resp.shape[0] != n_rows:
+        raise ValueError(f"{name} has {resp.shape[0]} rows, expected one for each of the {n_rows} rows of X")
+    if resp.shape[1] != n_components:
+        raise ValueError(f"{name} has {resp.shape[1]} columns, expected one for each of {n_components} components")
+    bad = np.flatnonzero((np.asarray(resp.sum(axis=1)).ravel() <= 0) | (resp.min(axis=1).toarray().ravel() < 0))
+    if len(bad):
+        raise ValueError(f"row {bad[0]} of {name} is not a distribution; give non-negative, not all zero rows")
+    return resp if kept is None else resp[kept]
+
+
+def refuse_responsibilities(init_params):
+    """Refuse responsibilities for a fit over blocks."""
+    if isinstance(init_params, dict) and init_params.get("responsibilities") is not None:
+        raise ValueError(
+            "init_params['responsibilities'] has a row for every row of the data, which a fit over blocks does not "
+            "hold; give means, or the name of an initialisation"
+        )
 
 
 def data_gaussian(family, rows, workers):

@@ -18,10 +18,10 @@ from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
+from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
 from sparsemix.topics._fitted import FittedCollapsedTopics
 from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin
-from sparsemix.topics._unigrams import warn_if_worse_than_unigrams
 
 # Default ``tol`` by kind of inference.
 TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
