@@ -6,18 +6,13 @@ from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.input.checks import LARGEST_COUNT, of_positive_weight
-from sparsemix._estimator.input.forms import floats_of
+from sparsemix._estimator.input.checks import of_positive_weight
 from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
 from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
-from sparsemix.topics._assemble import SMALLEST_PRIOR, given_topics
-from sparsemix.topics._assemble import topic_word_prior as _topic_word_prior
+from sparsemix.topics._assemble import given_topics, prior_of_topics, prior_of_words
 from sparsemix.topics._start import NOISE_SHAPE
 
-# Default prior mass of an input word over all topics, for many topics.
-PRIOR_MASS = 5.0
-LARGEST_PRIOR = 0.1
 # Default prior of a context word, per place of a window.
 PRIOR_OF_A_PLACE = 0.01
 # Up to this number of topics, the default computes all responsibilities of a position.
@@ -37,29 +32,13 @@ COOLING = 0.59
 SWEEP_TOKENS = 1 << 16
 
 
-def input_topic_prior(params):
-    """alpha, shape (K,)."""
-    prior, n_components = params.input_topic_prior, params.n_components
-    if prior is None:
-        prior = min(LARGEST_PRIOR, PRIOR_MASS / n_components)
-    prior = floats_of(prior, "input_topic_prior")
-    if prior.shape not in ((), (n_components,)):
-        raise ValueError(
-            f"input_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
-        )
-    if not ((prior >= SMALLEST_PRIOR) & (prior <= LARGEST_COUNT)).all():
-        raise ValueError(
-            f"input_topic_prior must be positive and finite for every topic, from {SMALLEST_PRIOR:g} to "
-            f"{LARGEST_COUNT:g}"
-        )
-    return np.full(n_components, prior) if prior.shape == () else prior.copy()
-
-
-def topic_word_prior(params):
-    """beta, for all places of a window, because every word is counted in all of its contexts."""
-    if params.topic_word_prior is None:
-        return PRIOR_OF_A_PLACE * 2 * params.window
-    return _topic_word_prior(params)
+def priors(params):
+    """Both priors of a model. That of words is for all places of a window: a word is counted in all of its contexts."""
+    beta = params.topic_word_prior
+    return {
+        "doc_topic_prior": prior_of_topics("input_topic_prior", params.input_topic_prior, params.n_components),
+        "topic_word_prior": PRIOR_OF_A_PLACE * 2 * params.window if beta is None else prior_of_words(beta),
+    }
 
 
 def annealing(params):
@@ -89,8 +68,8 @@ def make_model(params, n_words, n_documents, dtype):
     else:
         sampler = WalkerSampler(n_proposals(params), TABLE_AGE)
     return StochasticSkipGramModel(
-        n_words, input_topic_prior(params), topic_word_prior(params), sampler, params.window, annealing(params),
-        n_documents, params.input_step_size, dtype,
+        n_words, sampler=sampler, window=params.window, annealing=annealing(params), n_documents=n_documents,
+        input_step_size=params.input_step_size, dtype=dtype, **priors(params),
     )  # fmt: skip
 
 
@@ -154,10 +133,7 @@ def make_memory():
 def make_sweep_model(params, n_words, seed, dtype):
     """The model of ``inference="gibbs"`` or "mhw"."""
     kind = GibbsSkipGramModel if params.inference == "gibbs" else WalkingSkipGramModel
-    model = kind(
-        n_words, input_topic_prior(params), topic_word_prior(params), params.window, annealing(params), seed,
-        dtype,
-    )  # fmt: skip
+    model = kind(n_words, window=params.window, annealing=annealing(params), seed=seed, dtype=dtype, **priors(params))
     model.n_samples = n_proposals(params)
     return model
 

@@ -33,52 +33,53 @@ def is_learned(prior):
     return isinstance(prior, str) and prior == "learned"
 
 
-def learned_priors(params):
-    """Arguments of a model: which priors it learns."""
-    return {"learn_alpha": is_learned(params.doc_topic_prior), "learn_beta": is_learned(params.topic_word_prior)}
-
-
-def default_doc_topic_prior(n_components):
-    """Default of alpha, for every topic."""
+def default_prior_of_topics(n_components):
+    """Default for every topic."""
     return min(_start.LARGEST_PRIOR, PRIOR_MASS / n_components)
 
 
-def doc_topic_prior(params):
-    """alpha, shape (K,); the initial value if it is learned."""
-    prior, n_components = params.doc_topic_prior, params.n_components
+def prior_of_topics(name, prior, n_components):
+    """A checked prior by topic, shape (K,); None and "learned" mean the default."""
     if prior is None or is_learned(prior):
-        prior = default_doc_topic_prior(n_components)
-    prior = floats_of(prior, "doc_topic_prior")
+        prior = default_prior_of_topics(n_components)
+    prior = floats_of(prior, name)
     if prior.shape not in ((), (n_components,)):
-        raise ValueError(
-            f"doc_topic_prior has shape {prior.shape}, expected a number or ({n_components},): one for each topic"
-        )
+        raise ValueError(f"{name} has shape {prior.shape}, expected a number or ({n_components},): one for each topic")
     if not ((prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)).all():
         raise ValueError(
-            f"doc_topic_prior must be positive and finite for every topic, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+            f"{name} must be positive and finite for every topic, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
         )
     return np.full(n_components, prior) if prior.shape == () else prior.copy()
 
 
-def topic_word_prior(params):
-    """lambda_0; the initial value if it is learned."""
-    prior = params.topic_word_prior
+def prior_of_words(prior):
+    """A checked ``topic_word_prior``; None and "learned" mean the default."""
     prior = WORD_PRIOR if prior is None or is_learned(prior) else prior
     if not SMALLEST_PRIOR <= prior <= LARGEST_PRIOR:
         raise ValueError(f"topic_word_prior is {prior}; it must be from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}")
     return prior
 
 
-def start_topics(params, model, documents, totals, rng, workers):
-    """Initial counts by word and topic, (V, K), of any total."""
-    method = params.init_params
+def priors(params):
+    """Arguments of a model: the initial values of both priors, and which of them it learns."""
+    alpha, beta = params.doc_topic_prior, params.topic_word_prior
+    return {
+        "doc_topic_prior": prior_of_topics("doc_topic_prior", alpha, params.n_components),
+        "topic_word_prior": prior_of_words(beta),
+        "learn_alpha": is_learned(alpha),
+        "learn_beta": is_learned(beta),
+    }
+
+
+def start_topics(method, model, documents, totals, rng, workers, verbose):
+    """Initial counts by word and topic, (V, K), of any total; ``method`` is the parameter ``init_params``."""
     if not isinstance(method, str):
         return given_topics(method, model)
     if method == "random":
         return _start.random_topics(model, totals, rng)
     if method == "bregman":
         return _start.bregman_topics(model, documents, totals, rng)
-    return _start.smoothed_em_topics(model, documents, rng, workers, params.verbose)
+    return _start.smoothed_em_topics(model, documents, rng, workers, verbose)
 
 
 def given_topics(components, model):

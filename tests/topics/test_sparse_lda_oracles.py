@@ -342,7 +342,7 @@ def test_learned_priors_approach_the_truth(truth, monkeypatch):
         300, 60, 4, doc_length=100, doc_topic_prior=truth, topic_word_prior=0.1, random_state=0
     )
     for first in (0.02, 5.0):
-        monkeypatch.setattr(priors, "default_doc_topic_prior", lambda _, first=first: first)
+        monkeypatch.setattr(priors, "default_prior_of_topics", lambda _, first=first: first)
         lda = ExactLDA(
             4, n_nonzero=None, **LEARNED, max_iter=15, tol=0.0,
             learning_method="batch", init_params=topics + 1e-3, random_state=0, doc_update_tol=0.05,

@@ -12,7 +12,7 @@ from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.sums import SMALLEST_COUNT
 from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, learned_priors, start_topics, topic_word_prior
+from sparsemix.topics._assemble import REMEMBERED_SHARE, priors, start_topics
 from sparsemix.topics._start import packed_stats_of, stats_of, topics_of_documents, trim
 
 # Documents of a memoized batch by default: a 32nd of the corpus, but at least LEAST_BATCH.
@@ -59,10 +59,8 @@ def make_model(params, n_words, dtype):
         sampler = GibbsSampler(n_sweeps)
     else:
         sampler = DenseSampler(n_sweeps, later_rates)
-    return StochasticCollapsedModel(
-        n_words, doc_topic_prior(params), topic_word_prior(params), sampler, DenseSampler(n_sweeps, rates),
-        dtype=dtype, **learned_priors(params),
-    )  # fmt: skip
+    first = DenseSampler(n_sweeps, rates)
+    return StochasticCollapsedModel(n_words, sampler=sampler, first_sampler=first, dtype=dtype, **priors(params))
 
 
 def make_start(params, model, documents, rng, workers):
@@ -78,7 +76,7 @@ def make_start(params, model, documents, rng, workers):
         model.n_first = int(np.clip(START_WORK / model.n_components, least * size, most * size))
     if isinstance(params.init_params, str) and params.init_params == "uniform":
         return model.same_topics(documents.mass, totals.sum())
-    topics = start_topics(params, model, documents, totals, rng, workers)
+    topics = start_topics(params.init_params, model, documents, totals, rng, workers, params.verbose)
     return stats_of(model, topics, documents, totals.sum())
 
 

@@ -8,7 +8,7 @@ from sparsemix._engine.sweeps import RowState
 from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix.metrics._checks import check_token_list, row_of
 from sparsemix.topics import _start
-from sparsemix.topics._assemble import doc_topic_prior, given_topics, learned_priors, topic_word_prior
+from sparsemix.topics._assemble import given_topics, priors
 
 # Whole numbers below this are exact in single precision.
 EXACT = 1 << 24
@@ -34,10 +34,7 @@ def make_collapsed_model(params, documents, seed, dtype):
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
-    model = MODELS[params.inference](
-        documents.X.shape[1], params.n_components, doc_topic_prior(params), topic_word_prior(params), dtype,
-        **learned_priors(params),
-    )  # fmt: skip
+    model = MODELS[params.inference](documents.X.shape[1], params.n_components, dtype=dtype, **priors(params))
     model.seed = seed
     documents.dtype = dtype
     return model

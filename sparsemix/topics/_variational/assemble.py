@@ -7,7 +7,7 @@ from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._kernels.documents._docstep import MAX_SELECT
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.topics import _start
-from sparsemix.topics._assemble import REMEMBERED_SHARE, doc_topic_prior, learned_priors, start_topics, topic_word_prior
+from sparsemix.topics._assemble import REMEMBERED_SHARE, priors, start_topics
 from sparsemix.topics._variational.collapsed_start import collapsed_topics
 
 # Least documents per batch by default; memoized batches are a tenth of the data. A batch needs tokens of every topic.
@@ -25,8 +25,8 @@ def make_model(params, n_words, dtype):
             f"most {MAX_SELECT}, or None for dense responsibilities"
         )
     return TopicModel(
-        n_words, n_components, n_nonzero, doc_topic_prior(params), topic_word_prior(params), dtype,
-        params.max_doc_update_iter, params.doc_update_tol, params.n_restarts, **learned_priors(params),
+        n_words, n_components, n_nonzero, dtype=dtype, max_doc_iter=params.max_doc_update_iter,
+        doc_tol=params.doc_update_tol, n_restarts=params.n_restarts, **priors(params),
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def make_start(params, model, documents, rng, workers):
     if starts_collapsed(params):
         topics = collapsed_topics(model, documents, rng, workers, params.verbose)
     else:
-        topics = start_topics(params, model, documents, totals, rng, workers)
+        topics = start_topics(params.init_params, model, documents, totals, rng, workers, params.verbose)
     return _start.stats_of(model, topics, documents, totals.sum())
 
 
