@@ -18,11 +18,11 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "results"
 
-# What seconds are. Of a quiet core: nothing else ran there, which whoever measures has to see to (--quiet).
+# Meaning of seconds. For --quiet, make sure that nothing else runs on the core.
 CLOCKS = {
-    "quiet": "seconds of a quiet core",
-    "processor": "seconds of the processor, on a machine with other work",
-    "wall": "seconds by the clock, on a machine with other work: orders of size",
+    "quiet": "seconds on a core without other work",
+    "processor": "CPU seconds on a machine with other work",
+    "wall": "seconds by the clock on a machine with other work (orders of magnitude)",
 }
 OUTCOMES = ("yes", "in part", "no")
 PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "bigartm10", "faiss-cpu")
