@@ -63,6 +63,7 @@ BAD_DATA = {
         for kind in ("csr_array", "csc_matrix", "coo_array")
     },
 }
+MISSING = frozenset({"NaN", "float32 NaN", "first row", "list"})  # of these, what takes missing values accepts
 BAD_CALLS = BAD_DATA | {name: (CLOUDS, weight, message) for name, (weight, message) in bad_weights(N).items()}
 LATER = BAD_CALLS | {"wrong width": (np.ones((N, 5)), None, "5 features.*expecting 2 features")}
 

@@ -4,6 +4,7 @@ All sizes depend on the shape of the data and on the model, never on the number 
 """
 
 from copy import copy
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -42,6 +43,11 @@ class Rows:
 
     def __len__(self):
         return len(self.X)
+
+    @cached_property
+    def incomplete(self):
+        """Whether a row has missing values (NaN); one pass over the rows, at the first use."""
+        return any(np.isnan(np.sum(self.X[a:b])) for a, b in spans(len(self), max(1, CHUNK_BYTES // self.X[:1].nbytes)))
 
     @property
     def mass(self):

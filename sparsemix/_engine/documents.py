@@ -121,6 +121,7 @@ class Documents:
 
     source = None  # visitor of the full blocks, if these documents are a subsample
     sparse = True  # kind of the blocks as read
+    incomplete = False  # counts are never missing
     first_row = 0  # number of the first document, if these documents are a block of the data
 
     def __init__(self, X, sample_weight=None, dtype=np.float32, memory=None):

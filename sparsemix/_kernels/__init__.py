@@ -15,6 +15,9 @@
                                                                         |
                                              _scales.scales_of ---  scales of their priors
 
+    rows with NaN        _missing.observed_diagonal, observed_matrix (weights of the observed values)  -> _topl
+                         _missing.fill, complete (rows completed under a component)  -> _accumulate.add_*
+
     words of a chunk                                              chunk of documents
          |                                                              |
     _special.exp_log_word    exp E[log phi], L best topics a word  _docstep.local_step  -> topics, values (nnz, L)

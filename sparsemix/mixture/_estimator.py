@@ -221,9 +221,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _sparse_responsibilities(self, X):
         check_is_fitted(self)
         X = self._checked(X)
-        model = copy(self._fitted.model)
-        model.search = None  # exact
         rows = self._rows(X)
+        model = copy(self._reading(self._fitted.model, rows))
+        model.search = None  # exact
         with Workers(self._params.n_jobs) as workers:
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
         return resp.to_csr(model.n_components).astype(features.feature_dtype(X), copy=False)
@@ -359,6 +359,10 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """Rows in the form that a model reads, by default the fitted model."""
         model = self._fitted.model if model is None else model
         return Rows(X, sample_weight, model.shift, model.dtype)
+
+    def _reading(self, model, rows):  # noqa: ARG002
+        """The fitted model as it reads these rows."""
+        return model
 
     # -- inside a fit or a stream
 

@@ -8,6 +8,7 @@ import numpy as np
 from sparsemix._engine import blocks
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
+from sparsemix._models.mixture.missing import IncompleteTable
 
 
 class FittedMixture:
@@ -46,16 +47,17 @@ class FittedMixture:
         """The log likelihood of the predictive density: posterior means of the parameters."""
         return self.model.point_estimate(self.stats)
 
-    def table(self, kind, dtype):
-        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows."""
-        key = kind, np.dtype(dtype)
+    def table(self, kind, dtype, incomplete=False):
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, which may be incomplete."""
+        key = kind, np.dtype(dtype), incomplete
         if key not in self._tables:
             if kind == "responsibility":
                 likelihood, log_weights = self.expected, self.model.weights.expected_log(self.stats["count"])
             else:
                 with np.errstate(divide="ignore"):
                     likelihood, log_weights = self.plug_in, np.log(self.weights)
-            self._tables[key] = likelihood.table(log_weights, dtype)
+            table = likelihood.table(log_weights, dtype)
+            self._tables[key] = IncompleteTable(likelihood, table) if incomplete else table
         return self._tables[key]
 
     def labels(self, rows, workers):
@@ -95,7 +97,7 @@ class FittedMixture:
 
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
-        table = self.table(kind, rows.dtype)
+        table = self.table(kind, rows.dtype, rows.incomplete)
         n_components = self.model.n_components
         tile = blocks.tile_size(n_components)
 

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import Rows
+from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.mixture import _conditional
 from sparsemix.mixture._estimator import MixtureEstimator
@@ -26,6 +27,15 @@ class MixturePredictMixin:
 
     weights_ = parameter(MixtureEstimator.weights_.fget)
     marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
+
+    def _checked(self, X, density=False):  # noqa: ARG002
+        return check_rows(self, X, reset=False, missing=True)
+
+    def _reading(self, model, rows):
+        """The fitted model as it reads these rows, which may have missing values."""
+        if model.incomplete or not rows.incomplete:
+            return model
+        return model.reading_missing(self._fitted.expected, self._fitted.stats)
 
     def _log_density(self, rows, workers):
         """Log densities; rows that underflow in float32 are computed again in float64."""

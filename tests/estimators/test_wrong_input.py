@@ -102,6 +102,8 @@ def test_scores_name_wrong_weights(case):
     est = case.fitted()
     before = snapshot(est, case.data.rows)
     for name, (rows, weight, message) in case.data.later.items():
+        if name in case.data.readable:
+            continue
         with refused(f"score of {name}", message):
             est.score(rows, sample_weight=weight)
     assert_unchanged(est, before, case.data.rows)
@@ -111,7 +113,7 @@ def test_scores_name_wrong_weights(case):
 def test_row_is_the_callers_in_spite_of_weights_of_zero(case):
     weight = np.ones(case.data.rows.shape[0])
     weight[:20] = 0.0
-    rows, _, message = case.data.bad["sparse nan" if case.data.sparse else "NaN"]
+    rows, _, message = case.data.bad["sparse nan" if case.data.sparse else "infinity"]
     assert "row 41" in message
     for method in calls(case, ("fit", "partial_fit")):
         with refused(method, message):

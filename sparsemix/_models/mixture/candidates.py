@@ -13,6 +13,7 @@ from sparsemix._kernels.gaussians import _pairs, _quadratic
 from sparsemix._kernels.vectors import _topl
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._models.mixture.groups import groups_of
+from sparsemix._models.mixture.missing import IncompletePairs, IncompleteTable
 from sparsemix._stats import symmetric
 
 # Number of neighbours of each listed component, and of random components, that a row tries.
@@ -130,7 +131,7 @@ class CandidateSearch:
     def prepare(self, table):
         """Convert the table for pairs before local steps; the result is neither copied nor pickled."""
         if self.table is None:
-            self.table = PairTable(table)
+            self.table = IncompletePairs(table) if isinstance(table, IncompleteTable) else PairTable(table)
 
     def local_step(self, x, resp, numbers, memory):
         """Responsibilities of a tile of rows from their candidates, and their lists for the next visit."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
+from sparsemix._models.mixture import missing
 from sparsemix._models.mixture.candidates import TILE, TILE_ONCE
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -72,6 +73,7 @@ class MixtureModel:
     """
 
     variational = False  # whether components have posteriors
+    incomplete = False  # whether rows may have missing values (NaN)
     unit = "row"
     posterior = None  # EM has none
     objective = "lower_bound"
@@ -141,6 +143,9 @@ class MixtureModel:
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         stats["entropy"] += resp.entropy(sample_weight)
+        if self.incomplete and missing.is_missing(x) is not None:
+            missing.accumulate(self, x, groups, stats, workers)
+            return
         self.family.accumulate_shared(stats, x, groups, sample_weight)
         workers.map(
             lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
@@ -150,6 +155,8 @@ class MixtureModel:
         """Make the table and the search for the next local steps from the expected log likelihood."""
         self.family = self.family.under(expected)
         self.table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+        if self.incomplete:
+            self.table = missing.IncompleteTable(expected, self.table)
         if self.search is not None:
             self.search = self.search.updated(self._moments(expected, stats), self.table)
 
@@ -160,6 +167,13 @@ class MixtureModel:
     def lower_bound(self, stats):
         """Lower bound of all rows in nats ([HS16] Eqs. 4 and 18)."""
         return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"])
+
+    def reading_missing(self, gaussians, stats):
+        """This model for rows with missing values, under the Gaussians of its last step."""
+        model = copy(self)
+        model.incomplete = True
+        model._make_table(gaussians, stats, serial)
+        return model
 
     def size(self, stats):
         """Number of units of the bound: mass of rows."""

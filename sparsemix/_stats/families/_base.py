@@ -110,6 +110,12 @@ class GaussianFamily(Structured, ABC):
     def accumulate_shared(self, stats, x, groups, sample_weight):
         """Add rows to the shared sums; most families have none."""
 
+    def add_spread(self, stats, k, spread):
+        """Add covariances of missing values, summed over rows, to the second moments of component k: (D, D), or
+        (D,) where columns are independent."""
+        sums = stats["scatter"][0] if self.tied else stats["second"][k]
+        sums += self.shape.summed(spread)
+
     # -- Bayesian updates
 
     @abstractmethod

@@ -59,6 +59,10 @@ class DiagonalShape:
         """What each row adds to the second moments, (n, ...)."""
         return rows**2
 
+    def summed(self, covariances):
+        """Sums of covariances, (D,) or (D, D), in the form of second moments."""
+        return covariances
+
     def second_moments(self, stats, n_features):
         """Sums of squares of the columns and the squared sums of the columns, (K, D) each; ``first`` may be absent."""
         second = np.asarray(stats["second"])
@@ -126,6 +130,10 @@ class SphericalShape(DiagonalShape):
         """See DiagonalShape."""
         return (rows**2).sum(axis=1, keepdims=True)
 
+    def summed(self, covariances):
+        """See DiagonalShape."""
+        return covariances.sum()
+
     def second_moments(self, stats, n_features):
         """See DiagonalShape; each column has the mean over all columns."""
         second, first = super().second_moments(stats, n_features)
@@ -176,6 +184,10 @@ class FullShape(DiagonalShape):
     def squares(self, rows):
         """See DiagonalShape."""
         return symmetric.pack_outer(rows)
+
+    def summed(self, covariances):
+        """See DiagonalShape."""
+        return symmetric.pack(covariances)
 
     def second_moments(self, stats, n_features):
         """See DiagonalShape."""

@@ -75,6 +75,11 @@ class FactorAnalysers(Gaussians):
         upper *= np.sign(np.diagonal(upper, axis1=1, axis2=2))[:, :, None]
         return np.linalg.inv(upper) / roots[:, :, None]
 
+    def precisions(self):
+        """Inverse covariances, (K, D, D)."""
+        factors = self.precision_factors()
+        return factors @ np.swapaxes(factors, 1, 2)
+
     def variances(self):
         """See Gaussians."""
         return self.covariances + (self.loadings**2).sum(axis=1)
@@ -227,6 +232,14 @@ class LowRankGaussian(GaussianFamily):
             factor_second[k] += count * (np.eye(self.rank) if self.view is None else self.view.covariances[k])
             stats["factor_entropy"][k] += count * (0.5 * self.rank if self.view is None else self.view.entropies[k])
 
+    def add_spread(self, stats, k, spread):
+        """See GaussianFamily; the factors given the completed row have the mean maps_k x - offsets_k."""
+        stats["second"][k] += np.diagonal(spread)
+        if self.view is not None:
+            moved = self.view.maps[k] @ spread
+            stats["cross"][k] += moved
+            stats["factor_second"][k] += moved @ self.view.maps[k].T
+
     def design(self, stats):
         """Sums of (z, 1) (z, 1)^T, (K, Q + 1, Q + 1), and of (z, 1) x^T, (K, Q + 1, D)."""
         factor_first = stats["factor_first"][:, :, None]
@@ -343,8 +356,7 @@ class LowRankGaussian(GaussianFamily):
 
     def published_precisions(self, gaussians):
         """See GaussianFamily."""
-        factors = gaussians.precision_factors()
-        return factors @ np.swapaxes(factors, -1, -2)
+        return gaussians.precisions()
 
     def precision_factors(self, gaussians):
         """See GaussianFamily."""

@@ -43,6 +43,8 @@ class Standing:
 class UnitRows(Standing, Rows):
     """Dense rows, each scaled to length one as it is read. Rows of zeros stay: predictions use the weights alone."""
 
+    incomplete = False  # directions have no missing values
+
     def load(self, selection, start, stop, buffer):
         """See Rows."""
         if self.dtype == self.X.dtype:

@@ -1,0 +1,252 @@
+"""Rows with missing values (NaN) under Gaussians: log densities of the observed values, and completed rows.
+
+The loops over all components are in missing_loops.h; their tables are blocks of components (``in_blocks``). The other
+loops take the rows of one component.
+"""
+
+import numpy as np
+from libc.math cimport log
+
+from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.vectors._simd import aligned_empty
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "gaussians/missing.h" nogil:
+    enum:
+        SPARSEMIX_BLOCK_BYTES
+    void sparsemix_observed_diagonal(
+        int, const void*, Py_ssize_t, Py_ssize_t, const int*, const int*, const void*, const void*, Py_ssize_t, void*)
+    void sparsemix_observed_matrix(
+        int, const double*, Py_ssize_t, const int*, const Py_ssize_t*, Py_ssize_t, const int*, const int*,
+        const double*, const double*, const double*, Py_ssize_t, double*, double*)
+
+
+cdef double LOG_2PI = 1.8378770664093454836
+
+
+def in_blocks(values):
+    """An array of shape (K, ...) as blocks of components, components last, padded with ones, in aligned memory."""
+    width = SPARSEMIX_BLOCK_BYTES // values.dtype.itemsize
+    n_blocks, size = -(-len(values) // width), values[:1].size
+    out = aligned_empty(n_blocks * size * width, values.dtype).reshape(n_blocks, size, width)
+    out[n_blocks - 1 :] = 1
+    for first in range(n_blocks):
+        some = values[first * width : (first + 1) * width].reshape(-1, size)
+        out[first, :, : len(some)] = some.T
+    return out.reshape(-1)
+
+
+cdef int observed_columns(const real* row, Py_ssize_t d, int* columns) noexcept nogil:
+    """List the observed columns of a row, then the missing ones; return the number of the former."""
+    cdef Py_ssize_t j
+    cdef int seen = 0, lost = 0
+    for j in range(d):
+        if row[j] == row[j]:
+            columns[seen] = j
+            seen += 1
+    for j in range(d):
+        if row[j] != row[j]:
+            columns[seen + lost] = j
+            lost += 1
+    return seen
+
+
+def observed_diagonal(
+    const real[:, ::1] x,        # IN  (n, D) with NaN
+    const real[::1] table,       # IN  blocks of (K, D, 3): factors 1 / s, offsets m / s, logs of 2 pi s^2
+    const real[::1] constants,   # IN  (K,)
+    real[:, ::1] out,            # OUT (n, K) constants[k] - 0.5 sum over observed j of ((x_j - m_j) / s_j)^2 + log
+):
+    """Log densities of the observed values under variances; costs only the observed values."""
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0], row
+    cdef Py_ssize_t width = SPARSEMIX_BLOCK_BYTES // sizeof(real)
+    cdef int level = instruction_level()
+    if table.shape[0] != (k + width - 1) // width * width * 3 * d:
+        raise ValueError(f"table must hold blocks of {k} x {d} x 3 numbers")
+    if out.shape[0] != n or out.shape[1] != k:
+        raise ValueError(f"out must be ({n}, {k})")
+    if n == 0 or k == 0 or d == 0:
+        return
+    cdef int[:, ::1] columns = np.empty((n, d), dtype=np.intc)
+    cdef int[::1] sizes = np.empty(n, dtype=np.intc)
+    with nogil:
+        for row in range(n):
+            sizes[row] = observed_columns(&x[row, 0], d, &columns[row, 0])
+        sparsemix_observed_diagonal(
+            level, &x[0, 0], n, d, &columns[0, 0], &sizes[0], &table[0], &constants[0], k, &out[0, 0])
+
+
+def observed_matrix(
+    const double[:, ::1] x,          # IN  (n, D) with NaN
+    const int[::1] order,            # IN  (n,) row numbers; rows of a group have one pattern
+    const Py_ssize_t[::1] starts,    # IN  (G + 1,) group g is order[starts[g]] to order[starts[g + 1] - 1]
+    const double[::1] table,         # IN  blocks of (K, D, D): precision matrices P
+    const double[::1] means,         # IN  blocks of (K, D, 2): means, logs of the diagonal of P
+    const double[::1] constants,     # IN  (K,) log weight - 0.5 (log |P^-1| + D log 2 pi)
+    double[:, ::1] out,              # OUT (n, K) log weight + log density of the observed values
+):
+    """Log densities of the observed values under matrices; one factorisation for each group and component."""
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0], groups = starts.shape[0] - 1, g, i
+    cdef Py_ssize_t width = SPARSEMIX_BLOCK_BYTES // sizeof(double)
+    cdef Py_ssize_t padded = (k + width - 1) // width * width
+    cdef int level = instruction_level()
+    if table.shape[0] != padded * d * d or means.shape[0] != padded * 2 * d:
+        raise ValueError(f"table must hold blocks of {k} x {d} x {d} numbers, means of {k} x {d} x 2")
+    if out.shape[0] != n or out.shape[1] != k:
+        raise ValueError(f"out must be ({n}, {k})")
+    if order.shape[0] != n or groups < 0 or starts[0] != 0 or starts[groups] != n:
+        raise ValueError("starts must lead from 0 to the number of rows")
+    for i in range(n):
+        if not 0 <= order[i] < n:
+            raise ValueError(f"order holds {order[i]}, which is no row")
+    if n == 0 or k == 0 or d == 0:
+        return
+    cdef int[:, ::1] columns = np.empty((groups, d), dtype=np.intc)
+    cdef int[::1] sizes = np.empty(groups, dtype=np.intc)
+    cdef double[::1] scratch = aligned_empty((3 + d) * d * width, np.float64)
+    with nogil:
+        for g in range(groups):
+            if starts[g] < starts[g + 1]:
+                sizes[g] = observed_columns(&x[order[starts[g]], 0], d, &columns[g, 0])
+            else:
+                sizes[g] = d
+        sparsemix_observed_matrix(
+            level, &x[0, 0], d, &order[0], &starts[0], groups, &columns[0, 0], &sizes[0], &table[0], &means[0],
+            &constants[0], k, &scratch[0], &out[0, 0])
+
+
+def fill(
+    const real[:, ::1] x,        # IN    (n, D) with NaN
+    const int[::1] rows,         # IN    (m,) rows to fill
+    const double[::1] resp,      # IN    (m,) their responsibilities
+    const double[::1] mean,      # IN    (D,)
+    double[::1] lost,            # INOUT (D,) += sum of resp over the rows that lack the value
+    double[:, ::1] out,          # OUT   (m, D) the rows, with means in place of missing values
+):
+    """Fill missing values with means."""
+    cdef Py_ssize_t at, j, d = x.shape[1], m = rows.shape[0]
+    cdef const real* row
+    cdef bint absent
+    if mean.shape[0] != d or lost.shape[0] != d or resp.shape[0] != m or out.shape[0] != m or out.shape[1] != d:
+        raise ValueError(f"mean and lost must be ({d},), resp ({m},) and out ({m}, {d})")
+    with nogil:
+        for at in range(m):
+            row = &x[rows[at], 0]
+            for j in range(d):
+                absent = row[j] != row[j]
+                out[at, j] = mean[j] if absent else row[j]
+                lost[j] += resp[at] if absent else 0.0
+
+
+cdef double factor(
+    const double* precision, Py_ssize_t d, const int* lost, Py_ssize_t n, double* lower) noexcept nogil:
+    """Cholesky factor (n, n) of the missing block of a precision matrix; returns its log determinant."""
+    cdef Py_ssize_t i, j, l
+    cdef double value, log_det = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            value = precision[lost[i] * d + lost[j]]
+            for l in range(j):
+                value -= lower[i * n + l] * lower[j * n + l]
+            if j < i:
+                lower[i * n + j] = value / lower[j * n + j]
+            else:
+                lower[i * n + i] = value ** 0.5
+                log_det += log(value)
+    return log_det
+
+
+cdef void add_inverse(
+    const double* lower, const int* lost, Py_ssize_t n, Py_ssize_t d, double weight, double* inverse,
+    double* out) noexcept nogil:
+    """Add ``weight`` times the inverse of L L^T at the missing columns of ``out`` (D, D), lower triangle."""
+    cdef Py_ssize_t i, j, l, low, high
+    cdef double value
+    for i in range(n):  # the inverse of L, lower triangular
+        for j in range(i + 1):
+            value = 1.0 if i == j else 0.0
+            for l in range(j, i):
+                value -= lower[i * n + l] * inverse[l * n + j]
+            inverse[i * n + j] = value / lower[i * n + i]
+    for i in range(n):
+        for j in range(i + 1):
+            value = 0.0
+            for l in range(i, n):
+                value += inverse[l * n + i] * inverse[l * n + j]
+            out[lost[i] * d + lost[j]] += weight * value
+
+
+def complete(
+    const real[:, ::1] x,            # IN    (n, D) with NaN
+    const int[::1] rows,             # IN    (m,) rows to complete; equal patterns should follow each other
+    const double[::1] resp,          # IN    (m,) their responsibilities
+    const double[:, ::1] precision,  # IN    (D, D) P
+    const double[::1] mean,          # IN    (D,)
+    double[:, ::1] spread,           # INOUT (D, D) += sum of resp times the covariances of missing values, lower half
+    double[:, ::1] out,              # OUT   (m, D) the rows, with conditional means in place of missing values
+    double[::1] log_density,         # OUT   (m,) of the observed values, less 0.5 log |P| - 0.5 D log 2 pi
+):
+    """Complete rows under one Gaussian; returns the sum of resp times the entropies of the missing values."""
+    cdef Py_ssize_t at, i, j, d = x.shape[1], m = rows.shape[0], n, seen = 0
+    cdef double weight = 0.0, log_det = 0.0, entropy = 0.0, value, q
+    cdef const real* row
+    cdef bint same
+    if precision.shape[0] != d or precision.shape[1] != d or mean.shape[0] != d:
+        raise ValueError(f"precision must be ({d}, {d}) and mean ({d},)")
+    if spread.shape[0] != d or spread.shape[1] != d or out.shape[1] != d:
+        raise ValueError(f"spread must be ({d}, {d}) and out ({m}, {d})")
+    if resp.shape[0] != m or out.shape[0] != m or log_density.shape[0] != m:
+        raise ValueError(f"resp, out and log_density must have {m} rows")
+    cdef int[::1] columns = np.arange(d, dtype=np.intc), new = np.empty(d, dtype=np.intc)
+    cdef double[::1] y = np.empty(d), u = np.empty(d)
+    cdef double[:, ::1] lower = np.empty((d, d)), inverse = np.empty((d, d))
+    if m == 0 or d == 0:
+        return 0.0
+    n = 0
+    seen = d
+    with nogil:
+        for at in range(m):
+            row = &x[rows[at], 0]
+            i = observed_columns(row, d, &new[0])
+            same = i == seen
+            for j in range(d):
+                same = same and columns[j] == new[j]
+            if not same:
+                if n:
+                    add_inverse(&lower[0, 0], &columns[seen], n, d, weight, &inverse[0, 0], &spread[0, 0])
+                weight, seen, n = 0.0, i, d - i
+                columns[:] = new
+                log_det = factor(&precision[0, 0], d, &columns[0] + seen, n, &lower[0, 0]) if n else 0.0
+            weight += resp[at]
+            entropy += 0.5 * resp[at] * (n * (1.0 + LOG_2PI) - log_det)
+            q = 0.0
+            for i in range(seen):
+                y[i] = row[columns[i]] - mean[columns[i]]
+                value = 0.0
+                for j in range(i):
+                    value += precision[columns[i], columns[j]] * y[j]
+                q += y[i] * (precision[columns[i], columns[i]] * y[i] + 2.0 * value)
+                out[at, columns[i]] = row[columns[i]]
+            for i in range(n):
+                value = 0.0
+                for j in range(seen):
+                    value += precision[columns[seen + i], columns[j]] * y[j]
+                for j in range(i):
+                    value -= (&lower[0, 0])[i * n + j] * u[j]
+                u[i] = value / (&lower[0, 0])[i * n + i]
+                q -= u[i] * u[i]
+            for i in range(n - 1, -1, -1):
+                value = u[i]
+                for j in range(i + 1, n):
+                    value -= (&lower[0, 0])[j * n + i] * u[j]
+                u[i] = value / (&lower[0, 0])[i * n + i]
+                out[at, columns[seen + i]] = mean[columns[seen + i]] - u[i]
+            log_density[at] = -0.5 * (q + log_det - n * LOG_2PI)
+        if n:
+            add_inverse(&lower[0, 0], &columns[seen], n, d, weight, &inverse[0, 0], &spread[0, 0])
+    return entropy
