@@ -129,6 +129,7 @@ examples: $(VENV)/.demo
 
 doc: $(VENV)/.doc
 	$(BIN)/sphinx-build -W -b html doc doc/_build/html
+	$(BIN)/python doc/check.py doc/_build/html
 
 # One stamp for each set of extras; pip finds the kernels compiled.
 $(VENV)/.%: pyproject.toml $(VENV)/.kernels

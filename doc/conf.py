@@ -1,5 +1,6 @@
 """Sphinx configuration: ``sphinx-build -W -b html doc doc/_build/html`` from the top folder."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -16,12 +17,16 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "mathml",
+    "previews",
     "results",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_extensions", "_templates", "topics/memory.rst"]
+
+# A parameter a line.
+maximum_signature_line_length = 100
 
 # Stubs of the API pages are made in doc/generated at each build; _templates/class.rst lists a class's methods.
 autosummary_generate = True
@@ -40,7 +45,9 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
+# The address of the site, for link previews.
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 html_title = f"sparsemix {version}"
 html_static_path = ["_static"]
-html_css_files = ["formulas.css", "results.css"]
+html_css_files = ["formulas.css", "results.css", "site.css"]
 html_show_sphinx = False

@@ -19,7 +19,7 @@ def test_every_parameter_is_there_or_in_the_manual(sibling):
         if name in ours:
             assert SparseGaussianMixture(**{name: value}).get_params()[name] == value
             continue
-        assert in_the_manual("topics/coming_from.rst", name)
+        assert in_the_manual("comparisons/scikit_learn.rst", name)
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
             SparseGaussianMixture(**{name: value})
 

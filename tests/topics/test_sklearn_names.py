@@ -25,7 +25,7 @@ def test_every_parameter_works_or_is_in_the_manual(cls):
         if name in ours:
             assert cls(**{name: value}).get_params()[name] == value
             continue
-        assert in_the_manual("topics/coming_from.rst", name)
+        assert in_the_manual("comparisons/scikit_learn.rst", name)
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
             cls(**{name: value})
 
