@@ -240,7 +240,14 @@ WRONG = {
     "huge integer": (lambda A: with_value(A, 10**400), "row 1, column 0.*not a number"),
     "bytes": (lambda A: A.astype(np.float64).view("V8"), "has the type.*convert"),
     "masked": (half_masked, "masked in row 1, column 0"),
-    "three dimensions": (lambda A: np.stack([A, A]), "dim 3"),
+    "three dimensions": (lambda A: np.stack([A, A]), r"X has the shape \(2, .*numpy.reshape\(X, \(2, -1\)\)"),
+    "one number": (lambda A: 3.0, "X is one number.*Reshape"),  # noqa: ARG005
+    "nothing": (lambda A: None, "X is None.*give rows"),  # noqa: ARG005
+    "columns by name": (lambda A: dict(enumerate(A.T)), r"X is a dict.*pandas.DataFrame\(X\)"),
+    "rows by name": (lambda A: [dict(enumerate(row)) for row in A], "row 0 of X is a dict.*DictVectorizer"),
+    "rows to read once": (lambda A: (row for row in A), r"X is a generator.*list\(X\)"),
+    "a set": (lambda A: set(A.ravel().tolist()), "X is a set.*list of rows"),
+    "a list of texts": (lambda A: ["a text"] * len(A), "row 0 of X holds the text 'a text'"),
     "one dimension": (lambda A: A[0].astype(float), "Reshape your data"),
     "rows of different lengths": (lambda A: [[[1]], [[2, 3]]], "same length"),  # noqa: ARG005
     **{
@@ -275,6 +282,7 @@ if POLARS:
     WRONG |= {
         "polars with nothing": (lambda A: polars_with(A, "Int64", 1), "row 1"),
         "polars with dates": (lambda A: polars_with(A, "Date", day), "column 'x0' of X.*convert"),
+        "polars' rows to compute": (lambda A: polars_frame(A).lazy(), r"X is a LazyFrame.*X\.collect\(\)"),
         "polars with text": (lambda A: polars_with(A, "String", "a"), "row 0 of X holds the text 'a'"),
         "polars with categories": (lambda A: polars_with(A, "Categorical", "a"), "row 0 of X holds the text 'a'"),
     }

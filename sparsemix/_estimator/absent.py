@@ -35,13 +35,12 @@ def by_fit(estimator):
     return "only fit sets it, and what was learned last did not come from fit; call fit"
 
 
-def check_continues(params, **fitted):
-    """Refuse ``warm_start`` if parameters differ from their ``fitted`` values."""
+def check_continues(params, fitted, call="warm_start", instead="set warm_start=False"):
+    """Refuse to continue a model if parameters differ from their ``fitted`` values."""
     changed = {name: value for name, value in fitted.items() if getattr(params, name) != value}
     if changed:
         now = " and ".join(f"{name} is now {getattr(params, name)!r}" for name in changed)
         before = " and ".join(f"{name}={value!r}" for name, value in changed.items())
         raise ValueError(
-            f"warm_start continues a model that was fitted with {before}, but {now}; set {before}, or set "
-            "warm_start=False"
+            f"{call} continues a model that was fitted with {before}, but {now}; set {before}, or {instead}"
         )

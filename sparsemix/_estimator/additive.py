@@ -16,7 +16,7 @@ from sparsemix._engine.loop import advance, collect, run
 from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, stream
 from sparsemix._engine.threads import Workers, interrupts_wait
 from sparsemix._estimator import row_memory
-from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
+from sparsemix._estimator.absent import UNFITTED, Absent, by_fit, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.parameters import plain, plain_arguments
@@ -171,8 +171,11 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _partial_fit(self, X, sample_weight):
         """Learn from one more block of a stream."""
+        self._validate_params()  # scikit-learn does that in the first call only
         with self._all_or_nothing(self._step_was_made()), Workers(self._params.n_jobs) as workers:
             first = not hasattr(self, "_fitted")
+            if not first:
+                check_continues(self._params, self._structure(), "partial_fit", "call fit")
             _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first)
             if first:
                 self._start_stream(rows, workers)
@@ -180,6 +183,10 @@ class AdditiveEstimator(SparsemixEstimator):
                 rows = self._before_block(rows, workers)
                 self._absorb(self._collect(rows, workers), len(rows), workers)
         return self
+
+    def _structure(self):
+        """Parameters that define the fitted model, with their values; a call that continues it refuses others."""
+        return {"n_components": self._fitted.model.n_components}
 
     def _expected_stats(self, X, sample_weight, first_row=None, memory=None):
         """Statistics of rows under the fitted model."""

@@ -10,7 +10,7 @@ from functools import wraps
 
 import numpy as np
 
-from sparsemix._compat import validate_parameter_constraints
+from sparsemix._compat import InvalidParameterError, validate_parameter_constraints
 
 # Types that need no conversion: nearly all parameters, and a quick test saves time for streams of single rows.
 PLAIN = frozenset((bool, int, float, str, type(None)))
@@ -43,6 +43,8 @@ def plain_arguments(function):
     return call
 
 
+# Constraints that booleans fulfil. Python counts them as whole numbers, so ranges alone would let them pass.
+TAKE_BOOLEANS = ("boolean", "verbose", "random_state")
 # No count is larger, and sums of a few such numbers are still numbers of 64 bits.
 LARGEST_INTEGER = 1 << 60
 
@@ -77,8 +79,14 @@ class Parameters:
 def check_parameters(estimator):
     """Check every parameter against its constraint, after conversion: the same values that ``Parameters`` returns."""
     converted = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
-    validate_parameter_constraints(estimator._parameter_constraints, converted, caller_name=type(estimator).__name__)
+    constraints = estimator._parameter_constraints
+    validate_parameter_constraints(constraints, converted, caller_name=type(estimator).__name__)
     for name, value in converted.items():
+        if type(value) is bool and not any(each in constraints[name] for each in TAKE_BOOLEANS):
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {type(estimator).__name__} takes no boolean; got {value}, give "
+                "a number"
+            )
         for each in value if type(value) is tuple else (value,):
             if type(each) is int and abs(each) > LARGEST_INTEGER:
                 raise ValueError(f"{name}={value} is too large; give at most {LARGEST_INTEGER}")

@@ -119,8 +119,8 @@ def looks_like_counts(X):
     """Whether a dense table looks like word counts of documents; warn if it is uncertain.
 
     Documents are whole numbers in many columns, mostly zero. The other entries are mostly but not all 1, and rows have
-    different totals. Every other table holds real numbers. It is uncertain if all numbers are whole, half of
-    them are zero, and most of the rest are 1 or 2.
+    different totals. Every other table holds real numbers. It is uncertain if all numbers are 0 or 1, or if they are
+    whole, half of them are zero, and most of the rest are 1 or 2.
     """
     n_ones = n_few = n_said = 0
     least, most = np.inf, -np.inf  # of the totals of rows
@@ -133,6 +133,14 @@ def looks_like_counts(X):
         n_few += np.count_nonzero((block == 1.0) | (block == 2.0))
         totals = block.sum(axis=1)
         least, most = min(least, totals.min()), max(most, totals.max())
+    if 0 < n_said == n_ones and X.shape[1] > 1:
+        warnings.warn(
+            "likelihood='auto' takes X, whose entries are all 0 or 1, for measurements; for answers of yes and no use "
+            "SparseBernoulliMixture, which has densities of such rows; if the rows are word counts, set "
+            "likelihood='multinomial', else set likelihood='full' or 'diag'",
+            stacklevel=4,
+        )
+        return False
     if n_said > MOSTLY_ZERO[0] * X.size or 2 * n_few < n_said:
         return False
     wide = X.shape[1] >= WIDE and n_said <= MOSTLY_ZERO[1] * X.size

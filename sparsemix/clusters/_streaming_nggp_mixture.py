@@ -356,7 +356,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
         The result has the same bits for any division of the stream into calls; with an automatic Gaussian prior, for
         any first call of less than 1,000 rows once the stream is as long. After an exception, also from a signal
-        handler, the model includes all rows before it, and ``n_samples_seen_`` counts them.
+        handler, the model includes all rows before it, and ``n_samples_seen_`` counts them. Changed parameters take
+        effect at once, but the priors of a cluster stay.
 
         Parameters
         ----------
@@ -374,8 +375,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Raises
         ------
         ValueError
-            As ``fit``. If a row has no finite density under any cluster, the call raises after it has learned the rows
-            before.
+            As ``fit``, or if ``likelihood`` changed. A row without a finite density raises after the rows before it.
         """
         begun = []
         with self._all_or_nothing(lambda: self._publish_stream(begun)):
@@ -460,7 +460,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         )  # fmt: skip
 
     def _check_likelihood(self):
-        """Refuse a likelihood other than that of the first call."""
+        """Check all parameters, which scikit-learn does in the first call only."""
+        self._validate_params()
         given, began = self._params.likelihood, self._fitted.state.sums.likelihood
         if given not in ("auto", began):
             raise ValueError(f"likelihood is {given!r}, but the stream began with {began!r}; set it back, or call fit")

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from sparsemix._engine.documents import canonical
 from sparsemix._estimator.input.checks import LARGEST_COUNT
-from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of
+from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of
 
 # Tokens of one word in one document that may be listed: 600 MB.
 MOST_TOKENS = 10_000_000
@@ -59,6 +59,7 @@ def check_has_words(model, name, held):
 def read_counts(X, n_words=None):
     """Counts as CSR with sorted, distinct, nonzero entries. The input is not modified."""
     kind, X = sparse.csr_matrix if isinstance(X, sparse.spmatrix) else sparse.csr_array, numbers_of(X)
+    check_axes(X)
     with np.errstate(over="ignore"):
         X = check_array(
             X, dtype=list(TYPES), accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, input_name="X"

@@ -16,7 +16,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent, check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, check_rows, check_weights
+from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, check_number, check_rows, check_weights
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix.mixture._fitted import FittedMixture
@@ -133,7 +133,11 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         Raises
         ------
         ValueError
-            As ``fit``. A failed call leaves the model unchanged.
+            As ``fit``, or if ``n_components`` or ``inference`` changed. A failed call leaves the model unchanged.
+
+        Notes
+        -----
+        Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
         return self._partial_fit(X, sample_weight)
 
@@ -341,8 +345,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _drawn_components(self, n_samples):
         """Components of the rows to draw, in increasing order, and the generator for the rows."""
         check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}; ask for at least one row")
+        check_number("n_samples", n_samples)
         rng = check_random_state(self._params.random_state)
         return np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)), rng
 
@@ -382,11 +385,13 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         begin.model.search = self._make_search(rng, len(rows), rows.sparse, stored=False)
         return begin
 
-    def _resumed(self, rows, **fixed):
-        """Setup of a fit that continues from the fitted mixture; ``fixed`` are more parameters that must be equal."""
+    def _structure(self):
+        return super()._structure() | {"inference": "vb" if self._fitted.model.variational else "em"}
+
+    def _resumed(self, rows):
+        """Setup of a fit that continues from the fitted mixture."""
         params, model, stats = self._params, copy(self._fitted.model), self._fitted.stats.copy()
-        fixed |= {"inference": "vb" if model.variational else "em"}
-        check_continues(params, n_components=model.n_components, **fixed)
+        check_continues(params, self._structure())
         model.search, model.n_nonzero = None, kept_entries(params)
         stats.scale(rows.mass / float(stats["mass"]))
         return FitSetup(rows, model, stats)
@@ -464,6 +469,14 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         if self._params.candidates == "auto":
             attributes["_fitted"].model.search = None  # rows of a stream have no lists
         return attributes
+
+    def _before_block(self, rows, workers):  # noqa: ARG002
+        model, n_nonzero = copy(self._fitted.model), kept_entries(self._params)
+        if n_nonzero != model.n_nonzero:
+            short = model.search is not None and model.search.size < n_nonzero
+            model.n_nonzero, model.search = n_nonzero, None if short else model.search
+            self._fitted = FittedMixture(model, self._fitted.stats.copy())
+        return rows
 
     def _row_memory(self, model, n_rows, first_row):
         return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)

@@ -354,8 +354,14 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Raises
         ------
         ValueError
-            As ``fit``. A failed call leaves the model unchanged.
+            As ``fit``, or if ``n_components``, ``covariance_type`` or ``inference`` changed. A failed call leaves the
+            model unchanged.
+
+        Notes
+        -----
+        Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
+        self._validate_params()
         if self._params.step_size[0] == "half_life" and self._params.total_samples is not None:
             raise ValueError(
                 "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
@@ -378,8 +384,11 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _started(self, rows, rng, workers, stream=False):
         return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
 
+    def _structure(self):
+        return super()._structure() | {"covariance_type": type_of(self._fitted.model.family, self._params)}
+
     def _resumed(self, rows):
-        begin = super()._resumed(rows, covariance_type=type_of(self._fitted.model.family, self._params))
+        begin = super()._resumed(rows)
         begin.rows, begin.about = rows.shifted(begin.model.shift), {"init_params_": "warm"}
         begin.rows.dtype = begin.model.dtype
         return begin
@@ -395,6 +404,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
+        rows = super()._before_block(rows, workers)
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
         if model.search is not None and len(seen):
             wider = widened(model, seen, workers)

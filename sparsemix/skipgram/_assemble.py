@@ -94,7 +94,7 @@ def make_start(params, model, documents, rng, streaming=False):
 def continued(params, model, fitted, documents):
     """Initial statistics for ``warm_start``."""
     old = fitted.model
-    check_continues(params, n_components=old.n_components)
+    check_continues(params, {"n_components": old.n_components})
     return model.continued(old, fitted.stats, documents)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from sparsemix._estimator.input.forms import TYPES, array_numbers, numbers_of, texts_named
+from sparsemix._estimator.input.forms import TYPES, array_numbers, check_axes, numbers_of, texts_named
 
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 
@@ -83,6 +83,7 @@ def from_matrix(estimator, X):
         order = np.lexsort((given.col, given.row))
         row, column = given.row[order], given.col[order]
         raise_two_words(row, column, np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))[0])
+    check_axes(X)
     with np.errstate(over="ignore"):
         X = check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype=list(TYPES), ensure_all_finite=False,

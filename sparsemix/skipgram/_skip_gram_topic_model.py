@@ -316,6 +316,11 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Returns
         -------
         self : SkipGramTopicModel
+
+        Raises
+        ------
+        ValueError
+            As ``fit``, or if ``n_components`` changed since the last call. A failed call leaves the model unchanged.
         """
         return self._partial_fit(X, sample_weight)
 

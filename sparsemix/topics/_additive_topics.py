@@ -105,7 +105,12 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
         Raises
         ------
         ValueError
-            As in ``fit``; a failed call leaves the model unchanged.
+            As in ``fit``, or if ``n_components`` changed since the last call. A failed call leaves the model unchanged.
+
+        Notes
+        -----
+        Changes of ``total_samples``, ``step_size`` and ``n_jobs`` take effect with the next call. Priors stay those of
+        ``fit``, or of the last initialisation of the topics.
         """
         return self._partial_fit(X, sample_weight)
 
@@ -159,7 +164,7 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
     def _continued(self, model, documents):
         """Initial statistics for ``warm_start``."""
         old = self._fitted.model
-        check_continues(self._params, n_components=old.n_components)
+        check_continues(self._params, self._structure())
         return model.continued(old, self._fitted.stats, documents)
 
     def _begin_stream(self, documents, rng, workers):

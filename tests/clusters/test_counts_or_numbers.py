@@ -44,6 +44,7 @@ KINDS = {
     "millimetres": (np.round(RNG.normal([250.0, 1700.0], [10.0, 90.0], (100, 2))), False, False),
     "one-hot columns": (OneHotEncoder(sparse_output=False).fit_transform(LEVELS), False, True),
     "answers, yes or no": (RNG.random((100, 60)) < 0.1, False, True),
+    "answers, mostly yes": (RNG.random((100, 6)) < 0.8, False, True),
     "events in few columns": (RNG.poisson(0.2, (100, 6)), False, True),
     "short texts": (SHORT.toarray(), True, False),
     "long texts": (LONG.toarray(), True, False),
@@ -69,8 +70,10 @@ def decided(doubt):
 @pytest.mark.parametrize("kind", [kind for kind, (rows, *_) in KINDS.items() if not sparse.issparse(rows)])
 def test_what_looks_like_documents(kind):
     rows, counts, doubt = KINDS[kind]
-    with decided(doubt):
+    with decided(doubt) as warned:
         assert looks_like_counts(rows) == counts
+    binary = {"one-hot columns", "answers, yes or no", "answers, mostly yes"}
+    assert not doubt or ("SparseBernoulliMixture" in str(warned[0].message)) == (kind in binary)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

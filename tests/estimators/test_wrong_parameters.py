@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_cases import CLASSES, FIRST
+from estimator_cases import CLASSES, FIRST, over, with_methods
 from fitted import assert_holds, assert_never_fitted, assert_unchanged, few_passes, snapshot
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -95,6 +95,8 @@ WRONG = {
     "binarize": [-0.1, np.nan, "0"],
     "window": [0, -1, 2.5, None],
 }
+# Parameters that take booleans; scikit-learn's checks accept them as seeds too.
+BOOLEANS = {"early_stopping", "random_state", "shuffle", "split_merge", "verbose", "warm_documents", "warm_start"}
 # What some do and others do not.
 ALSO_WRONG = {
     (SparseGaussianMixture, "tol"): [None],
@@ -121,7 +123,10 @@ def calls():
     for case in FIRST:
         cls = type(case.estimator)
         for name in case.estimator.get_params():
-            yield pytest.param(case, name, [*WRONG[name], *ALSO_WRONG.get((cls, name), [])], id=f"{case.name}-{name}")
+            values = [*WRONG[name], *ALSO_WRONG.get((cls, name), [])]
+            if name not in BOOLEANS:  # Python counts them as whole numbers
+                values += [True, np.True_]
+            yield pytest.param(case, name, values, id=f"{case.name}-{name}")
 
 
 @pytest.mark.parametrize(("case", "name", "values"), list(calls()))
@@ -131,7 +136,7 @@ def test_invalid_parameter_is_named(case, name, values):
     message = f"'{name}' parameter of {type(case.estimator).__name__}"
     for value in values:
         new = case.make().set_params(**{name: value})
-        for call in (new.fit, *([new.partial_fit] if case.can("partial_fit") else []), fitted.fit):
+        for call in (new.fit, *([new.partial_fit, fitted.partial_fit] if case.can("partial_fit") else []), fitted.fit):
             fitted.set_params(**{name: value})
             with pytest.raises(InvalidParameterError, match=message):
                 call(rows)
@@ -146,3 +151,11 @@ def test_unknown_parameters_are_refused(case):
     for name in ("n_topics", "n_clusters", *([] if case.has("n_jobs") else ["n_jobs"])):
         with pytest.raises(ValueError, match=name):
             case.make().set_params(**{name: 2})
+
+
+@over(with_methods("sample"))
+def test_wrong_numbers_of_rows_to_draw_are_named(case):
+    est = case.fitted()
+    for wrong in (0, -1, 2.0, True, "2", None):
+        with pytest.raises(ValueError, match=rf"n_samples is {wrong!r}; give a whole number above zero"):
+            est.sample(wrong)

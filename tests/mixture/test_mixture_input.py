@@ -135,12 +135,6 @@ def test_statistics_of_another_model_do_not_add():
     assert_unchanged(est, before, X)
 
 
-@pytest.mark.parametrize("n_samples", [0, -3])
-def test_sampling_no_rows_is_refused(n_samples):
-    with pytest.raises(ValueError, match=f"n_samples is {n_samples}"):
-        mixture().fit(X).sample(n_samples)
-
-
 # -- interrupts and failures in the middle
 
 

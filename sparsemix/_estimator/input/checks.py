@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import spans
-from sparsemix._estimator.input.forms import TYPES, floats_of, numbers_of, texts_named
+from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of, texts_named
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
@@ -52,8 +52,10 @@ STEP_SIZE = Several(Interval(numbers.Real, 0.0, None, closed="left"), Interval(n
 def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
     """scikit-learn's checks of the shape, and of the names and the number of features, after the conversion."""
     with texts_named(estimator, X), np.errstate(over="ignore"):
+        found = numbers_of(X)
+        check_axes(found)
         numbers = check_array(
-            numbers_of(X), dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
+            found, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
             ensure_all_finite=False, estimator=estimator, input_name="X",
         )  # fmt: skip
     validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -202,5 +204,5 @@ def of_positive_weight(X, sample_weight, part=False):
 
 def check_number(name, value):
     """Raise unless a number of items is an integer of at least 1."""
-    if not isinstance(value, numbers.Integral) or value < 1:
+    if not isinstance(value, numbers.Integral) or isinstance(value, (bool, np.bool_)) or value < 1:
         raise ValueError(f"{name} is {value!r}; give a whole number above zero")

@@ -3,6 +3,7 @@
 Errors for texts instead of numbers name the row and a suitable vectorizer.
 """
 
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral
@@ -12,6 +13,11 @@ from scipy import sparse
 
 # Every other type of numbers becomes float64, which holds all its values, or is infinite where they are too large.
 TYPES = (np.float64, np.float32, np.int64, np.int32)
+# How to make numbers of dates and durations.
+REMEDIES = {
+    "M": "convert dates to days, (dates - dates.min()) / numpy.timedelta64(1, 'D'), or leave them out",
+    "m": "convert durations to days, durations / numpy.timedelta64(1, 'D'), or leave them out",
+}
 # Objects that NumPy converts to float64 and that are not real numbers.
 NOT_REAL = (complex, np.complexfloating, np.datetime64, np.timedelta64)
 COUNTS = "counts of words; count them with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
@@ -22,6 +28,8 @@ NUMBERS = (
 SEQUENCES = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
 # Characters of a text that an error quotes.
 QUOTED = 30
+# Containers that are refused as such, whatever they hold.
+NO_ROWS = (Mapping, Set, Iterator)
 
 
 def numbers_of(X, name="X"):
@@ -47,6 +55,7 @@ def numbers_of(X, name="X"):
     """
     if sparse.issparse(X):
         return csr_of(X, name)
+    check_container(X, name)
     if is_frame(X):
         if is_sparse(X):
             return csr_of(X.sparse.to_coo(), name)
@@ -54,6 +63,45 @@ def numbers_of(X, name="X"):
     if hasattr(X, "iloc") and hasattr(X, "to_numpy"):
         X = column_numbers(X)
     return array_numbers(X, name)
+
+
+def check_container(X, name="X"):
+    """Refuse objects that hold no rows, or hold them in a form that NumPy does not read."""
+    if X is None:
+        raise ValueError(f"{name} is None. Expected 2D array: give rows, an array of shape (n_samples, n_features)")
+    kind = type(X).__name__
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # of polars
+        raise TypeError(f"{name} is a {kind}, whose rows are not computed yet; give {name}.collect()")
+    if isinstance(X, Mapping):
+        raise TypeError(f"{name} is a {kind}; give its columns as a table, pandas.DataFrame({name})")
+    if isinstance(X, Set):
+        raise TypeError(f"{name} is a {kind}, which has no order of rows; give a list of rows")
+    if isinstance(X, Iterator):
+        raise TypeError(f"{name} is a {kind}, whose rows can be read once only; give list({name})")
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        raise TypeError(
+            f"row 0 of {name} is a {type(X[0]).__name__}; make a table of such rows with "
+            f"sklearn.feature_extraction.DictVectorizer().fit_transform({name}) or pandas.DataFrame({name})"
+        )
+
+
+def check_axes(X, name="X"):
+    """Refuse arrays without exactly two axes; the words are those of scikit-learn's checks."""
+    if X.ndim == 0:
+        raise ValueError(
+            f"Expected 2D array, got scalar array instead: {name} is one number. Reshape your data with "
+            f"numpy.reshape({name}, (1, 1)) if it is one row of one feature"
+        )
+    if X.ndim == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead: {name} has the shape {X.shape}. Reshape your data with "
+            f"numpy.reshape({name}, (-1, 1)) if it has a single feature, or (1, -1) if it is a single row"
+        )
+    if X.ndim > 2:
+        raise ValueError(
+            f"Found array with dim {X.ndim}, expected 2: {name} has the shape {X.shape}. Reshape your data with "
+            f"numpy.reshape({name}, ({X.shape[0]}, -1)) if its first axis counts rows"
+        )
 
 
 def floats_of(X, name):
@@ -71,14 +119,17 @@ def array_numbers(X, name, line="row"):
         raise ValueError(f"{name} is masked in {place} and has no number there; fill it, or remove the row")
     try:
         array = np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"{name} is not an array of numbers ({error}); give rows of the same length") from None
+    except ValueError:
+        raise ValueError(
+            f"{name} has rows of different lengths, so it is not an array of numbers; give rows of the same length"
+        ) from None
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has the type {array.dtype}; give real numbers")
     if array.dtype.kind not in "OSU":
-        raise TypeError(f"{name} has the type {array.dtype}, which is not a type of numbers; convert it to numbers")
+        remedy = REMEDIES.get(array.dtype.kind, "convert it to numbers")
+        raise TypeError(f"{name} has the type {array.dtype}, which is not a type of numbers; {remedy}")
     return parsed(array, name, line)
 
 
@@ -386,9 +437,11 @@ def first_text(X):
     if is_frame(X):
         found = [first_text(np.asarray(column)) for _, column in columns_of(X)]
         return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
-    if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X):
+    if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X) or isinstance(X, NO_ROWS):
         return None
     for row, cells in enumerate(X):
+        if isinstance(cells, Mapping):
+            return None
         for cell in [cells] if isinstance(cells, (str, bytes)) or not hasattr(cells, "__iter__") else cells:
             if isinstance(cell, (str, bytes)) and not is_number(cell):
                 return row, cell

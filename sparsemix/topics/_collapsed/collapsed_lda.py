@@ -288,7 +288,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         if not warm:
             return make_row_state(params, model, documents, rng)
         old, state = self._fitted.model, vars(self).get("_row_state")
-        check_continues(params, n_components=old.n_components)
+        check_continues(params, {"n_components": old.n_components})
         if model.learn_alpha:
             model.doc_topic_prior, model.learn_after = old.doc_topic_prior, 0
         if model.learn_beta:
