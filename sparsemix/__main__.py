@@ -1,10 +1,10 @@
-"""Command line: ``sparsemix demo``, ``sparsemix topics PATH``; ``python -m sparsemix`` is the same."""
+"""Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
 from sparsemix._commands.start import let_interrupts_end, open_streams, quiet_interrupts
 
 with quiet_interrupts():
     from sparsemix import __version__
-    from sparsemix._commands import demo, topics
+    from sparsemix._commands import demo, names, topics
     from sparsemix._commands.console import Parser, console
 
 
@@ -28,6 +28,7 @@ def run(parser, arguments):
     commands = parser.add_subparsers(dest="command", required=True)
     demo.add_parser(commands)
     topics.add_parser(commands)
+    names.add_parser(commands)
     options = parser.parse_args(arguments)
     options.run(options)
 

@@ -14,8 +14,9 @@ COMPARED = 1000
 # A word is a filler if at least this number of topics, and at least this share of all topics, list it; or if half of
 # the topics do, and at least FILLED_HALF.
 FILLED, FILLED_SHARE, FILLED_HALF = 5, 0.15, 3
-# Topics overlap if half of them list the same word, or if this share of the listed words is in another topic already.
-OVERLAP = 0.3
+# Topics overlap if half of them list the same word, or if more than this share of the topics has this share of its
+# words in common with another topic. In fits with enough words for each topic, at most 0.3 of the topics do.
+OVERLAP, IN_COMMON = 1 / 3, 0.4
 
 
 def roots(weights):
@@ -74,5 +75,7 @@ def overlap(listed, n_words):
     word, n = counts.most_common(1)[0] if counts else ("", 0)
     if n >= max(FILLED_HALF, len(listed) / 2):
         return f"{word} is among the {len(listed[0])} main words of {n} of {len(listed)} topics"
-    repeated = 1 - len(counts) / max(1, counts.total())
-    return f"{repeated:.0%} of the main words of topics are those of another topic too" if repeated > OVERLAP else ""
+    sets = [set(words) for words in listed]
+    least = max(2, IN_COMMON * max(map(len, sets), default=0))
+    n = sum(any(len(one & other) >= least for other in sets if other is not one) for one in sets)
+    return f"{n} of {len(sets)} topics share many main words with another topic" if n > OVERLAP * len(sets) else ""

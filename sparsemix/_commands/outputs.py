@@ -17,8 +17,9 @@ from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import replacing
 
-TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS = TABLES = (
-    "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",
+TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS, OVER_TIME, BY_GROUP = TABLES = (
+    "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin", "over_time.csv",
+    "by_group.csv",
 )  # fmt: skip
 # File name of the model, by the library that saves it.
 MODELS = {"joblib": "model.joblib", "skops": "model.skops"}

@@ -18,11 +18,13 @@ import sparsemix
 from sparsemix import blocks
 from sparsemix._commands.alike import fillers, likenesses, overlap
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.documents_table import DocumentsTable
 from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS, WORDS, Outputs, cell
 from sparsemix._commands.reading.corpus import READING, Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.reading.spool import Kept
+from sparsemix._commands.tables.documents import DocumentsTable
+from sparsemix._commands.tables.strata import strata_tables, trends
+from sparsemix._commands.tables.words import WORD_COLUMNS, word_rows
 from sparsemix._commands.topics_options import (
     DESCRIPTION,
     DOCUMENTS_OF_A_TOPIC,
@@ -36,7 +38,6 @@ from sparsemix._commands.topics_options import (
     USAGE,
     add_options,
 )
-from sparsemix._commands.words_table import WORD_COLUMNS, word_rows
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._report import report
 from sparsemix.skipgram._vectors import word2vec_lines
@@ -261,10 +262,14 @@ def conclude(options, outputs, corpus, model, seconds, held_out, scored):
         coherence = f"{np.mean(coherent):.4f}"
         facts.append(("mean coherence (NPMI)", coherence))
         page.data["facts"].append(["mean coherence (NPMI)", coherence])
-    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats"]
-    outputs.write_table(TOPICS, columns, (topic_row(row) for row in table))
+    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats", "name"]
+    columns += ["rising_words", "falling_words"] if corpus.dates else []
+    rows = zip(table, page.data["topics"], strict=True)
+    outputs.write_table(TOPICS, columns, (topic_row(row) + trends(topic, page.data) for row, topic in rows))
     outputs.write(DOCUMENTS, documents.copy_to)
     outputs.write(REPORT, lambda file: file.write(page.html().encode()))
+    for name, columns, rows in strata_tables(page.data):
+        outputs.write_table(name, columns, rows)
     if hasattr(model, "word_topics_"):
         outputs.write_table(WORDS, WORD_COLUMNS, word_rows(model, corpus))
         outputs.write(
@@ -326,7 +331,7 @@ def topic_row(row):
     """A row of topics.csv."""
     coherence = "" if row["coherence"] is None else f"{row['coherence']:.6f}"
     words = (cell(listed(row[key])) for key in ("words", "relevant_words"))
-    return [row["topic"], f"{row['weight']:.6f}", coherence, *words, row["repeats"] or ""]
+    return [row["topic"], f"{row['weight']:.6f}", coherence, *words, row["repeats"] or "", cell(row["name"])]
 
 
 def listed(words):

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._report.changes import Usage
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
@@ -41,13 +42,14 @@ class Gathered:
 
     ``weights`` (K,) are the topics' shares of all tokens. ``documents`` and ``shares`` (K, n) are the documents with
     the largest shares of each topic, largest first. ``strata`` has one array (bins, K) of mean shares for each
-    stratification. ``word_counts`` (V,) are the tokens of each word.
+    stratification, and ``usage`` the tokens of words in each bin. ``word_counts`` (V,) are the tokens of each word.
     """
 
     weights: np.ndarray
     documents: np.ndarray
     shares: np.ndarray
     strata: list
+    usage: Usage | None
     word_counts: np.ndarray
 
     @property
@@ -79,6 +81,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
     weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])
     shares, documents = np.zeros((n_components, 0)), np.zeros((n_components, 0), dtype=np.int64)
     sums = [np.zeros((max(0, int(codes.max(initial=-1))) + 1, n_components)) for codes in strata]
+    usage = Usage(model.components_, [len(total) for total in sums]) if strata else None
     for rows in gen_batches(X.shape[0], BLOCK):
         doc_topic = shares_of(model, X.rows[rows])
         if observe is not None:
@@ -89,6 +92,8 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
         for codes, total in zip(strata, sums, strict=True):
             known = np.flatnonzero(codes[rows] >= 0)
             np.add.at(total, codes[rows][known], doc_topic[known])
+        if strata:
+            usage.add([codes[rows] for codes in strata], doc_topic, counts)
         shares = np.hstack([shares, doc_topic.T])
         numbers = np.broadcast_to(np.arange(rows.start, rows.stop), doc_topic.T.shape)
         documents = np.hstack([documents, numbers])
@@ -96,7 +101,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
         shares, documents = np.take_along_axis(shares, best, axis=1), np.take_along_axis(documents, best, axis=1)
     means = [total / np.maximum(np.bincount(codes[codes >= 0], minlength=len(total)), 1)[:, None]
              for codes, total in zip(strata, sums, strict=True)]  # fmt: skip
-    return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, word_counts)
+    return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, usage, word_counts)
 
 
 def shares_of(model, X):

@@ -6,8 +6,10 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
+from sparsemix._report.printed import static_content
+
 # In order of dependence.
-SCRIPTS = ("tools", "words", "plots", "views", "topic", "passage", "main")
+SCRIPTS = ("tools", "naming", "words", "plots", "views", "topic", "passage", "main")
 # The content security policy allows these scripts by checksum; the browser runs no script inside a word or a name.
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -22,8 +24,7 @@ PAGE = """<!DOCTYPE html>
 </head>
 <body>
 <div id="app"></div>
-<noscript><h1>{title}</h1><p>Without JavaScript there are the topics alone, the largest first.</p>
-<ol>{topics}</ol></noscript>
+<div id="static">{content}</div>
 <script type="application/json" id="data">{data}</script>
 <script>{script}</script>
 </body>
@@ -45,13 +46,9 @@ def html_page(data):
     """
     style, script = asset("report.css"), "\n".join(asset(f"{name}.js") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
-    topics = "".join(
-        f"<li>{topic['weight']:.2%} {escape(' '.join(data['words'][v] for v in topic['words'][:10]))}</li>"
-        for topic in data["topics"]
-    )
     return PAGE.format(
         title=escape(without_surrogates(data["title"])), style=style, script=script, data=embedded(data),
-        topics=without_surrogates(topics), style_sum=checksum(style), script_sum=checksum(script),
+        content=without_surrogates(static_content(data)), style_sum=checksum(style), script_sum=checksum(script),
     )  # fmt: skip
 
 

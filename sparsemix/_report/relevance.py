@@ -1,13 +1,36 @@
 """Relevance of words to a topic: between frequency in the topic and distinctiveness."""
 
+from math import log
+
 import numpy as np
 
 # Positions of the slider. The list of words is exact at each of them.
 POSITIONS = np.linspace(0.0, 1.0, 11)
+# The position at which people named topics best (Sievert and Shirley 2014).
+POSITION = 0.6
 # Minimum of a word's expected tokens in a topic. Words with fewer have most of their weight from the prior, and are
 # distinctive by chance.
 LEAST_TOKENS = 0.5
 SMALLEST = np.finfo(float).tiny
+
+
+def relevance_order(pairs, data, position=POSITION):
+    """Pairs of a word number and its probability in a topic, most relevant first.
+
+    Parameters
+    ----------
+    pairs : iterable of (int, float)
+    data : dict
+        Of a report: "counts" of the words, and "nTokens".
+    position : float, default=0.6
+        Weight of frequency against distinctiveness.
+    """
+    counts, total = data["counts"], data.get("nTokens") or sum(data["counts"])
+
+    def relevance(pair):
+        return log(max(pair[1], 1e-300)) - (1 - position) * log(max(counts[pair[0]], LEAST_TOKENS) / total)
+
+    return sorted(pairs, key=relevance, reverse=True)
 
 
 def relevant_words(row, weight, word_counts, n_words):

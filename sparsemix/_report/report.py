@@ -1,6 +1,5 @@
 """Report on topics: collects its data, for the page and the table."""
 
-import math
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -11,9 +10,10 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
+from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
-from sparsemix._report.relevance import relevant_words
+from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
 from sparsemix._report.strata import bins_of_dates, bins_of_groups
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence
@@ -21,8 +21,7 @@ from sparsemix.metrics import topic_coherence
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
-# Weight of frequency against distinctiveness at which people named topics best (Sievert and Shirley 2014).
-RELEVANCE = 0.6
+OVER_TIME = "Share over time"
 # Records of a fit that are plotted as curves.
 CURVES = {
     "score": "Held-out log-likelihood per token",
@@ -119,7 +118,7 @@ def report(
     shown = min(X.shape[1], (WORDS if n_topics <= MANY else WORDS_OF_MANY) if n_top_words is None else n_top_words)
 
     strata = [(label, *bins(values)) for label, bins, values in
-              (("Share over time", bins_of_dates, dates), ("Share by group", bins_of_groups, groups))
+              ((OVER_TIME, bins_of_dates, dates), ("Share by group", bins_of_groups, groups))
               if values is not None]  # fmt: skip
     gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
@@ -138,6 +137,9 @@ def report(
     for topic in topics:
         k = topic["id"]
         topic["strata"] = [short(share[:, k]) for share in gathered.strata]
+        topic["changes"] = [numbered(gathered.usage.changes(i, k), numbers) for i in range(len(strata))]
+        timed = [i for i, (label, *_) in enumerate(strata) if label == OVER_TIME]
+        topic["trend"] = numbered([gathered.usage.trend(i, k) for i in timed], numbers)
     rows = document_rows(topics)
     tokens = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
     told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
@@ -150,9 +152,11 @@ def report(
         "made": f"sparsemix {__version__}, {date.today().isoformat()}",
         "nTokens": gathered.n_tokens,
         "shown": shown,
-        "relevance": RELEVANCE,
+        "relevance": POSITION,
+        "names": {},
         "words": [str(feature_names[v]) for v in numbers.values],
         "counts": short(word_counts[numbers.values]),
+        "mixed": short(mixture_of(components, gathered.weights)[numbers.values]),
         "topics": topics,
         "tree": dict(zip(("merges", "order"), (part.tolist() for part in topic_tree(affinity)), strict=True)),
         "strata": [
@@ -222,23 +226,43 @@ class Report:
         -------
         rows : list of dict
             With "topic" (its index), "weight" (share of all tokens), "coherence" (NPMI, or None),
-            "words" (most probable first) and "relevant_words" (between frequency and distinctiveness).
+            "words" (most probable first), "relevant_words" (between frequency and distinctiveness) and "name" ("" if
+            it has none).
         """
         return [
             {
                 "topic": topic["id"], "weight": topic["weight"], "coherence": topic["coherence"],
                 "words": [self.data["words"][v] for v in topic["words"][:n_top_words]],
                 "relevant_words": [self.data["words"][v] for v in self._relevant(topic)[:n_top_words]],
+                "name": self.data.get("names", {}).get(topic["id"], ""),
             }
             for topic in self.data["topics"]
         ]  # fmt: skip
 
+    def rename(self, names):
+        """Name topics. The page shows topics of one name as one, with the sum of their shares; the table keeps them.
+
+        Parameters
+        ----------
+        names : mapping of int to str, or sequence of str
+            Name of each topic; topics without a name, or with an empty one, are called by their main words.
+
+        Returns
+        -------
+        report : Report
+            This report.
+
+        Raises
+        ------
+        ValueError
+            For a topic that does not exist.
+        """
+        self.data = {**self.data, "names": check_names(names, len(self.data["topics"]))}
+        return self
+
     def _relevant(self, topic):
         """Words of a topic, most relevant first."""
-        total = sum(self.data["counts"]) if not self.data.get("nTokens") else self.data["nTokens"]
-        lift = {v: math.log(max(p, 1e-300)) - (1 - RELEVANCE) * math.log(max(self.data["counts"][v], 0.5) / total)
-                for v, p in zip(topic["words"], topic["p"], strict=True)}  # fmt: skip
-        return sorted(lift, key=lambda v: -lift[v])
+        return [v for v, _ in relevance_order(zip(topic["words"], topic["p"], strict=True), self.data)]
 
     def _repr_html_(self):
         """The page inside an iframe, for notebooks."""
@@ -324,6 +348,17 @@ def document_rows(topics):
         for document in topic["documents"]:
             document[0] = places.setdefault(document[0], len(places))
     return list(places)
+
+
+def mixture_of(components, weights):
+    """Probability of each word in the mixture of all topics."""
+    totals = components.sum(axis=1, dtype=np.float64)
+    return np.asarray((weights / np.where(totals > 0, totals, 1.0)) @ components, dtype=np.float64)
+
+
+def numbered(changes, numbers):
+    """Lists of columns as lists of word numbers."""
+    return [[[numbers(v) for v in words] for words in pair] for pair in changes]
 
 
 def curves_of(model):

@@ -132,7 +132,9 @@ def test_overlap_of_topics():
     assert overlap(common, 120) == "library is among the 10 main words of 8 of 12 topics"
     assert fillers(common) == [("library", 8)]
     pairs = [words for pair in zip(distinct[:6], distinct[:6], strict=True) for words in pair]
-    assert overlap(pairs, 120).startswith("50% of the main words")
+    assert overlap(pairs, 120) == "12 of 12 topics share many main words with another topic"
+    three = [*distinct[:9], *([*words[:7], *distinct[k][:3]] for k, words in enumerate(distinct[9:]))]
+    assert overlap(three, 120) == ""
     assert fillers([["file", "a"], ["file", "b"], ["file", "c"], ["d", "e"]]) == [("file", 3)]
 
 

@@ -132,7 +132,8 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
 
     with (output / "topics.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [list(row) for row in rows] == 3 * [["topic", "weight", "coherence", "words", "relevant_words", "repeats"]]
+    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats", "name"]
+    assert [list(row)[:7] for row in rows] == 3 * [columns]
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
     weights = [float(row["weight"]) for row in rows]
     assert weights == sorted(weights, reverse=True)
@@ -194,7 +195,8 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
     assert "60 documents, 720 tokens of 12 words" in printed
     assert "test log-likelihood per context word -" in printed
     assert re.search(r"window +3 words on each side", printed)
-    assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "words.csv", "word_vectors.bin"])
+    more = ["by_group.csv", "words.csv", "word_vectors.bin"]
+    assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, *more])
     record = json.loads((output / "run.json").read_text())
     assert record["scores"]["test_log_likelihood_per_context_word"] < 0
 
@@ -224,7 +226,7 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
     np.testing.assert_array_equal(np.frombuffer(rest.partition(b" ")[2][:12], dtype="<f4"), model.word_vectors_[0])
 
     run([*arguments, "--force"], tmp_path)
-    assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
+    assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "by_group.csv"])
 
 
 def test_passes_over_words_in_their_order(tmp_path, capsys, texts):

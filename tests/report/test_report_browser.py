@@ -9,6 +9,7 @@ from scipy import sparse
 from test_report import HOSTILE
 
 from sparsemix import SparseLDA, report
+from sparsemix._report.naming import read_names
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -249,3 +250,60 @@ def test_a_thousand_topics_are_responsive(visit, tmp_path):
         page.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
         times[name] = time.perf_counter() - start
     assert max(times.values()) < 3.0, times
+
+
+def test_names_join_topics_and_are_saved(visit, path, tmp_path):
+    page = visit(path)
+    a, b, c = topics_of(page)
+    for topic in (a, c):
+        page.click(f'.row[data-topic="{topic}"]')
+        page.click(".naming summary") if not page.query_selector(".naming[open]") else None
+        page.fill("#name", 'fruit, "ripe"')
+        page.press("#name", "Enter")
+        page.wait_for_selector("#heading >> text=fruit")
+    assert topics_of(page) == [a, b]
+    assert f"topic {a}, {c}" in page.inner_text(f'.row[data-topic="{a}"]')
+    for view in ("Map", "Groups", "Topics"):
+        page.click(f"nav >> text={view}")
+    with page.expect_download() as waiting:
+        page.click("text=save names.csv")
+    waiting.value.save_as(tmp_path / "names.csv")
+    assert read_names(tmp_path / "names.csv", 3) == {a: 'fruit, "ripe"', c: 'fruit, "ripe"'}
+    page.click("text=separate topics")
+    assert topics_of(page) == [a, b, c]
+
+
+def test_paper_and_browsers_without_scripts_have_all_topics(browser, visit, path):
+    page = visit(path)
+    assert not page.is_visible("#static")
+    page.emulate_media(media="print")
+    assert page.is_visible("#static")
+    assert not page.is_visible("#app")
+    printed = page.inner_text("#static")
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(path.as_uri())
+    assert plain.inner_text("#static") == printed
+    context.close()
+    assert all(word in printed for word in WORDS)
+    assert printed.count("of all words") == 3
+
+
+def test_bars_have_the_ratios_of_their_counts(visit, path):
+    page = visit(path)
+    counts = page.evaluate(
+        "[...document.querySelector('.detail table.bars').querySelectorAll('tr')].map(tr => [Number("
+        "tr.lastChild.textContent), tr.querySelector('.pair span').getBoundingClientRect().width])"
+    )
+    most, widest = max(counts)
+    for count, width in counts:
+        assert abs(width - max(1, widest * count / most)) < 0.1
+
+
+def test_the_map_has_labels_and_a_note(visit, path):
+    page = visit(path)
+    page.click("nav >> text=Map")
+    assert len(page.query_selector_all("svg.map > text")) >= 1
+    page.query_selector_all("svg.map circle")[1].hover()
+    (note,) = page.query_selector_all(".note")
+    assert len(note.query_selector_all("text")) >= 2

@@ -6,6 +6,7 @@ const state = {
   groups: Math.max(1, Math.min(20, Math.round(Math.sqrt(topics.length)))),
 };
 const app = document.getElementById("app");
+document.body.className = "scripted";
 const side = el("main", { class: "side" });
 const detail = el("section", { class: "detail", "aria-label": "Topic" });
 const content = el("div");
@@ -23,7 +24,7 @@ function go(change, still) {
 function readAddress() {
   const asked = new URLSearchParams(location.hash.slice(1));
   const [topic, document] = [asked.get("topic"), asked.get("document")];
-  state.topic = topic !== null && topicOf.has(Number(topic)) ? Number(topic) : null;
+  state.topic = topic !== null && topicOf.has(Number(topic)) ? topicOf.get(Number(topic)).id : null;
   state.document = document !== null && data.documents[Number(document)] ? Number(document) : null;
 }
 

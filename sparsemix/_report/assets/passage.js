@@ -1,7 +1,12 @@
 // A document: its topics, and its text with the topic of each word.
 
 function passageView(record, state) {
-  const order = record.shares.map(([id]) => id);
+  const shares = new Map();
+  for (const [id, share] of record.shares) {
+    const shown = topicOf.get(id).id;
+    shares.set(shown, (shares.get(shown) || 0) + share);
+  }
+  const order = [...shares.keys()];
   const lit = new Set(order);
   const colour = (id) => `t${order.indexOf(id) % 8}`;
   const text = el("p", { class: "text", lang: "" });
@@ -9,14 +14,14 @@ function passageView(record, state) {
   function paint() {
     text.replaceChildren(...record.text.map((piece, i) => {
       if (i % 2 === 0) return piece;
-      const id = record.topics[(i - 1) / 2];
-      const title = `topic ${id}: ${labelOf(topicOf.get(id), 4).join(", ")}`;
+      const id = topicOf.get(record.topics[(i - 1) / 2]).id;
+      const title = titleOf(topicOf.get(id), 4);
       return el("span", { class: lit.has(id) ? colour(id) : "dim", "data-topic": id, title }, piece);
     }));
   }
 
   const legend = el("ul", { class: "chips", "aria-label": "Topics of this document" },
-    record.shares.map(([id, share]) => el("li", {},
+    [...shares].map(([id, share]) => el("li", {},
       el("button", { type: "button", class: `chip ${colour(id)}`, "aria-pressed": "true",
         onclick: (event) => {
           const chip = event.currentTarget;
@@ -24,7 +29,7 @@ function passageView(record, state) {
           else lit.add(id);
           chip.setAttribute("aria-pressed", String(lit.has(id)));
           paint();
-        } }, `${percent(share)} topic ${id}: ${labelOf(topicOf.get(id), 3).join(", ")}`),
+        } }, `${percent(share)} ${titleOf(topicOf.get(id), 3)}`),
       " ", button("link", () => go({ topic: id, document: null }), "open"))));
   paint();
   const parent = topicOf.get(state.topic);

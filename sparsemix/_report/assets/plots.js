@@ -1,24 +1,63 @@
 // The map of topics, curves, columns.
 
 const MAP = 600;
-const placed = topics.filter((topic) => topic.at);
+// Labels of the map, and the size of their letters.
+const MOST_LABELS = 40;
+const [LETTER, LINE] = [6.4, 14];
 
-function radius(topic) {
+function radius(topic, placed) {
   const most = Math.max(...placed.map((other) => other.weight)) || 1;
   return 3 + Math.min(34, 190 / Math.sqrt(placed.length + 4)) * Math.sqrt(topic.weight / most);
 }
 
+// Labels of the largest topics that have space: each below its circle, and none over another.
+function labelsOf(placed, scale) {
+  const taken = [];
+  const labels = [];
+  for (const topic of placed.slice(0, 4 * MOST_LABELS)) {
+    const text = topic.name || labelOf(topic, 2).join(" ");
+    const short = text.length > 26 ? `${text.slice(0, 25)}…` : text;
+    const half = (short.length * LETTER) / 2;
+    const x = Math.max(half, Math.min(MAP - half, scale(topic.at[0])));
+    const below = scale(topic.at[1]) + radius(topic, placed) + LINE - 3;
+    const y = radius(topic, placed) > 1.3 * half || below > MAP - 3 ? scale(topic.at[1]) + 4 : below;
+    if (taken.some(([a, b, c]) => Math.abs(x - a) < half + c + 4 && Math.abs(y - b) < LINE)) continue;
+    taken.push([x, y, half]);
+    labels.push(svg("text", { x, y }, short));
+    if (labels.length === MOST_LABELS) break;
+  }
+  return labels;
+}
+
+// The words of a topic in a box at its circle.
+function noteOf(topic, placed, scale) {
+  const words = labelOf(topic, 8);
+  const lines = [nameOf(topic).slice(0, 48), words.slice(0, 4).join(", "), words.slice(4).join(", ")].filter(Boolean);
+  const width = Math.min(MAP, Math.max(...lines.map((line) => line.length)) * LETTER + 16);
+  const height = lines.length * LINE + 10;
+  const [cx, cy, r] = [scale(topic.at[0]), scale(topic.at[1]), radius(topic, placed)];
+  const x = Math.max(0, Math.min(MAP - width, cx - width / 2));
+  const y = cy - r - height - 4 > 0 ? cy - r - height - 4 : Math.min(MAP - height, cy + r + 4);
+  return svg("g", { class: "note" }, svg("rect", { x, y, width, height, rx: 4 }),
+    lines.map((line, i) => svg("text", { x: x + width / 2, y: y + LINE * (i + 1) + 1 }, line)));
+}
+
 function mapOfTopics(chosen, query, choose) {
+  const placed = topics.filter((topic) => topic.at);
   const told = el("p", { class: "soft", role: "status" }, "Point at a circle, or use the arrow keys and Enter.");
   const scale = (c) => MAP / 2 + c * (MAP / 2 - 42);
   const circles = new Map();
+  let note = null;
   let pointed = chosen && chosen.at ? chosen : null;
 
   function point(topic) {
     if (pointed && circles.has(pointed)) circles.get(pointed).classList.remove("chosen");
     pointed = topic;
     circles.get(topic).classList.add("chosen");
-    told.textContent = `Topic ${topic.id}, ${percent(topic.weight)}: ${labelOf(topic, 8).join(", ")}`;
+    told.textContent = `${topic.name || `Topic ${topic.id}`}, ${percent(topic.weight)}: ${labelOf(topic, 8).join(", ")}`;
+    if (note) note.remove();
+    note = noteOf(topic, placed, scale);
+    picture.append(note);
   }
 
   // The nearest topic in the direction of an arrow key.
@@ -49,17 +88,14 @@ function mapOfTopics(chosen, query, choose) {
   for (const topic of placed) {
     const off = !matches(topic, query);
     const circle = svg("circle", {
-      cx: scale(topic.at[0]), cy: scale(topic.at[1]), r: radius(topic).toFixed(1), "data-topic": topic.id,
+      cx: scale(topic.at[0]), cy: scale(topic.at[1]), r: radius(topic, placed).toFixed(1), "data-topic": topic.id,
       class: [off ? "off" : "", topic === pointed ? "chosen" : ""].join(" ").trim(),
       onclick: () => choose(topic), onpointerenter: () => point(topic),
-    }, svg("title", {}, nameOf(topic)));
+    });
     circles.set(topic, circle);
     picture.append(circle);
   }
-  for (const topic of placed.slice(0, 60)) {
-    if (radius(topic) < 7) break;
-    picture.append(svg("text", { x: scale(topic.at[0]), y: scale(topic.at[1]) + 4 }, String(topic.id)));
-  }
+  picture.append(...labelsOf(placed, scale));
   if (pointed) point(pointed);
   return [picture, told];
 }
@@ -95,9 +131,12 @@ function strataOf(topic) {
     const shares = topic.strata[i] || [];
     if (!shares.length) return null;
     const most = Math.max(...shares) || 1;
-    const rows = stratum.bins.map((name, b) => [name, shares[b], stratum.sizes[b]]);
+    const wordsAt = (b) => (topic.changes ? topic.changes[i][b] : [[], []]);
+    const rows = stratum.bins.map((name, b) => [name, shares[b], stratum.sizes[b], wordsAt(b)]);
+    const [rising, falling] = (stratum.label === "Share over time" && topic.trend[0]) || [[], []];
     return el("section", {}, el("h3", {}, stratum.label),
       stratum.label === "Share over time" ? columns(rows, most) : null,
+      listed("Words that became more frequent", rising), listed("Words that became less frequent", falling),
       stratum.label === "Share over time"
         ? el("details", {}, el("summary", { class: "soft" }, "as a table"), barTable(rows, most))
         : barTable([...rows].sort((a, b) => b[1] - a[1]), most));
@@ -119,9 +158,19 @@ function columns(rows, most) {
     svg("text", { x: width, y: height + 14, "text-anchor": "end" }, rows[rows.length - 1][0]));
 }
 
+function listed(label, words) {
+  return words.length ? el("p", {}, el("span", { class: "soft" }, `${label}: `), words.map((v) => data.words[v]).join(", "))
+    : null;
+}
+
 function barTable(rows, most) {
-  return el("table", { class: "bars" }, el("caption", {}, "Mean share, and documents"), rows.map(([name, share, size]) => el("tr", {},
-    el("th", { scope: "row" }, name), el("td", { class: "wide" }, bar(share / most, "meter")),
-    el("td", { class: "number" }, percent(share)),
-    el("td", { class: "number soft", title: "documents" }, number(size)))));
+  const caption = "Mean share, documents, and words that are more (+) or less (−) frequent there than in the whole topic";
+  return el("table", { class: "bars" }, el("caption", {}, caption), rows.map(([name, share, size, [more, fewer]]) => {
+    const words = [["+", more], ["−", fewer]].filter(([, list]) => list.length)
+      .map(([sign, list]) => `${sign} ${list.map((v) => data.words[v]).join(", ")}`).join("; ");
+    return [el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "wide" }, bar(share / most, "meter")),
+      el("td", { class: "number" }, percent(share)),
+      el("td", { class: "number soft", title: "documents" }, number(size))),
+    words ? el("tr", {}, el("td", { class: "soft", colspan: 4 }, words)) : null];
+  }).flat());
 }

@@ -1,8 +1,6 @@
 // The data, and how elements are made. Whatever comes from data becomes text, never markup.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const topics = data.topics;
-const topicOf = new Map(topics.map((topic) => [topic.id, topic]));
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, attributes, children) {

@@ -2,13 +2,11 @@
 
 function wordTable(topic) {
   const words = relevantWords(topic, data.shown);
-  // Bars of very frequent words are cut off at the right end, or those of the topic's words would be too short to read.
-  const inside = Math.max(...words.map(([, p]) => p * topic.weight * data.nTokens));
-  const most = Math.max(1, Math.min(4 * inside, Math.max(...words.map(([word]) => data.counts[word]))));
+  const most = Math.max(1, ...words.map(([word]) => data.counts[word]));
   return el("table", { class: "bars" },
     el("caption", {}, "Words: tokens in all texts (grey) and those of this topic (colour)"),
     words.map(([word, p]) => {
-      const inTopic = p * topic.weight * data.nTokens;
+      const inTopic = data.counts[word] * Math.min(1, (p * topic.weight) / (data.mixed[word] || 1));
       const pair = el("div", { class: "pair", "aria-hidden": "true" }, el("span"), el("span"));
       pair.children[0].style.width = `${Math.min(100, (100 * data.counts[word]) / most).toFixed(2)}%`;
       pair.children[1].style.width = `${Math.min(100, (100 * inTopic) / most).toFixed(2)}%`;
@@ -36,12 +34,15 @@ function topicView(topic) {
   return [
     button("back", () => go({ topic: null, document: null }), "← all topics"),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(topic)),
-    el("p", { class: "soft" }, `${percent(topic.weight)} of all words, number ${place} of ${topics.length} by size${coherence}`),
+    el("p", { class: "soft" }, `${topic.name ? `topic ${topic.members.join(", ")}: ` : ""}${percent(topic.weight)} of all `
+      + `words, number ${place} of ${topics.length} by size${coherence}`),
+    namesView(topic),
     wordTable(topic),
     topic.similar.length ? el("h3", {}, "Similar topics") : null,
-    el("ul", { class: "chips" }, topic.similar.map(([id, affinity]) => el("li", {},
-      button("chip", () => go({ topic: id, document: null }),
-        `${id}: ${labelOf(topicOf.get(id), 3).join(", ")} `, el("span", { class: "soft" }, percent(affinity)))))),
+    el("ul", { class: "chips" }, similarTo(topic).map(([other, affinity]) => el("li", {},
+      button("chip", () => go({ topic: other.id, document: null }),
+        `${other.name || `${other.id}: ${labelOf(other, 3).join(", ")}`} `,
+        el("span", { class: "soft" }, percent(affinity)))))),
     ...strataOf(topic),
     topic.documents.length ? el("h3", {}, "Representative documents") : null,
     el("ul", { class: "list" }, topic.documents.map(([document, share]) => documentCard(document, share, topic))),

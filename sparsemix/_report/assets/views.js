@@ -6,7 +6,6 @@ const SORTS = {
   id: ["by number", (a, b) => a.id - b.id],
   words: ["by first word", (a, b) => (labelOf(a, 1)[0] || "").localeCompare(labelOf(b, 1)[0] || "")],
 };
-const largest = Math.max(...topics.map((topic) => topic.weight), 1e-12);
 
 function topicRow(topic, state) {
   const chosen = state.topic === topic.id;
@@ -14,10 +13,11 @@ function topicRow(topic, state) {
   return el("li", {}, el("button", { type: "button", class: "row", "data-topic": topic.id,
     "aria-current": chosen ? "true" : null, onclick: () => go({ topic: topic.id, document: null }) },
     el("span", { class: "head" },
-      el("span", {}, `topic ${topic.id}`), bar(topic.weight / largest),
+      el("span", {}, `topic ${topic.members.join(", ")}`), bar(topic.weight / Math.max(topics[0].weight, 1e-12)),
       el("span", { class: "number" }, percent(topic.weight)),
       topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`),
       topic.repeats ? el("span", { class: "number" }, `like ${topic.repeats}`) : null),
+    topic.name ? el("strong", { class: "words" }, ...marked(topic.name, state.query)) : null,
     el("span", { class: "words" }, ...words)));
 }
 
@@ -40,9 +40,9 @@ function groupsOf(n) {
   for (const leaf of data.tree.order) {
     let node = leaf;
     while (parent.has(node)) node = parent.get(node);
-    groups.set(node, [...(groups.get(node) || []), topics[leaf]]);
+    groups.set(node, [...(groups.get(node) || []), topicOf.get(data.topics[leaf].id)]);
   }
-  return [...groups.values()];
+  return [...groups.values()].map((members) => [...new Set(members)]);
 }
 
 function groupView(state) {
@@ -61,8 +61,8 @@ function groupView(state) {
           el("span", { class: "soft" }, ` ${members.length} topics, ${percent(weight)}`)),
         el("ul", { class: "list" }, found.map((topic) => topicRow(topic, state))));
     }),
-    topics.length > data.tree.order.length
-      ? el("p", { class: "soft" }, `The smallest ${topics.length - data.tree.order.length} topics are in the list alone.`)
+    data.topics.length > data.tree.order.length
+      ? el("p", { class: "soft" }, `The smallest ${data.topics.length - data.tree.order.length} topics are in the list alone.`)
       : null];
 }
 

@@ -17,7 +17,11 @@ function labelOf(topic, n) {
 }
 
 function nameOf(topic) {
-  return `Topic ${topic.id}: ${labelOf(topic, 3).join(", ")}`;
+  return topic.name || `Topic ${topic.id}: ${labelOf(topic, 3).join(", ")}`;
+}
+
+function titleOf(topic, n) {
+  return topic.name || `topic ${topic.id}: ${labelOf(topic, n).join(", ")}`;
 }
 
 // Words of several topics together, for a branch of the tree.
@@ -35,7 +39,7 @@ function sharedWords(members, n) {
 // The topics that have the searched text in a word of theirs, or in a document's name.
 function matches(topic, query) {
   if (!query) return true;
-  if (`topic ${topic.id}` === query) return true;
+  if (topic.members.some((id) => `topic ${id}` === query) || topic.name.toLowerCase().includes(query)) return true;
   return (
     topic.words.some((word) => data.words[word].toLowerCase().includes(query)) ||
     topic.documents.some(([document]) => data.documents[document].name.toLowerCase().includes(query))

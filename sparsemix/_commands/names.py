@@ -1,0 +1,105 @@
+"""The command ``sparsemix report FOLDER --names FILE``: name and join topics of an earlier run, without a new fit."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import joblib
+
+from sparsemix._commands.console import printable
+from sparsemix._commands.outputs import MODELS, REPORT, TOPICS, cell, dumper
+from sparsemix._engine.threads import interrupts_wait
+from sparsemix._estimator.writing import replacing
+from sparsemix._report import Report
+from sparsemix._report.naming import groups_of, read_names
+
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+DESCRIPTION = """Write the report of an earlier run again, with names for its topics. FILE is a table with the columns
+topic and name; the button of the report saves one. Topics of one name are shown as one. The names go to report.html,
+topics.csv, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs."""
+
+
+def add_parser(commands):
+    """Add the subcommand ``report``."""
+    parser = commands.add_parser(
+        "report", help="name and join topics of an earlier run", usage="%(prog)s FOLDER --names FILE",
+        description=DESCRIPTION,
+    )  # fmt: skip
+    parser.add_argument("folder", metavar="FOLDER", help="the folder that sparsemix topics has written")
+    parser.add_argument("--names", required=True, metavar="FILE", help="table (CSV) with the columns topic and name")
+    parser.set_defaults(run=lambda options: run(options, parser))
+
+
+def run(options, parser):
+    """Read everything, then replace the files. Wrong input prints one line and exits with status 2."""
+    try:
+        rename(Path(options.folder), Path(options.names))
+    except (ValueError, OSError, ImportError) as error:
+        parser.error(str(error))
+
+
+def rename(folder, path):
+    """Write names of topics to the report, the table and the model of a folder."""
+    page = read_report(folder / REPORT)
+    names = read_names(path, len(page.data["topics"]))
+    page.rename(names)
+    table = renamed_table(folder / TOPICS, names)
+    model, dump = next(((folder / name, dumper(kind)) for kind, name in MODELS.items() if (folder / name).is_file()),
+                       (None, None))  # fmt: skip
+    if model is None:
+        raise ValueError(f"{folder} has no {' or '.join(MODELS.values())}; give the folder of an earlier run")
+    pipeline = loaded(model)
+    pipeline.topic_names_ = [names.get(k, "") for k in range(len(page.data["topics"]))]
+    with interrupts_wait():
+        with replacing(model) as file:
+            dump(pipeline, file)
+        with replacing(folder / TOPICS) as file:
+            file.write(table.encode())
+        page.save(folder / REPORT)
+    groups = groups_of(page.data["topics"], names)
+    for group in groups:
+        if name := names.get(group[0]["id"]):
+            share = sum(topic["weight"] for topic in group)
+            print(f"{share:7.2%}  {printable(name)} (topics {', '.join(str(topic['id']) for topic in group)})")
+    print(f"{len(names):,} topics have names; {len(groups):,} topics are shown in {printable(folder / REPORT)}")
+
+
+def read_report(path):
+    """The report of a file."""
+    if not path.is_file():
+        raise ValueError(f"{path} does not exist; give the folder of an earlier run")
+    found = DATA.search(path.read_text(encoding="utf-8"))
+    try:
+        data = json.loads(found[1])
+        data["names"] = {int(topic): name for topic, name in data["names"].items()}
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path} is not a report of this version; run sparsemix topics again") from error
+    return Report(data)
+
+
+def renamed_table(path, names):
+    """The text of topics.csv with these names."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        columns, rows = rows.fieldnames or [], list(rows)
+    if not {"topic", "name"} <= set(columns):
+        raise ValueError(f"{path} is not the table of an earlier run (it lacks the columns topic and name)")
+    text = io.StringIO()
+    table = csv.DictWriter(text, columns)
+    table.writeheader()
+    table.writerows(row | {"name": cell(names.get(int(row["topic"]), ""))} for row in rows)
+    return text.getvalue()
+
+
+def loaded(path):
+    """The pipeline of a model file. A skops file may hold types of sparsemix and scikit-learn only."""
+    if path.suffix != ".skops":
+        return joblib.load(path)
+    from skops import io as skops_io
+
+    types = skops_io.get_untrusted_types(file=path)
+    if odd := [name for name in types if not name.startswith(("sparsemix.", "sklearn."))]:
+        raise ValueError(f"{path} holds types that are not of sparsemix: {', '.join(odd[:3])}")
+    return skops_io.load(path, trusted=types)
