@@ -356,8 +356,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
         The result has the same bits for any division of the stream into calls; with an automatic Gaussian prior, for
         any first call of less than 1,000 rows once the stream is as long. After an exception, also from a signal
-        handler, the model includes all rows before it, and ``n_samples_seen_`` counts them. Changed parameters take
-        effect at once, but the priors of a cluster stay.
+        handler, the model includes all rows before it. Changed parameters take effect at once; priors of clusters stay.
 
         Parameters
         ----------
