@@ -124,7 +124,7 @@ class AdditiveEstimator(SparsemixEstimator):
     def _watched_by(self, validation_data):
         """Context of a fit that monitors validation rows; most estimators accept none."""
         if validation_data is not None:
-            raise TypeError(f"{type(self).__name__} has no use for validation_data; leave it out")
+            raise TypeError(f"{type(self).__name__} does not use validation_data; leave it out")
         yield
 
     def _learn(self, monitor, rows, workers, warm, X, seeds, folder=None):
@@ -304,7 +304,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _check_stats(self, stats):
         if not isinstance(stats, SufficientStatistics):
-            raise TypeError(f"stats is a {type(stats).__name__}; give what expected_stats returns, or a sum of such")
+            raise TypeError(f"stats is a {type(stats).__name__}; give a result of expected_stats, or a sum of such")
         self._fitted.stats.check_alike(stats)
 
     # -- fitted attributes

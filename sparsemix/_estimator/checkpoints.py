@@ -77,8 +77,9 @@ class CheckpointFolder:
                 meta, buffer = read(self._of(number))
             except Torn as error:
                 if number == numbers[0]:
-                    raise ValueError(f"{error}, and there is none before; give another folder for a new fit") from error
-                warnings.warn(f"{error}; the one before is taken", UserWarning, stacklevel=2)
+                    remedy = "there is no earlier checkpoint; give another folder for a new fit"
+                    raise ValueError(f"{error}, and {remedy}") from error
+                warnings.warn(f"{error}; the one before is used", UserWarning, stacklevel=2)
                 continue
             self._check_identity(meta, number)
             arrays = [array_of(buffer, place) for place in meta["arrays"]]
@@ -96,7 +97,7 @@ class CheckpointFolder:
             if theirs.get(name) != self.identity.get(name):
                 raise ValueError(
                     f"checkpoint {self._of(number)} is of another fit: {name} was {short(theirs.get(name))} and is "
-                    f"{short(self.identity.get(name))}; give what it was, or another folder"
+                    f"{short(self.identity.get(name))}; give the earlier value, or another folder"
                 )
 
     # -- writing
@@ -168,7 +169,7 @@ def read(folder):
     except (OSError, ValueError) as error:
         raise Torn(f"checkpoint {folder} cannot be read ({error})") from error
     if len(buffer) != meta["size"]:
-        raise Torn(f"checkpoint {folder} is torn: arrays.bin has {len(buffer)} bytes of {meta['size']}")
+        raise Torn(f"checkpoint {folder} is incomplete: arrays.bin has {len(buffer)} of {meta['size']} bytes")
     if checksum(memoryview(buffer)) != meta["crc"]:
         raise Torn(f"checkpoint {folder} is damaged: the checksum of arrays.bin is wrong")
     return meta, buffer

@@ -166,7 +166,7 @@ def named(value):
     """The name ``module:name`` of a class or function of this package."""
     name = f"{value.__module__}:{value.__qualname__}"
     if value.__module__.split(".")[0] != PACKAGE or "<" in name:
-        raise TypeError(f"{name} is not of {PACKAGE} and has no place in a checkpoint")
+        raise TypeError(f"{name} is not part of {PACKAGE}; a checkpoint cannot store it")
     return name
 
 

@@ -47,7 +47,7 @@ def check(memory, model, rows, n_rows, first_row):
     """Refuse a memory of other rows or another model."""
     made = getattr(memory, "made_for", None)
     if made is None:
-        raise TypeError(f"memory is a {type(memory).__name__}; give what row_memory gave")
+        raise TypeError(f"memory is a {type(memory).__name__}; give the result of row_memory")
     if (made.n_rows, made.first_row) != (n_rows, first_row):
         raise ValueError(
             f"memory was made for {made.n_rows} rows from number {made.first_row} on, but X has {n_rows} from "

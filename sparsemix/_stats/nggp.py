@@ -127,7 +127,7 @@ class NGGP:
         return out.reshape(shape)[()]
 
     def expected_clusters(self, n):
-        """Expected number of clusters of n rows, in time n times the number of probable values."""
+        """Expected number of clusters of n rows; takes time n times the number of probable values."""
         if self.discount == 0:
             return float(self.concentration * (psi(self.concentration + n) - psi(self.concentration)))
         first, probabilities = 1, np.ones(1)  # of `first`, first + 1, ... clusters

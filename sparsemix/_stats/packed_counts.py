@@ -145,7 +145,7 @@ class PackedCounts:
         """``table[:, components]``: the given components, in that order."""
         every, components = key
         if every != slice(None):
-            raise IndexError("packed counts are taken apart by components only: table[:, components]")
+            raise IndexError("packed counts can be indexed by components only: table[:, components]")
         return PackedCounts.of(self.tocsr()[:, components].sorted_indices())
 
     def reserve(self, n):

@@ -124,7 +124,7 @@ class WordRows:
         """``table[:, components]``: the given components, in that order."""
         every, components = key
         if every != slice(None):
-            raise IndexError("a table of some words' rows is taken apart by components only: table[:, components]")
+            raise IndexError("a table of some words' rows can be indexed by components only: table[:, components]")
         return WordRows(self.words, self.rows[:, components], self.n_words)
 
     def sum(self, axis=0, dtype=None):

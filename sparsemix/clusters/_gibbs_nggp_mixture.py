@@ -381,7 +381,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             means = [float(np.mean(values[len(values) // 2 :])) for values in self.chain_log_joints_]
             warnings.warn(
                 f"the {len(fits)} chains disagree: R-hat of log_joint is {self.r_hat_:.2f}, its means are "
-                f"{', '.join(f'{mean:.1f}' for mean in means)}; the highest is kept. Increase max_iter, or take the "
+                f"{', '.join(f'{mean:.1f}' for mean in means)}; the best chain is kept. Raise max_iter, or see its "
                 "clusters as one of several explanations",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -147,8 +147,8 @@ def looks_like_counts(X):
     if wide and n_said <= 2 * n_ones < 2 * n_said and least < most:
         return True
     warnings.warn(
-        f"likelihood='auto' takes X, whole numbers of which {1.0 - n_said / X.size:.0%} are zero, for measurements; if "
-        "the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
+        f"likelihood='auto' treats X as measurements, but X has whole numbers, {1.0 - n_said / X.size:.0%} of them zero; "
+        "if the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
         stacklevel=4,
     )
     return False
@@ -159,7 +159,7 @@ def warn_if_fractions(est, X):
     counted = est._params.likelihood == "auto" and not est._fitted.state.sums.has_covariances
     if counted and not is_sparse(X) and (np.floor(X) != X).any():
         warnings.warn(
-            "likelihood='auto' took the first rows of the stream for word counts, but X has numbers that are not "
+            "likelihood='auto' treated the first rows of the stream as word counts, but X has numbers that are not "
             "whole; if the rows are measurements, fit again with likelihood='full' or 'diag', else set "
             "likelihood='multinomial'",
             stacklevel=3,

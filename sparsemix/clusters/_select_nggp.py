@@ -73,7 +73,7 @@ def select_nggp_hyperparameters(estimator, X, candidates, *, train_size=0.8, sam
     rows, _ = weighted_rows(X, counts, sample_weight)
     n_train = round(train_size * len(rows))
     if not 0 < n_train < len(rows):
-        raise ValueError(f"X has {len(rows)} rows, of which train_size={train_size} leaves one part empty; give more")
+        raise ValueError(f"train_size={train_size} leaves one part of the {len(rows)} rows of X empty; give more rows")
     X, weight = rows.X, rows.sample_weight
     results = []
     for params in ParameterGrid(candidates):

@@ -256,7 +256,7 @@ def warn_of_flags(limits):
         names = ", ".join(map(str, flags[:5])) + ", ..." * (len(flags) > 5)
         warnings.warn(
             f"columns {names} of X hold two values each (flags or one-hot codes), and Gaussian components may follow "
-            "them rather than the measurements; leave such columns out if that is not wanted",
+            "them rather than the measurements; leave such columns out unless you want this",
             stacklevel=2,
         )
 

@@ -63,7 +63,7 @@ def decided(doubt):
     """Expects the warning where there is doubt; it names the parameter, and its values for either kind."""
     if not doubt:
         return nullcontext()
-    wanted = "likelihood='auto' takes X.*for measurements; .*word counts.*'multinomial', else .*'full' or 'diag'"
+    wanted = "likelihood='auto' treats X as measurements.*; .*word counts.*'multinomial', else .*'full' or 'diag'"
     return pytest.warns(UserWarning, match=wanted)
 
 
@@ -120,7 +120,7 @@ def test_a_first_block_without_evidence_is_not_taken_for_documents_in_silence():
 def test_later_rows_that_are_no_counts_warn():
     est = StreamingNGGPMixture().partial_fit(SHORT.toarray())
     est.partial_fit(SHORT.toarray()[:5])
-    with pytest.warns(UserWarning, match="took the first rows.*for word counts.*'full' or 'diag'.*'multinomial'"):
+    with pytest.warns(UserWarning, match="treated the first rows.*as word counts.*'full' or 'diag'.*'multinomial'"):
         est.partial_fit(SHORT.toarray()[:5] + 0.5)
     est.set_params(likelihood="multinomial").partial_fit(SHORT.toarray()[:5] + 0.5)
 

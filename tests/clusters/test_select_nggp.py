@@ -64,7 +64,7 @@ def test_a_share_that_is_none_is_refused(train_size):
 
 def test_wrong_input_is_named():
     grid = {"concentration": [1.0]}
-    with pytest.raises(ValueError, match=r"X has 2 rows, of which train_size=0\.1 leaves one part empty; give more"):
+    with pytest.raises(ValueError, match=r"train_size=0\.1 leaves one part of the 2 rows of X empty; give more rows"):
         select_nggp_hyperparameters(streaming(), TEXTS[:2], grid, train_size=0.1)
     spoilt = TEXTS.toarray()
     spoilt[41, 3] = -1.0

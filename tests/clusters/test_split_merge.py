@@ -306,7 +306,7 @@ def test_chains_that_disagree_are_told_of(monkeypatch):
 
     monkeypatch.setattr(GibbsNGGPMixture, "_run_chain", from_different_starts)
     est = GibbsNGGPMixture("full", n_chains=2, max_iter=8, split_merge=False, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"the 2 chains disagree: R-hat of log_joint is .*Increase max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"the 2 chains disagree: R-hat of log_joint is .*Raise max_iter"):
         est.fit(far_apart()[0])
     assert est.r_hat_ > 2.0
 

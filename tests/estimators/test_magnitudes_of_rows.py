@@ -72,7 +72,7 @@ def test_values_too_small_are_named(name, kind, dtype, scale):
         pytest.skip("float32 rows are computed with in float64")
     bad = X.astype(dtype)
     bad[:, 2] *= dtype(scale)
-    with pytest.raises(ValueError, match=r"column 2 of X holds no value beyond .*; scale the columns"):
+    with pytest.raises(ValueError, match=r"column 2 of X has values of at most .*; scale the columns"):
         CLUSTERS[name](kind).fit(bad)
     bad[:, 2] = 0
     CLUSTERS[name](kind).fit(bad)  # a constant column is another matter

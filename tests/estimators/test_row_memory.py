@@ -44,7 +44,7 @@ def test_memory_of_another_model_is_refused(case):
         many.expected_stats(rows[:N], first_row=0, memory=memory)
     with pytest.raises(ValueError, match=r"memory was made for .* components; .*row_memory"):
         est.expected_stats(rows[:N], first_row=0, memory=memory)
-    with pytest.raises(TypeError, match=r"memory is a dict; give what row_memory gave"):
+    with pytest.raises(TypeError, match=r"memory is a dict; give the result of row_memory"):
         est.expected_stats(rows[:N], first_row=0, memory={})
 
 

@@ -280,7 +280,7 @@ def test_priors_are_published_in_the_shapes_of_sklearn(covariance_type):
 def test_rows_whose_squares_overflow_are_named():
     X = continuum(100, 3).astype(np.float32)
     X[17, 1] = 1e30
-    with pytest.raises(ValueError, match=r"row 17 of X holds .*, whose powers float32 cannot hold; scale the columns"):
+    with pytest.raises(ValueError, match=r"row 17 of X holds .*, whose powers float32 cannot represent; scale"):
         SparseGaussianMixture(2).fit(X)
 
 

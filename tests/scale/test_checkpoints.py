@@ -188,7 +188,7 @@ def test_torn_checkpoints_are_named_and_the_one_before_is_taken(name, spoil, tmp
     est = SparseLDA(K, max_iter=4, tol=0.0, random_state=0)
     whole = est.fit(X, checkpoint=tmp_path).components_.copy()
     spoil(tmp_path / "000004" / name)
-    with pytest.warns(UserWarning, match=r"000004 (is torn|is damaged|cannot be read).*the one before is taken"):
+    with pytest.warns(UserWarning, match=r"000004 (is incomplete|is damaged|cannot be read).*the one before is used"):
         est.fit(X, checkpoint=tmp_path)
     np.testing.assert_array_equal(est.components_, whole)
 
@@ -197,8 +197,8 @@ def test_without_a_whole_one_nothing_is_begun_anew(tmp_path):
     est = SparseLDA(K, max_iter=2, random_state=0).fit(X, checkpoint=tmp_path)
     for number in ("000001", "000002"):
         cut(tmp_path / number / "arrays.bin")
-    message = "000001 is torn.*and there is none before; give another folder"
-    with pytest.warns(UserWarning, match="000002 is torn"), pytest.raises(ValueError, match=message):
+    message = "000001 is incomplete.*and there is no earlier checkpoint; give another folder"
+    with pytest.warns(UserWarning, match="000002 is incomplete"), pytest.raises(ValueError, match=message):
         est.fit(X, checkpoint=tmp_path)
 
 

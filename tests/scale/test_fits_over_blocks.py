@@ -314,7 +314,7 @@ def test_held_out_documents_end_a_fit_over_blocks(tmp_path, monkeypatch):
         blocks.fit(clone(est), learned, validation_data=COUNTS[:40], checkpoint=tmp_path)
     resumed = blocks.fit(clone(est), learned, validation_data=held_out, checkpoint=tmp_path, resume=True)
     assert_same_bits(over, resumed, COUNTS)
-    with pytest.raises(TypeError, match="SparseLDA has no use for validation_data"):
+    with pytest.raises(TypeError, match="SparseLDA does not use validation_data"):
         blocks.fit(lda(), learned, validation_data=held_out)
 
 

@@ -4,14 +4,14 @@ import re
 from dataclasses import replace
 from itertools import chain, islice
 
-# Words of a passage, and words of a single text from which on it is cut unless the user decides.
+# Words of a passage; a single text of at least the second number of words is divided by default.
 WORDS, LONG = 300, 1500
 # Ends of sentences and paragraphs, at which a passage preferably ends; characters of a "word" without spaces.
 END = re.compile(r"[.!?。！？…][\"'”’»)\]]*\s+|[。！？]|\n\s*\n")
 WORD = re.compile(r"\S{1,20}")
-# Lines that are looked at to find out whether they are parts of a text; the longest lines of wrapped text, in letters;
-# the share of these that most lines have; the share of lines that begin in the middle of a sentence, and of lines in
-# which one ends.
+# Lines are parts of one wrapped text if most of the first lines have nearly the maximum length, and enough of them
+# begin in the middle of a sentence or contain the end of one. In order: the number of lines to examine, the maximum
+# length in letters, the share of it that counts as nearly, and the two shares of lines.
 LOOKED_AT, WRAPPED, FULL, CONTINUED, ENDED = 2000, 120, 0.75, 0.25, 0.1
 
 
@@ -54,7 +54,7 @@ def cut(documents, n_words, tally):
 
 
 def is_wrapped(lines):
-    """Whether lines are parts of one text that is wrapped at some width, rather than a text each.
+    """Whether lines are parts of one wrapped text; else each line is a text.
 
     Then most lines have nearly the full width, and many begin in the middle of a sentence, with a small letter.
     """

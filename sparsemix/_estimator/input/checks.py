@@ -79,7 +79,7 @@ def check_rows(estimator, X, reset, dtype=None, missing=False):
         if np.isfinite(value):
             raise ValueError(
                 f"row {start + row} of X holds the extreme value {value:.3g} in column {column}, whose powers "
-                f"{dtype} cannot hold; scale the columns, or remove the row"
+                f"{dtype} cannot represent; scale the columns, or remove the row"
             )
         raise ValueError(
             f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {start + row}, column {column}; "
@@ -95,8 +95,8 @@ def check_columns(X, dtype=None):
     bad = np.flatnonzero((largest > 0) & (largest < limit))
     if len(bad):
         raise ValueError(
-            f"column {bad[0]} of X holds no value beyond {largest[bad[0]]:.3g}, whose powers {dtype or X.dtype} cannot "
-            "hold; scale the columns"
+            f"column {bad[0]} of X has values of at most {largest[bad[0]]:.3g}, too small for {dtype or X.dtype}; scale the "
+            "columns"
         )
 
 
@@ -110,7 +110,7 @@ def check_explained(largest, start):
     bad = np.flatnonzero(~(largest > -np.inf))
     if len(bad):
         raise ValueError(
-            f"every weight of row {start + bad[0]} is -inf; no component explains it, check for extreme values"
+            f"the log weight of row {start + bad[0]} is -inf for every component; check the row for extreme values"
         )
 
 
@@ -128,7 +128,7 @@ def check_counts(estimator, X, reset):
         row = bad_row(X[start:stop])
         raise ValueError(
             f"Negative values in data passed to {type(estimator).__name__}, or NaN or infinity: row {start + row} of X "
-            "has a count that is not a finite number >= 0; give counts or weights of words, and remove or mend that "
+            "has a count that is not a finite number >= 0; give counts or weights of words, and remove or correct that "
             "document"
         )
     if largest > LARGEST_COUNT:

@@ -47,7 +47,7 @@ class GaussianSlots:
 
     def __init__(self, family, prior, capacity=0, shift=None, steps=None, scales=None):
         if not family.additive_alone:
-            raise ValueError(f"clusters of {family.name!r} depend on each other; take 'full', 'diag' or 'spherical'")
+            raise ValueError(f"clusters of {family.name!r} depend on each other; use 'full', 'diag' or 'spherical'")
         self.family = family
         self.shift = shift
         self.steps = steps

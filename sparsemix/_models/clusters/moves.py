@@ -19,8 +19,8 @@ TILE_SCORES = 1 << 17
 SIMILAR = 0.8
 # Minimum similarity if entropies are known. It is needed since columns with one value favour any merge.
 TOUCHING = 0.25
-# Clusters of fewer rows need no minimum: they have little entropy, and the prior determines their shape. They were
-# three of nine clusters of breast cancer, and 21 of 47 of digits.
+# Clusters of fewer rows need no minimum: they have little entropy, and the prior determines their shape. Three of nine
+# clusters of breast cancer data and 21 of 47 clusters of digits were so small.
 FEW = 5.0
 # A stream that forgets removes clusters with less than this mass.
 FADED = 0.05

@@ -46,8 +46,8 @@ class Structured:
 class Gaussians(Structured):
     """Means (K, D) and covariances of K Gaussians; ``extra`` (K,) is added to their log densities.
 
-    ``floor`` (D,): each row is a cloud with these variances, which lowers its mean log density by half the trace of
-    C^-1 diag(floor).
+    ``floor`` (D,) are variances of noise around each row. Its mean log density is smaller by half the trace of C^-1
+    diag(floor).
     """
 
     has_loadings: ClassVar = False

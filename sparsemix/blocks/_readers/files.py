@@ -73,7 +73,7 @@ class ArchiveBlocks(Blocks):
         except (FileNotFoundError, PermissionError):
             raise
         except DAMAGED as error:
-            raise ValueError(f"{path} is not as NumPy or SciPy wrote it ({error}); write it again") from error
+            raise ValueError(f"{path} is damaged, or not a file of NumPy or SciPy ({error}); write it again") from error
         if isinstance(found, list):
             raise ValueError(f"{path} holds the arrays {', '.join(found)}; save one array, or scipy.sparse.save_npz")
         if found.ndim != 2:

@@ -24,7 +24,7 @@ def named_in_errors(path, package):
     except Exception as error:
         if str(path) in str(error):  # this package's error
             raise
-        raise ValueError(f"{path} is not as {package} wrote it ({error}); write it again") from error
+        raise ValueError(f"{path} is damaged, or not a file of {package} ({error}); write it again") from error
 
 
 def is_address(path):

@@ -202,7 +202,7 @@ class SparseMultinomialMixture(LinearEstimator):
 
     def _sums_of(self, means, rows):
         if (means < 0).any() or not (means.sum(axis=1) > 0).all():
-            raise ValueError("init_params has a row that is no distribution; give non-negative, not all zero rows")
+            raise ValueError("a row of init_params is not a distribution; give no negative numbers, and positive sums")
         return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
 
     def _make_rows(self, X, sample_weight):

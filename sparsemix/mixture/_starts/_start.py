@@ -132,7 +132,7 @@ def check_responsibilities(resp, n_rows, n_components, kept):
         raise ValueError(f"{name} has {resp.shape[1]} columns, expected one for each of {n_components} components")
     bad = np.flatnonzero((np.asarray(resp.sum(axis=1)).ravel() <= 0) | (resp.min(axis=1).toarray().ravel() < 0))
     if len(bad):
-        raise ValueError(f"row {bad[0]} of {name} is not a distribution; give non-negative, not all zero rows")
+        raise ValueError(f"row {bad[0]} of {name} is not a distribution; give no negative numbers, and a positive sum")
     return resp if kept is None else resp[kept]
 
 
