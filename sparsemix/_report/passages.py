@@ -62,7 +62,7 @@ def passages(model, X, rows, feature_names, documents=None, token_pattern=None, 
 
 
 class InOrder:
-    """Topics of the words of a document, called with the words in their order: each occurrence has its topic.
+    """Topics of the words of a document. Call it with the words in their order: each occurrence has a topic.
 
     A word out of order, as in a text that was not part of the fit, gets the topic that it has elsewhere in the
     document.

@@ -103,7 +103,7 @@ def matrices(data):
             first = (X.shape[1], labels) if first is None else first
             check_labels(labels, first[1])
             if X.shape[1] != first[0]:
-                raise ValueError(f"it has {X.shape[1]} columns and the first block {first[0]}; give all the same number")
+                raise ValueError(f"it has {X.shape[1]} columns and the first block {first[0]}; give equal numbers")
         yield X
 
 

@@ -295,8 +295,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             row = int(weight.argmin())
             raise ValueError(
                 f"sample_weight of row {row if kept is None else kept[row]} is {weight[row]}; weights must be zero, or "
-                f"larger than discount={discount} and {SMALLEST_WEIGHT:g}, or a cluster of that row alone could "
-                "not be"
+                f"larger than discount={discount} and {SMALLEST_WEIGHT:g}, because a "
+                "cluster of that row alone needs a larger mass"
             )
 
     def _check_loaded(self):

@@ -147,8 +147,8 @@ def looks_like_counts(X):
     if wide and n_said <= 2 * n_ones < 2 * n_said and least < most:
         return True
     warnings.warn(
-        f"likelihood='auto' treats X as measurements, but X has whole numbers, {1.0 - n_said / X.size:.0%} of them zero; "
-        "if the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
+        f"likelihood='auto' treats X as measurements, but X has whole numbers, {1.0 - n_said / X.size:.0%} of them "
+        "zero; if the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
         stacklevel=4,
     )
     return False

@@ -69,8 +69,8 @@ class FittedClusters:
         """
         if not len(self.slots):
             raise ValueError(
-                "there is no cluster yet, only rows without words or of weights below discount were seen; fit rows with "
-                "words"
+                "there is no cluster yet, only rows without words or of weights below discount were seen; fit rows "
+                "with words"
             )
         state, log_weights = self.state, self.log_weights
         columns = slice(None) if np.array_equal(self.slots, np.arange(state.n_slots)) else self.slots

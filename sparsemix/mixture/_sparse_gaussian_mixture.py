@@ -63,12 +63,12 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             tuple, default="full"
         Covariance of each component. "full", "diag" and "spherical" are as in scikit-learn. One for all components:
         "tied" (full), "tied_diag", and "tied_spherical" (k-means with probabilities). "zero_mean" is a full covariance
-        with the mean fixed at zero, for image patches and other centred signals. "low_rank" is a few directions, the
-        loadings, plus a diagonal, a mixture of factor analysers [6]_ [7]_: use it for rows of hundreds of numbers.
-        ("low_rank", 8) has 8 loadings for each component; n_features - 1 are a full covariance. "low_rank" has a fifth
-        of the number of rows per component (rows of the first block, or ``total_samples``, in ``partial_fit``), within
-        1 to 16: with as many loadings as rows, a component overfits its own rows. Use "diag" if components have few
-        rows.
+        with the mean fixed at zero, for image patches and other centred signals. "low_rank" is a mixture of factor
+        analysers [6]_ [7]_: a covariance is the sum of a few directions (loadings) and a diagonal. Use it for rows of
+        hundreds of numbers. ("low_rank", 8) has 8 loadings for each component; n_features - 1 loadings give a full
+        covariance. "low_rank" alone sets their number to a fifth of the rows per component, from 1 to 16, because a
+        component with as many loadings as rows overfits. In ``partial_fit`` it counts the rows of the first block, or
+        ``total_samples``. Use "diag" if components have few rows.
     inference : {"vb", "em"}, default="vb"
         Variational Bayes ("vb"), or maximum likelihood by expectation maximisation ("em"). Use "vb" for many components
         with few rows each, and "em" to compare with other programs.
@@ -81,10 +81,10 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Components whose weights are computed for a row during learning. "all" is exact. An int is the length of a list
         of the row's best components, at least ``n_nonzero``. The next epoch tries the neighbours of the list and some
         random components [5]_: it computes about 30 weights for each row, for any K, and the bound still never
-        decreases. In ``partial_fit``, whose rows have no lists, an int saves at most three quarters of the weights. All
-        rows try all components in the first epoch, and again if lists miss much. "auto" means max(4, n_nonzero) in
-        ``fit`` from 100 components on, else "all". Use "all" to rule out that lists change a result. Predictions and
-        scores are always exact.
+        decreases. In ``partial_fit`` rows have no lists, and an int saves at most three quarters of the weights. All
+        rows try all components in the first epoch, and again if their lists miss good components. "auto" means max(4,
+        n_nonzero) in ``fit`` from 100 components on, else "all". Use "all" to rule out that lists change a result.
+        Predictions and scores are always exact.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): a symmetric Dirichlet distribution, or a Dirichlet process truncated at K
         (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered. Use
@@ -103,20 +103,20 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         spherical covariances. None means n_features + 2, or 3 for diagonal and spherical covariances. Raise it to make
         the covariances of small components more alike.
     covariance_prior : array-like, float, {"learned", "fixed"} or tuple, default=None
-        B_0 (VB), as in scikit-learn: (n_features, n_features), diagonal (n_features,), spherical a number. A number for
-        any other type means that multiple of the identity. None means nu_0 - n_features - 1 (diagonal, spherical: nu_0
-        - 2) times the covariance of the data, times K ** (-2 / D) * min(1, D K / N), and a tenth of that if components
-        learn their scales. With N < 8 D rows, matrices keep N / (8 D) of the data's correlations. A few outliers, such
-        as typing errors, do not change the scale of a column. "learned": this default, and each component learns a
-        scale s_k >= 1 of its B_0 that maximises its evidence ("full", "diag", "low_rank", "zero_mean"). "fixed":
-        without scales. None means "learned" from 16 components on where scales exist, else "fixed". ("learned", B_0)
-        learns scales of a given B_0. Use "fixed" for few components that must be meaningful clusters; scales improve
-        densities instead.
+        B_0 (VB), in scikit-learn's shapes: (n_features, n_features), (n_features,) for diagonal covariances, a number
+        for spherical ones. A number for any other type means that multiple of the identity. "fixed" computes B_0 from
+        the data. It is the covariance of the data, times nu_0 - n_features - 1 (diagonal, spherical: nu_0 - 2), times K
+        ** (-2 / D) * min(1, D K / N). With N < 8 D rows, it contains N / (8 D) of the data's correlations. A few
+        outliers, such as typing errors, do not change the scale of a column. "learned" begins with a tenth of this B_0,
+        and each component learns the scale s_k >= 1 of B_0 that maximises its evidence ("full", "diag", "low_rank",
+        "zero_mean"). ("learned", B_0) learns scales of a given B_0. None means "learned" from 16 components on if the
+        covariance type has scales, else "fixed". Use "fixed" for few components that must be meaningful clusters;
+        scales improve densities instead.
     reg_covar : float, default=None
-        Variance added to those of the components; in VB N_k times, as in scikit-learn. None means 1e-6 for EM, and for
-        VB 1e-6 times the variance of each column. For a constant column, VB takes the larger of its squared value and
-        the median variance of all non-constant columns, divided by N + 1. Raise it if an error says that a covariance
-        is not positive definite, or a component too narrow.
+        Number added to the variances of the components. In VB, N_k times this number is added to B_k, as in
+        scikit-learn. None means 1e-6 for EM, and for VB 1e-6 times the variance of each column. For a constant column,
+        VB uses its squared value or the median variance of all non-constant columns, whichever is larger, divided by N
+        + 1. Raise it if an error says that a covariance is not positive definite, or a component too narrow.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="auto"
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits

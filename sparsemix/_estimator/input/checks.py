@@ -95,8 +95,8 @@ def check_columns(X, dtype=None):
     bad = np.flatnonzero((largest > 0) & (largest < limit))
     if len(bad):
         raise ValueError(
-            f"column {bad[0]} of X has values of at most {largest[bad[0]]:.3g}, too small for {dtype or X.dtype}; scale the "
-            "columns"
+            f"column {bad[0]} of X has values of at most {largest[bad[0]]:.3g}, too small for {dtype or X.dtype}; "
+            "scale the columns"
         )
 
 

@@ -156,7 +156,8 @@ class CandidateSearch:
             bad = self._round(x, lists, numbers, 0, resp, least=len(self.neighbours))
         if bad >= 0:
             raise ValueError(
-                f"the log weight of row {numbers[bad]} is -inf or NaN for every component; check the row for extreme values"
+                f"the log weight of row {numbers[bad]} is -inf or NaN for every component; check the row for "
+                "extreme values"
             )
         if memory is not None:
             memory.remember(numbers, lists, visit)
