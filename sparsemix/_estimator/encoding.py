@@ -174,7 +174,7 @@ def found(name):
     """The class or function of this name; refuses names outside this package."""
     module, _, path = name.partition(":")
     if module.split(".")[0] != PACKAGE:
-        raise ValueError(f"{name} is not of {PACKAGE}; a checkpoint holds nothing else")
+        raise ValueError(f"{name} is not part of {PACKAGE}; a checkpoint holds nothing else")
     value = import_module(module)
     for part in path.split("."):
         value = getattr(value, part)

@@ -192,7 +192,7 @@ def test_several_not_finite_raise(bad, n_components):
 def test_row_of_minus_infinity_raises(n_nonzero):
     weights = np.zeros((5, 50))
     weights[3] = -np.inf
-    with pytest.raises(ValueError, match="log weight of row 13 is -inf for every component"):
+    with pytest.raises(ValueError, match="every weight of row 13 is -inf"):
         top_l(weights, n_nonzero, first_row=10)
 
 
