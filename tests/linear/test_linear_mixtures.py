@@ -363,7 +363,7 @@ def test_given_means_are_checked(kind):
     x, _ = rows()
     with pytest.raises(ValueError, match=r"init_params has shape \(3, "):
         make(init_params=x[:3]).fit(x)
-    message = {"directions": "row 1 of init_params is zero", "words": "a row that is no distribution"}
+    message = {"directions": "row 1 of init_params is zero", "words": "a row of init_params is not a distribution"}
     wrong = -1.0 * x[:1] if kind == "flags" else 0 * x[:1]
     with pytest.raises(ValueError, match=message.get(kind, "row 1 of init_params holds a number outside 0 to 1")):
         make(init_params=np.vstack([x[:1], wrong, x[2:4]])).fit(x)
