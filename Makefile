@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with python3, a C compiler and make:
 #   make demo    learn a mixture from image patches and topics from docstrings, compare, draw
-#   make test    run the tests (make test-quick: the part of them that takes a minute)
+#   make test    run the tests (make test-quick: the cheap ones, within a minute)
 # Each makes .venv when it is missing and installs the package into it, as it stands in this folder: kernels are compiled
 # once for all commands, and again when their sources change.
 
@@ -14,16 +14,24 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo test test-quick cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick lint dist doc examples clean
+.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick lint dist doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
 
+# Compiles what has changed, and nothing else.
+kernels: $(VENV)/.kernels
+
 test: $(VENV)/.test
 	$(PYTEST) tests
 
+# All cases of cheap tests and a few of costly ones: tests/costs.py.
 test-quick: $(VENV)/.test
 	$(PYTEST) -m "not slow" tests
+
+# Measures every test on one core, for a quarter of an hour, and writes tests/costs.txt.
+costs: $(VENV)/.test
+	$(BIN)/pytest -q --record-costs build/costs.log tests
 
 # All tests as older processors run them; half an hour, before every release.
 cpus: $(VENV)/.test

@@ -1,12 +1,11 @@
 """Fixtures of several files, and which cases of a test the suite and its quick part run."""
 
 import signal
-from collections import Counter
-from itertools import groupby
-from pathlib import Path
+from collections import Counter, defaultdict
 
 import pytest
-from covering import FEW, axes_of, chosen_items
+from costs import Recorder, function_of, quick_cases, seconds
+from covering import FEW, chosen_items
 
 from sparsemix._kernels.vectors import _simd
 
@@ -40,10 +39,12 @@ def instruction_set(request):
 
 # Tests over many cases that each file has shown so far.
 PARTS = Counter()
+RECORDER = pytest.StashKey()
 
 
 def pytest_addoption(parser):
     parser.addoption("--all-cases", action="store_true", help="every combination of the parameters of every test")
+    parser.addoption("--record-costs", metavar="FILE", help="write tests/costs.txt; seconds of each case go to FILE")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -58,32 +59,34 @@ def pytest_pycollect_makeitem(collector, name):
     return chosen_items(found, PARTS[collector.nodeid])
 
 
-# So many cases are quick of each test over settings of estimators, and of each test in a file that takes seconds. Of
-# other tests all cases are quick that have no mark.
-QUICK_CASES = 4
-TAKES_SECONDS = {
-    "clusters/test_cluster_columns.py", "datasets/test_datasets_topics.py", "engine/test_cells.py",
-    "fuzz/test_fuzz.py", "kernels/test_document_kernels.py", "kernels/test_sequential_kernels.py",
-    "linear/test_linear_mixtures.py", "mixture/test_births.py",
-    "mixture/test_candidates.py", "mixture/test_columns.py", "mixture/test_edge_cases.py",
-    "mixture/test_groups.py", "mixture/test_learned_priors.py", "mixture/test_mixture_fits.py",
-    "mixture/test_mixture_starts.py", "mixture/test_sparse_gaussian_mixture.py",
-    "scale/test_block_readers.py", "scale/test_checkpoints.py", "scale/test_dask.py",
-    "scale/test_fits_over_blocks.py", "skipgram/test_skip_gram_estimator.py",
-}  # fmt: skip
-TESTS = Path(__file__).parent
-
-
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
-    """Mark further cases as slow, which ``-m "not slow"`` leaves out."""
-    for _, same in groupby(items, lambda item: item.nodeid.partition("[")[0]):
-        same = [item for item in same if not item.get_closest_marker("slow")]
-        if not same or not hasattr(same[0], "callspec"):
-            continue
-        if same[0].path.relative_to(TESTS).as_posix() not in TAKES_SECONDS and not axes_of(same[0])[0]:
-            continue
-        step = -(-len(same) // QUICK_CASES)
-        for place, item in enumerate(same):
-            if place % step:
-                item.add_marker(pytest.mark.slow)
+    """Mark cases that cost too much for the quick tests as slow, which ``-m "not slow"`` leaves out."""
+    functions = defaultdict(list)
+    for item in items:
+        if not item.get_closest_marker("slow"):
+            functions[function_of(item)].append(item)
+    for turn, same in enumerate(functions.values()):
+        for item in set(same).difference(quick_cases(same, turn)):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_configure(config):
+    if config.getoption("--record-costs"):
+        config.stash[RECORDER] = Recorder(config.getoption("--record-costs"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    recorder = item.config.stash.get(RECORDER, None)
+    before = seconds() if recorder else None
+    done = yield
+    if recorder:
+        recorder.add(item, seconds() - before)
+    return done
+
+
+def pytest_sessionfinish(session):
+    recorder = session.config.stash.get(RECORDER, None)
+    if recorder:
+        recorder.write()

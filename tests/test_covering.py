@@ -3,6 +3,7 @@
 from itertools import product
 from types import SimpleNamespace
 
+import costs
 import pytest
 from covering import FEW, SHARES, chosen_items, cover, spread
 from estimator_cases import CASES
@@ -83,3 +84,26 @@ def test_every_class_meets_every_value_and_neighbouring_tests_share_the_settings
 def test_a_list_of_values_stays_whole():
     items = list(items_of(("a", range(20 * FEW))))
     assert chosen_items(items, 1) == items
+
+
+def test_costs_are_of_tests_that_exist():
+    """A listed name that no test has would be a test that the quick suite runs in full."""
+    missing = []
+    for name in costs.COSTS:
+        path, _, function = name.partition("::")
+        file = costs.LIST.parent / path
+        if not file.exists() or f"def {function}(" not in file.read_text(encoding="utf-8"):
+            missing.append(name)
+    assert costs.COSTS
+    assert not missing, "remove from tests/costs.txt: " + ", ".join(missing)
+
+
+def test_quick_cases_are_all_of_cheap_tests_and_a_few_of_costly_ones(monkeypatch):
+    items = [SimpleNamespace(nodeid=f"tests/a.py::test[{i}]") for i in range(10)]
+    monkeypatch.setattr(costs, "COSTS", {})
+    assert costs.quick_cases(items, 3) == [items[(3 + i) % 10] for i in range(10)]
+    monkeypatch.setattr(costs, "COSTS", {"a.py::test": 0.05})
+    assert costs.quick_cases(items, 0) == [items[0], items[5]]
+    assert costs.quick_cases(items, 3) == [items[3], items[8]]
+    monkeypatch.setattr(costs, "COSTS", {"a.py::test": 0.2})
+    assert costs.quick_cases(items, 3) == []

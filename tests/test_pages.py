@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "doc/architecture.rst"]
-FOLDERS = [ROOT, ROOT / "sparsemix", ROOT / "sparsemix" / "_kernels", ROOT / "doc"]
+FOLDERS = [ROOT, ROOT / "tests", ROOT / "sparsemix", ROOT / "sparsemix" / "_kernels", ROOT / "doc"]
 MOST_WORDS = 5_000
 NAMED = re.compile(r"`+([\w./-]+(?:/|\.(?:py|pyx|h|rst|md|toml)))`+|\]\(([^)#:]+)\)")
 
