@@ -44,8 +44,8 @@ class FittedMixture:
 
     @cached_property
     def plug_in(self):
-        """The log likelihood of the predictive density: posterior means of the parameters."""
-        return self.model.point_estimate(self.stats)
+        """The log likelihood of the predictive density: posterior means of the parameters; in EM, the estimates."""
+        return self.model.point_estimate(self.stats) if self.model.variational else self.expected
 
     def table(self, kind, dtype, incomplete=False):
         """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, which may be incomplete."""

@@ -21,9 +21,17 @@ class NormalGamma(ConjugateParameters):
     scale: np.ndarray  # (K, D)
 
 
-def default_variances(data):
-    """The data's variance or variances, without K if tied; all are positive."""
-    return np.atleast_2d(data.covariances)[0]
+def default_prior(data, n_variances, mean_precision, mean, dof, covariance):
+    """Prior of one component; b0 is (nu0 - 2) times the data's variances, which are positive."""
+    dof = 3.0 if dof is None else dof
+    if covariance is None:
+        covariance = max(dof - 2.0, 1e-3) * np.atleast_2d(data.covariances)[0]
+    return NormalGamma(
+        np.array(data.means[0] if mean is None else mean, dtype=np.float64)[None],
+        np.array([1e-4 if mean_precision is None else mean_precision]),
+        np.array([dof]),
+        np.full((1, n_variances), covariance, dtype=np.float64),
+    )
 
 
 class DiagonalGaussian(GaussianFamily):
@@ -43,15 +51,7 @@ class DiagonalGaussian(GaussianFamily):
 
     def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):
         """Defaults: kappa0 = 1e-4, m0 = the data's mean, nu0 = 3, b0 = (nu0 - 2) data variances."""
-        dof = 3.0 if dof is None else dof
-        if covariance is None:
-            covariance = max(dof - 2.0, 1e-3) * default_variances(data)
-        return NormalGamma(
-            np.array(data.means[0] if mean is None else mean, dtype=np.float64)[None],
-            np.array([1e-4 if mean_precision is None else mean_precision]),
-            np.array([dof]),
-            np.array(covariance, dtype=np.float64)[None],
-        )
+        return default_prior(data, self.n_features, mean_precision, mean, dof, covariance)
 
     def posterior(self, prior, stats):
         """kappa = kappa0 + N, nu = nu0 + N, m and b from the sums."""

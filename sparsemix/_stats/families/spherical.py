@@ -8,7 +8,7 @@ from scipy.special import digamma, gammaln
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats.families._base import GaussianFamily, add_first, student
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians
-from sparsemix._stats.families.diag import NormalGamma, default_variances
+from sparsemix._stats.families.diag import NormalGamma, default_prior
 
 
 class SphericalGaussian(GaussianFamily):
@@ -28,15 +28,7 @@ class SphericalGaussian(GaussianFamily):
 
     def prior(self, data, mean_precision=None, mean=None, dof=None, covariance=None):
         """Defaults: kappa0 = 1e-4, m0 = the data's mean, nu0 = 3, b0 = (nu0 - 2) mean data variance."""
-        dof = 3.0 if dof is None else dof
-        if covariance is None:
-            covariance = max(dof - 2.0, 1e-3) * default_variances(data)
-        return NormalGamma(
-            np.array(data.means[0] if mean is None else mean, dtype=np.float64)[None],
-            np.array([1e-4 if mean_precision is None else mean_precision]),
-            np.array([dof]),
-            np.full((1, 1), covariance, dtype=np.float64),
-        )
+        return default_prior(data, 1, mean_precision, mean, dof, covariance)
 
     def posterior(self, prior, stats):
         """kappa = kappa0 + N, nu = nu0 + D N, m and b from the sums."""

@@ -8,6 +8,7 @@ from sparsemix._estimator.input.checks import of_positive_weight
 from sparsemix._models.mixture.model import LinearMixture
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator, kept_entries
+from sparsemix.mixture._linear._rows import SparseDocuments
 from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
 
 LINEAR_CONSTRAINTS = CONSTRAINTS | {"init_params": [StrOptions(set(SEEDINGS)), "array-like", dict]}
@@ -18,11 +19,21 @@ class LinearEstimator(MixtureEstimator):
 
     - ``_make_family(rows)``: the likelihood, with its data-dependent prior;
     - ``_sums_of(means, rows)``: sums (K, D) of one row in each component with given means, checked;
-    - ``_make_rows(X, sample_weight)``: checked rows in the form that the model reads;
-    - ``_check(X, reset)``: checked X; ``_refuse(X, kept)``: checks that skip rows of weight zero.
+    - ``_check(X, reset)``: checked X.
+
+    It may replace the rows that the model reads, which are documents, and refuse some of them.
     """
 
     _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 0, "vb": 0}}
+    # Class of the rows, and type of the table. Tests set float64 for exact comparison.
+    _row_class = SparseDocuments
+    _table_dtype = np.float32
+
+    def __sklearn_tags__(self):
+        """Accept sparse rows."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     # -- inside a fit or a stream
 
@@ -54,8 +65,15 @@ class LinearEstimator(MixtureEstimator):
             self._refuse(X, None)
         return X
 
+    def _make_rows(self, X, sample_weight):
+        """Checked rows in the form that the model reads."""
+        return self._row_class(X, sample_weight, self._table_dtype)
+
     def _exact_rows(self, X):
-        return self._make_rows(X, None)
+        return self._row_class(X, None, np.float64)
+
+    def _refuse(self, X, kept):
+        """Refuse rows without information; X are the rows ``kept`` of those given (None: all)."""
 
     def _rows(self, X, sample_weight=None, model=None):
         rows = self._make_rows(X, sample_weight)

@@ -143,6 +143,7 @@ class SparseBernoulliMixture(LinearEstimator):
     [0.9, 0.8, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5]
     """
 
+    _row_class = YesNoRows
     _takes = "tables of 0 and 1; encode answers with sklearn.preprocessing.OneHotEncoder"
     _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
     cluster_centers_ = Absent("read probabilities_, the probabilities of the components")
@@ -150,9 +151,6 @@ class SparseBernoulliMixture(LinearEstimator):
         "beta_prior": [PRIOR],
         "binarize": [Interval(numbers.Real, 0.0, None, closed="left"), None],
     }
-
-    # Type of the table of log odds. Tests set float64 for exact comparison.
-    _table_dtype = np.float32
 
     def __init__(
         self,
@@ -198,7 +196,6 @@ class SparseBernoulliMixture(LinearEstimator):
     def __sklearn_tags__(self):
         """Zeros and ones, sparse or dense."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._params.binarize is None
         return tags
 
@@ -237,14 +234,5 @@ class SparseBernoulliMixture(LinearEstimator):
             raise ValueError(f"row {row} of init_params holds a number outside 0 to 1; give probabilities")
         return means
 
-    def _make_rows(self, X, sample_weight):
-        return YesNoRows(X, sample_weight, self._table_dtype)
-
-    def _exact_rows(self, X):
-        return YesNoRows(X, None, np.float64)
-
     def _check(self, X, reset):
         return check_yes_no(self, X, reset, self._params.binarize)
-
-    def _refuse(self, X, kept):
-        """Accept rows of zeros."""

@@ -1,13 +1,11 @@
 """SparseMultinomialMixture: clusters of documents, with one cluster for each document."""
 
-import numpy as np
 
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.input.checks import PRIOR, check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._stats.linear import Multinomial
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
-from sparsemix.mixture._linear._rows import SparseDocuments
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -142,9 +140,6 @@ class SparseMultinomialMixture(LinearEstimator):
     # Bayes needs them, since it does not recover from seeds alone.
     _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
 
-    # Type of the table of log word proportions. Tests set float64 for exact comparison.
-    _table_dtype = np.float32
-
     def __init__(
         self,
         n_components=1,
@@ -187,7 +182,6 @@ class SparseMultinomialMixture(LinearEstimator):
     def __sklearn_tags__(self):
         """Counts, sparse or dense."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 
@@ -205,17 +199,8 @@ class SparseMultinomialMixture(LinearEstimator):
             raise ValueError("a row of init_params is not a distribution; give no negative numbers, and positive sums")
         return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
 
-    def _make_rows(self, X, sample_weight):
-        return SparseDocuments(X, sample_weight, self._table_dtype)
-
-    def _exact_rows(self, X):
-        return SparseDocuments(X, None, np.float64)
-
     def _check(self, X, reset):
         return check_counts(self, X, reset)
-
-    def _refuse(self, X, kept):
-        """Accept documents without words."""
 
     def _check_enough(self, rows, remedy):
         if not rows.informative:

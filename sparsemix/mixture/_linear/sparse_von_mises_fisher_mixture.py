@@ -193,12 +193,6 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        """Accept sparse rows."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @plain_arguments
     def sample(self, n_samples=1):
         """Draw rows of unit length from the mixture.
@@ -254,6 +248,9 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     def _make_rows(self, X, sample_weight):
         return UnitDocuments(X, sample_weight, X.dtype) if sparse.issparse(X) else UnitRows(X, sample_weight)
+
+    def _exact_rows(self, X):
+        return self._make_rows(X, None)
 
     def _check(self, X, reset):
         return check_directions(self, X, reset)
