@@ -135,7 +135,7 @@ def looks_like_counts(X):
         least, most = min(least, totals.min()), max(most, totals.max())
     if 0 < n_said == n_ones and X.shape[1] > 1:
         warnings.warn(
-            "likelihood='auto' takes X, whose entries are all 0 or 1, for measurements; for answers of yes and no use "
+            "likelihood='auto' treats X as measurements, but its entries are all 0 or 1; for answers of yes and no use "
             "SparseBernoulliMixture, which has densities of such rows; if the rows are word counts, set "
             "likelihood='multinomial', else set likelihood='full' or 'diag'",
             stacklevel=4,
