@@ -16,6 +16,8 @@ from sparsemix import SparseGaussianMixture, SparseLDA, SparseVonMisesFisherMixt
 
 pytestmark = few_passes
 CUT = 14
+# The first setting of a class tries every so many-th form; test_input_forms.py tries more of them, without blocks.
+EVERY = 4
 
 
 def takes_blocks(case):
@@ -55,7 +57,7 @@ def test_forms_of_blocks_are_their_numbers(case):
         tables.append((lambda A: sparse.csr_array(A.astype(np.float64)), forms.SPARSE | forms.REPEATED))
     for canonical, table in tables:
         wanted = learned(case, *map(canonical, halves(A)))
-        for name in some(case, table):
+        for name in some(case, table, quick=EVERY):
             try:
                 assert_same(wanted, learned(case, *map(table[name], halves(A))))
             except Exception as error:
@@ -71,14 +73,14 @@ def test_blocks_of_different_forms_are_their_numbers(case):
     arrays = {name: make for name, make in forms.DENSE.items() if not name.startswith(("frame", "polars", "Arrow"))}
     read = [first.astype(float), second.astype(float)]
     wanted = learned(case, *read)
-    for name in some(case, arrays):
+    for name in some(case, arrays, quick=EVERY):
         assert_same(wanted, learned(case, arrays[name](first), second.astype(np.float32), read=read))
         assert_same(wanted, learned(case, first.astype(np.float16), arrays[name](second), read=read))
     if takes_sparse(case):
         read = [sparse.csr_array(part) for part in read]
         wanted = learned(case, *read)
         table = {name: make for name, make in (forms.SPARSE | forms.REPEATED).items() if not name.startswith("frame")}
-        for name in some(case, table):
+        for name in some(case, table, quick=EVERY):
             assert_same(wanted, learned(case, first, table[name](second), read=read))
             assert_same(wanted, learned(case, table[name](first), second.astype(np.float32), read=read))
 

@@ -219,8 +219,8 @@ def test_first_setting(estimator, check):
     check(estimator)
 
 
-# Checks whose outcome depends on the setting.
-OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_estimators_dtypes", "check_clustering"
+# Checks whose outcome depends on the setting. test_number_types.py tries more types than check_estimators_dtypes.
+OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_clustering"
 
 
 @pytest.mark.slow

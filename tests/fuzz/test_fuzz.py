@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fuzz import look_for
 
-CASES, PARTS = 500, 5
+CASES, PARTS = 300, 3
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -43,16 +43,26 @@ def cluster(n_workers, processes=False):
         )
 
 
-@pytest.fixture(scope="module", params=[1, 3])
-def client(request):
-    with cluster(request.param) as some, dd.Client(some) as client:
-        assert len(client.nthreads()) == request.param
+@pytest.fixture(scope="module")
+def client():
+    with cluster(3) as some, dd.Client(some) as client:
+        assert len(client.nthreads()) == 3
         yield client
+
+
+def test_one_worker_is_a_cluster_too():
+    with cluster(1) as some, dd.Client(some) as client:
+        for name in ("mixture births lists", "lda memoized priors", "scvb0"):
+            assert_workers_change_no_bit(name, client)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_workers_change_no_bit(name, client):
-    """One worker, three, and none; blocks of no row and of one, workers without any."""
+    """Three workers, and none; blocks of no row and of one, workers without any."""
+    assert_workers_change_no_bit(name, client)
+
+
+def assert_workers_change_no_bit(name, client):
     est, X = clone(CASES[name]), rows_for(CASES[name])
     est.set_params(max_iter=4 if "births" in name else 2)
     if name in ("scvb0", "scvb0 mhw"):
