@@ -182,17 +182,17 @@ def memory(case, n_points):
     many = np.tile(rows, (200, 1)) if isinstance(rows, np.ndarray) else many_times(rows, 200)
     before = snapshot(est, rows)
     counts = collections.Counter()
-    for room in np.geomspace(1e8, 1e5, n_points):
-        counts[in_a_child(partial(fit_within, int(room), case, many, est, before))] += 1
+    for n_bytes in np.geomspace(1e8, 1e5, n_points):
+        counts[in_a_child(partial(fit_within, int(n_bytes), case, many, est, before))] += 1
     return counts
 
 
-def fit_within(room, case, many, est, before):
+def fit_within(n_bytes, case, many, est, before):
     """A fit for which so many bytes are left: what came of it."""
     import resource
 
     gc.collect()
-    resource.setrlimit(resource.RLIMIT_AS, (address_space() + room, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (address_space() + n_bytes, resource.RLIM_INFINITY))
     try:
         outcome = outcome_of(lambda: est.fit(many))
     finally:

@@ -137,7 +137,7 @@ def kernels_of(mutant):
     return ".".join(path.relative_to(KERNELS).with_suffix("").parts) if path.suffix == ".pyx" else mutant["kernel"]
 
 
-def room(mutant):
+def folder_of(mutant):
     """Where the edit is."""
     return str(Path(mutant["file"]).parent.relative_to("sparsemix"))
 
@@ -155,7 +155,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="mutants whose file or edit holds this text")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="copies that work at once")
-    parser.add_argument("--log", type=Path, help="keep verdicts there, and pass over what it says was found")
+    parser.add_argument("--log", type=Path, help="keep verdicts there, and skip the edits that it lists as found")
     options = parser.parse_args()
     chosen = [m for m in mutants() if options.only in m["file"] or options.only in m["old"] or options.only in m["new"]]
     known = set()
@@ -163,7 +163,7 @@ def main():
         verdicts = map(json.loads, options.log.read_text("utf-8").splitlines())
         known = {line["key"] for line in verdicts if line["verdict"] == "found"}
     todo = [mutant for mutant in chosen if key(mutant) not in known]
-    counts = Counter((room(mutant), "found") for mutant in chosen if key(mutant) in known)
+    counts = Counter((folder_of(mutant), "found") for mutant in chosen if key(mutant) in known)
     FORKS.set_forkserver_preload(IMPORTED)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies = SimpleQueue()
@@ -189,7 +189,7 @@ def main():
                 with options.log.open("a", encoding="utf-8") as log:
                     log.write(json.dumps(line, ensure_ascii=False) + "\n")
             expected = "survived" if "survives" in mutant else "found"
-            counts[room(mutant), expected if verdict == expected else "WRONG"] += 1
+            counts[folder_of(mutant), expected if verdict == expected else "WRONG"] += 1
             if verdict == expected:
                 print("s" if "survives" in mutant else ".", end="", flush=True)
             else:
