@@ -27,7 +27,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[2]
-COPIED = "sparsemix", "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE"
+COPIED = "sparsemix", "tests", "doc", "setup.py", "pyproject.toml", "README.md", "LICENSE"  # tests read the manual
+BUILT = shutil.ignore_patterns("_build", "generated", "auto_examples")
 KERNELS = Path("sparsemix/_kernels")
 LIMIT = 120  # seconds of the processor: a loop that a mutant has made endless is a mutant that was found
 PATIENCE = 5 * LIMIT  # by the clock, for threads that wait for each other
@@ -77,8 +78,10 @@ class Copy:
         self.folder = Path(folder)
         for name in COPIED:
             source = ROOT / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy2
-            copy(source, self.folder / name)
+            if source.is_dir():
+                shutil.copytree(source, self.folder / name, ignore=BUILT)
+            else:
+                shutil.copy2(source, self.folder / name)
 
     def compile(self, kernels):
         """Compile kernels, "folder._name folder._name"; what the compiler said if it failed."""
