@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick lint dist doc examples clean
+.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -131,6 +131,13 @@ lint: $(VENV)/.test
 dist: $(VENV)/.test
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+
+# A wheel for every Python from 3.11 on, and its test in bare environments. Kernels of earlier builds, which may have
+# other names, would be packed too.
+wheel: $(VENV)/.release
+	rm -rf dist/*.whl dist/built build/lib.*
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist/built .
+	BIN=$(abspath $(BIN)) .ci/wheel
 
 examples: $(VENV)/.demo
 	for script in examples/plot_*.py; do MPLBACKEND=Agg $(BIN)/python -W error "$$script" || exit 1; done

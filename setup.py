@@ -33,6 +33,8 @@ COMPILE_ARGS = os.environ.get("SPARSEMIX_COMPILE_ARGS", "").split() or COMPILE_A
 STABLE_ABI = not get_config_var("Py_GIL_DISABLED")
 MACROS = [("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else []
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+# exp, log and the like are in a library of their own, which wheels name: Python itself need not have loaded it.
+LIBRARIES = [] if sys.platform == "win32" else ["m"]
 REMEDY = (
     "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "
     "xcode-select --install, Windows: Build Tools for Visual Studio)"
@@ -104,6 +106,7 @@ def extensions():
             [path.as_posix()],
             depends=[named.as_posix() for named in kernels[path]],
             include_dirs=[KERNELS.as_posix()],
+            libraries=LIBRARIES,
             define_macros=MACROS,
             py_limited_api=STABLE_ABI,
             extra_compile_args=COMPILE_ARGS,

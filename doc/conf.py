@@ -1,10 +1,9 @@
 """Sphinx configuration: ``sphinx-build -W -b html doc doc/_build/html`` from the top folder."""
 
-import os
 import sys
 from pathlib import Path
 
-from sparsemix._version import __version__
+from sparsemix._version import SITE, __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -46,7 +45,7 @@ sphinx_gallery_conf = {
 html_math_renderer = "mathml"
 html_theme = "furo"
 # The address of the site, for link previews.
-html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
+html_baseurl = SITE
 html_title = f"sparsemix {version}"
 html_static_path = ["_static"]
 html_css_files = ["formulas.css", "results.css", "site.css"]

@@ -1,3 +1,6 @@
 """The version, read by the build and stamped on pickles."""
 
 __version__ = "0.1.0.dev0"
+
+# Address of the published documentation, without a slash at its end; empty as long as there is none.
+SITE = ""

@@ -32,3 +32,15 @@ def test_decisions_are_numbered_without_gaps_and_listed():
     assert [int(name[:4]) for name in records] == list(range(1, len(records) + 1))
     index = (ROOT / "doc" / "decisions" / "index.rst").read_text(encoding="utf-8")
     assert re.findall(r"^   (\d{4}-\S+)$", index, re.MULTILINE) == records
+
+
+def test_figures_of_the_paper_are_those_of_the_readme():
+    """The table of the README is made from benchmarks/results, which make lint checks."""
+    text = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    measured = text.partition("# Measurements")[2].partition("# Limits")[0]
+    figures = set(re.findall(r"-?\d+\.\d+", measured))
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- results -->")[2]
+    assert len(figures) > 10
+    assert figures <= set(re.findall(r"-?\d+\.\d+", table))
+    references = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
+    assert set(re.findall(r"@([a-z]+\d{4})", text)) == set(re.findall(r"^@\w+{(\w+),", references, re.MULTILINE))

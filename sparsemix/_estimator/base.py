@@ -11,7 +11,7 @@ from sparsemix._compat import CallbackSupportMixin
 from sparsemix._estimator.encoding import Decoder, Encoder
 from sparsemix._estimator.input.forms import NUMBERS
 from sparsemix._estimator.parameters import Parameters, check_parameters
-from sparsemix._version import __version__
+from sparsemix._version import SITE, __version__
 
 # Keys of a saved state: the version that saved it, the names of its attributes, and that of an encoded attribute.
 VERSION, NAMES, ENCODED = "_sparsemix_version", "_sparsemix_names", "__sparsemix__"
@@ -22,6 +22,9 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
 
     # Classes of fitted state that files store as plain arrays; objects of other classes are pickled.
     _state_classes = ()
+    # The class's page, which scikit-learn's HTML representation links to.
+    _doc_link_module = "sparsemix" if SITE else ""
+    _doc_link_template = f"{SITE}/generated/sparsemix.{{estimator_name}}.html"
     # Description of valid X for errors about texts.
     _takes = NUMBERS
 

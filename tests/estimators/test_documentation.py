@@ -141,3 +141,10 @@ def test_what_is_the_same_everywhere_has_one_text():
 def test_exceptions_are_of_parameters_that_are_shared():
     assert set(DEFAULTS_DIFFER) <= set(SHARED)
     assert all(name in SHARED and family in FAMILIES for family, name in TEXTS_DIFFER)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_html_representation_links_to_our_pages_only(cls, monkeypatch):
+    assert cls()._get_doc_link() == ""  # nothing is published yet
+    monkeypatch.setattr(cls, "_doc_link_module", "sparsemix")
+    assert cls()._get_doc_link() == f"/generated/sparsemix.{cls.__name__}.html"
