@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,7 @@ def learn(options, outputs):
     if options.n_components is None:
         options.n_components = number_of_topics(corpus)
     learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
+    corpus = replace(corpus, warnings=(*corpus.warnings, *too_many_topics(corpus, len(learned), options.n_components)))
     describe(corpus, learned, held_out, options)
     model = estimator(options, corpus.counts.shape[1])
     watched = watch(model, corpus.counts[held_out[::2]])
@@ -193,11 +195,15 @@ def describe(corpus, learned, held_out, options):
         + ("" if "--n-components" in options.given else " (--n-components changes the number of topics)"),
         flush=True,
     )
-    least = least_tokens(corpus)
-    most = max(2, min(len(learned) // 2, int(n_tokens / least)))
-    if options.n_components > most and (options.n_components > len(learned) or n_tokens < least * options.n_components):
-        warn(
-            f"{options.n_components} topics are too many for {len(learned):,} documents of {n_tokens:,.0f} words"
+
+
+def too_many_topics(corpus, n_learned, n_components):
+    """A warning if topics have so few words that they are noise."""
+    n_tokens, least = corpus.counts.sum(dtype=np.float64), least_tokens(corpus)
+    most = max(2, min(n_learned // 2, int(n_tokens / least)))
+    if n_components > most and (n_components > n_learned or n_tokens < least * n_components):
+        yield (
+            f"{n_components} topics are too many for {n_learned:,} documents of {n_tokens:,.0f} words"
             f"{', which are short' if least > LEAST_TOKENS else ''}: they change with --random-state; "
             f"give --n-components {most} or fewer"
         )

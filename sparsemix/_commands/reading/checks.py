@@ -97,8 +97,8 @@ def warnings_of_rare_words(texts, counts, vectorizer):
     kept = float(counts.sum())
     if (more := float(tokens[frequencies >= LEAST_DF].sum())) * (1 - MANY_RARE) > kept:
         yield (
-            f"--min-df {least:g} leaves out {1 - kept / more:.0%} of the tokens of words in at least {LEAST_DF} "
-            f"documents; --min-df {LEAST_DF} keeps them"
+            f"--min-df {least:g} leaves out {1 - kept / more:.0%} of the tokens that --min-df {LEAST_DF} would keep; "
+            "rare words matter in few or short texts"
         )
 
 

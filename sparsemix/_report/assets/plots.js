@@ -164,7 +164,7 @@ function listed(label, words) {
 }
 
 function barTable(rows, most) {
-  const caption = "Mean share, documents, and words that are more (+) or less (−) frequent there than in the whole topic";
+  const caption = "Mean share, documents, and words that are more (+) or less (−) frequent there than in the rest of the topic";
   return el("table", { class: "bars" }, el("caption", {}, caption), rows.map(([name, share, size, [more, fewer]]) => {
     const words = [["+", more], ["−", fewer]].filter(([, list]) => list.length)
       .map(([sign, list]) => `${sign} ${list.map((v) => data.words[v]).join(", ")}`).join("; ");
