@@ -137,6 +137,11 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
 
     Notes
     -----
+    All attributes describe one draw, and a draw has more clusters than the data need: under the default concentration
+    the prior expects six in 300 rows. If the rows are one cluster, the automatic prior expects clusters of the
+    covariance and mean of all rows, and then the rows hardly tell one cluster from several. With
+    ``covariance_prior=numpy.cov(X.T)`` nine tenths of 300 such rows stayed in one cluster.
+
     An epoch costs about as much as one of StreamingNGGPMixture. Every sample stores a copy of the clusters, for counts
     8 n_features bytes each. A row of weight w is one row of mass w.
 

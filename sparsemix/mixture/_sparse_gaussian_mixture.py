@@ -219,6 +219,10 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     Notes
     -----
+    A fit uses all components, whatever the prior of the weights, since the default ``covariance_prior`` expects K small
+    clusters. Unlike the defaults of BayesianGaussianMixture it empties none. ``covariance_prior=numpy.cov(X.T)`` with
+    ``mean_precision_prior=1.0`` and ``tol=1e-5`` leaves most unneeded components empty.
+
     With D features the statistics take K D (D + 1) / 2 float64 numbers (diag: 2 K D; low_rank: K (2 D + Q D + Q^2 +
     Q)). The tables of predictions take half of that for float32 rows; low_rank tables take K Q D more, to compute the
     factors of a row. Memoized learning stores the statistics of each batch as well. Responsibilities exist for one

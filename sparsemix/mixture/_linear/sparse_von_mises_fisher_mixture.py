@@ -27,7 +27,8 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     Use it for embeddings and TF-IDF rows, if cosine measures similarity: it is spherical k-means with probabilities,
     densities and outliers. Rows are scaled to unit length as they are read, and sparse rows stay sparse. Each row
-    updates the statistics of only ``n_nonzero`` components.
+    updates the statistics of only ``n_nonzero`` components. A fit uses all components, whatever the prior of the
+    weights: choose ``n_components`` by ``bic``.
 
     Component k has the density C(kappa_k) exp(kappa_k mu_k . x) with respect to the surface of the sphere.
 

@@ -1,0 +1,30 @@
+"""Settings of the priors that leave unneeded components empty, as the documentation of the mixtures says."""
+
+import numpy as np
+import pytest
+
+from sparsemix import SparseBernoulliMixture, SparseGaussianMixture, SparseMultinomialMixture
+
+K, GROUPS, N = 10, 3, 300
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(GROUPS, size=N)
+POINTS = RNG.normal(size=(N, 4)) + 8.0 * np.eye(4)[LABELS]
+WORDS = np.array([RNG.multinomial(40, p) for p in RNG.dirichlet(np.full(60, 0.1), size=GROUPS)[LABELS]])
+FLAGS = (RNG.random((N, 20)) < RNG.beta(0.5, 0.5, size=(GROUPS, 20))[LABELS]).astype(float)
+GAUSSIAN = {"covariance_prior": np.cov(POINTS.T), "mean_precision_prior": 1.0, "tol": 1e-5, "max_iter": 500}
+SETTINGS = {
+    "points": (SparseGaussianMixture, POINTS, GAUSSIAN),
+    "words": (SparseMultinomialMixture, WORDS, {"word_prior": 1.0}),
+    "flags": (SparseBernoulliMixture, FLAGS, {"beta_prior": 3.0}),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_unneeded_components(name):
+    cls, rows, emptying = SETTINGS[name]
+    n_used = [
+        np.count_nonzero(cls(K, random_state=0, **params).fit(rows).weights_ * N >= 1.5)
+        for params in ({}, {"weight_concentration_prior": 1e-10}, emptying)
+    ]
+    assert min(n_used[:2]) >= K - 1
+    assert GROUPS <= n_used[2] <= GROUPS + 1
