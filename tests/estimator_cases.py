@@ -200,7 +200,8 @@ def mixture(name, n_components=3, data=ROWS, **params):
     precisions = np.eye(2) * np.array([[[0.02]], [[0.2]], [[2.0]]])  # of components that differ in nothing else
     given = CLOUDS[:n_components] if params.get("covariance_type") != "zero_mean" else {"precisions": precisions}
     start = {"init_params": given, "learning_method": "batch", "candidates": "all"}
-    data = replace(data, readable=row_cases.MISSING)
+    bad, later = ({k: v for k, v in calls.items() if k not in row_cases.MISSING} for calls in (data.bad, data.later))
+    data = replace(data, bad=bad, later=later)
     return Case(name, SparseGaussianMixture(n_components, **(defaults | params)), data, MixtureModel, start)
 
 

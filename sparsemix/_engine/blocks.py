@@ -101,8 +101,25 @@ class Rows:
         return out
 
     def mean(self):
-        """Weighted mean of the columns, before any shift; (D,) float64."""
-        return self.total() / self.mass
+        """Weighted mean of the columns, before any shift; (D,) float64. NaN for columns without a value."""
+        if not self.incomplete:
+            return self.total() / self.mass
+        total, observed = self.observed()
+        with np.errstate(invalid="ignore"):
+            return total / observed
+
+    def observed(self):
+        """Weighted sums of the observed values of the columns, before any shift, and their weights; (D,) float64."""
+        if not self.incomplete:
+            return self.total(), np.full(self.X.shape[1], self.mass)
+        total, observed = np.zeros((2, self.X.shape[1]))
+        for start, stop in spans(len(self), max(1, CHUNK_BYTES // (8 * self.X.shape[1]))):
+            block = np.asarray(self.X[start:stop], dtype=np.float64)
+            weight = self.weight(slice(start, stop))
+            weight = np.ones(len(block)) if weight is None else weight
+            total += weight @ np.where(np.isnan(block), 0.0, block)
+            observed += weight @ ~np.isnan(block)
+        return total, observed
 
     def total(self):
         """Weighted sum of the columns, before any shift; (D,) float64."""

@@ -31,6 +31,11 @@ class MixturePredictMixin:
     def _checked(self, X, density=False):  # noqa: ARG002
         return check_rows(self, X, reset=False, missing=True)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _reading(self, model, rows):
         """The fitted model as it reads these rows, which may have missing values."""
         if model.incomplete or not rows.incomplete:

@@ -3,6 +3,8 @@
 
 import numbers
 
+import numpy as np
+
 from sparsemix._compat import Interval, StrOptions, _fit_context
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
@@ -377,7 +379,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     def _check(self, X, reset):
         first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are surveyed before they are read
-        return check_rows(self, X, reset=reset, dtype=None if first else self._fitted.model.dtype)
+        dtype = None if first else self._fitted.model.dtype
+        return check_rows(self, X, reset=reset, dtype=dtype, missing=True)
 
     def _weighted(self, X, sample_weight, part):
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
@@ -395,6 +398,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         begin = super()._resumed(rows)
         begin.rows, begin.about = rows.shifted(begin.model.shift), {"init_params_": "warm"}
         begin.rows.dtype = begin.model.dtype
+        begin.model.incomplete |= begin.rows.incomplete
         return begin
 
     def _directions(self, n_features):
@@ -404,7 +408,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _hooks(self, begin):
         few = self._params.n_components < SPLITTING_FROM  # few components should match the clusters of the data
         family = begin.model.family
-        births = [] if few or family.tied or family.has_loadings else [Births()]
+        births = [] if few or family.tied or family.has_loadings or begin.model.incomplete else [Births()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
@@ -414,7 +418,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             wider = widened(model, seen, workers)
             if wider is not model:
                 model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
-        late = self.n_samples_seen_ and not model.family.has_loadings  # their sums depend on the factors
+        # the sums of these depend on the factors; and births need complete rows
+        late = self.n_samples_seen_ and not (model.family.has_loadings or seen.incomplete)
         found = late_births(model, self._fitted.stats, seen, workers) if late else None
         if found is not None:
             self._fitted = FittedMixture(*found)
@@ -429,19 +434,25 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return super()._attributes(monitor) | {"n_features_in_": monitor.model.family.n_features}
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
-        return model, self._rows(rows.X, rows.sample_weight, model)
+        rows = self._rows(rows.X, rows.sample_weight, model)
+        fitted = getattr(self, "_fitted", None)  # the model of a fit over blocks knows what they lack
+        return model if fitted is None or fitted.model is not model else self._reading(model, rows), rows
 
     # -- a fit over blocks
 
     def _survey(self, rows):
-        return {"first": rows.total()}
+        first, observed = rows.observed()
+        return {"first": first, "observed": observed}
 
     def _start_size(self, survey):
         kind, n_components = self._params.covariance_type, self._params.n_components
         return init_size(make_family(kind, n_components, len(survey.sums["first"]), survey.n_rows), n_components)
 
     def _whole(self, survey, X, weight, source):
-        rows = SampledRows(X, weight, source, float(survey.sums["mass"]), survey.sums["first"] / survey.sums["mass"])
+        mass, observed = float(survey.sums["mass"]), survey.sums["observed"]
+        with np.errstate(invalid="ignore"):
+            rows = SampledRows(X, weight, source, mass, survey.sums["first"] / observed)
+        rows.incomplete = bool((observed != mass).any())
         if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
             rows._mass = Rows(X, weight).mass
         return rows

@@ -150,8 +150,8 @@ def test_readings(client):
 
 def test_errors_on_workers_name_block_and_row(client):
     bad = ROWS.copy()
-    bad[120, 1] = np.nan
-    with pytest.raises(ValueError, match="block 3: Input X contains NaN in row 10, column 1"):
+    bad[120, 1] = np.inf
+    with pytest.raises(ValueError, match="block 3: Input X contains infinity in row 10, column 1"):
         blocks.fit(mixture(), cut(bad), client=client)
 
 

@@ -69,8 +69,8 @@ class ColumnLimits:
     def farthest(self, X):
         """Row and column of the value that is farthest from the median of its column, in units of its spread."""
         apart = [np.abs(X[:, j] - self.middle[j]) / self.spread[j] for j in range(X.shape[1])]
-        column = int(np.argmax([column.max() for column in apart]))
-        return int(np.argmax(apart[column])), column
+        column = int(np.argmax([np.nanmax(column) for column in apart]))
+        return int(np.nanargmax(apart[column])), column
 
     def means(self, means):
         """Means (D,) of the columns; the median if outliers moved the mean far."""

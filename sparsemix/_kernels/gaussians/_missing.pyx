@@ -5,7 +5,8 @@ loops take the rows of one component.
 """
 
 import numpy as np
-from libc.math cimport log
+from libc.math cimport log, sqrt
+from libc.stdint cimport uintptr_t
 
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
@@ -72,6 +73,8 @@ def observed_diagonal(
         raise ValueError(f"out must be ({n}, {k})")
     if n == 0 or k == 0 or d == 0:
         return
+    if <uintptr_t> &table[0] % SPARSEMIX_BLOCK_BYTES:
+        raise ValueError("table must begin on a cache line")
     cdef int[:, ::1] columns = np.empty((n, d), dtype=np.intc)
     cdef int[::1] sizes = np.empty(n, dtype=np.intc)
     with nogil:
@@ -106,6 +109,8 @@ def observed_matrix(
             raise ValueError(f"order holds {order[i]}, which is no row")
     if n == 0 or k == 0 or d == 0:
         return
+    if (<uintptr_t> &table[0] | <uintptr_t> &means[0]) % SPARSEMIX_BLOCK_BYTES:
+        raise ValueError("table and means must begin on a cache line")
     cdef int[:, ::1] columns = np.empty((groups, d), dtype=np.intc)
     cdef int[::1] sizes = np.empty(groups, dtype=np.intc)
     cdef double[::1] scratch = aligned_empty((3 + d) * d * width, np.float64)
@@ -138,9 +143,9 @@ def fill(
         for at in range(m):
             row = &x[rows[at], 0]
             for j in range(d):
-                absent = row[j] != row[j]
-                out[at, j] = mean[j] if absent else row[j]
-                lost[j] += resp[at] if absent else 0.0
+                absent = row[j] != row[j]  # an unpredictable branch would cost more than both products
+                lost[j] += resp[at] * absent
+                out[at, j] = mean[j] if absent else <double> row[j]
 
 
 cdef double factor(
@@ -156,7 +161,7 @@ cdef double factor(
             if j < i:
                 lower[i * n + j] = value / lower[j * n + j]
             else:
-                lower[i * n + i] = value ** 0.5
+                lower[i * n + i] = sqrt(value)
                 log_det += log(value)
     return log_det
 
@@ -189,7 +194,7 @@ def complete(
     const double[::1] mean,          # IN    (D,)
     double[:, ::1] spread,           # INOUT (D, D) += sum of resp times the covariances of missing values, lower half
     double[:, ::1] out,              # OUT   (m, D) the rows, with conditional means in place of missing values
-    double[::1] log_density,         # OUT   (m,) of the observed values, less 0.5 log |P| - 0.5 D log 2 pi
+    double[::1] log_density,         # OUT   (m,) or None: of the observed values, less 0.5 log |P| - 0.5 D log 2 pi
 ):
     """Complete rows under one Gaussian; returns the sum of resp times the entropies of the missing values."""
     cdef Py_ssize_t at, i, j, d = x.shape[1], m = rows.shape[0], n, seen = 0
@@ -200,7 +205,8 @@ def complete(
         raise ValueError(f"precision must be ({d}, {d}) and mean ({d},)")
     if spread.shape[0] != d or spread.shape[1] != d or out.shape[1] != d:
         raise ValueError(f"spread must be ({d}, {d}) and out ({m}, {d})")
-    if resp.shape[0] != m or out.shape[0] != m or log_density.shape[0] != m:
+    cdef bint wanted = log_density is not None
+    if resp.shape[0] != m or out.shape[0] != m or (wanted and log_density.shape[0] != m):
         raise ValueError(f"resp, out and log_density must have {m} rows")
     cdef int[::1] columns = np.arange(d, dtype=np.intc), new = np.empty(d, dtype=np.intc)
     cdef double[::1] y = np.empty(d), u = np.empty(d)
@@ -227,11 +233,12 @@ def complete(
             q = 0.0
             for i in range(seen):
                 y[i] = row[columns[i]] - mean[columns[i]]
+                out[at, columns[i]] = row[columns[i]]
+            for i in range(seen if wanted else 0):
                 value = 0.0
                 for j in range(i):
                     value += precision[columns[i], columns[j]] * y[j]
                 q += y[i] * (precision[columns[i], columns[i]] * y[i] + 2.0 * value)
-                out[at, columns[i]] = row[columns[i]]
             for i in range(n):
                 value = 0.0
                 for j in range(seen):
@@ -246,7 +253,8 @@ def complete(
                     value -= (&lower[0, 0])[j * n + i] * u[j]
                 u[i] = value / (&lower[0, 0])[i * n + i]
                 out[at, columns[seen + i]] = mean[columns[seen + i]] - u[i]
-            log_density[at] = -0.5 * (q + log_det - n * LOG_2PI)
+            if wanted:
+                log_density[at] = -0.5 * (q + log_det - n * LOG_2PI)
         if n:
             add_inverse(&lower[0, 0], &columns[seen], n, d, weight, &inverse[0, 0], &spread[0, 0])
     return entropy

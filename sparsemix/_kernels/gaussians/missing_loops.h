@@ -24,7 +24,8 @@ TARGET static void SPARSEMIX_NAME(observed_diagonal)(const REAL *x, ptrdiff_t n,
             const REAL *values = x + row * d;
             const int *list = columns + row * d;
             VECTOR sums[SPARSEMIX_BLOCK_BYTES / sizeof(REAL)];
-            const REAL *each = (const REAL *)sums;
+            VECTOR done[SPARSEMIX_BLOCK_BYTES / sizeof(REAL)]; /* sums stay in registers: nothing points to them */
+            const REAL *each = (const REAL *)done;
             EACH_VECTOR sums[v] = (VECTOR){0};
             for (at = 0; at < sizes[row]; at++) {
                 const REAL value = values[list[at]];
@@ -34,6 +35,7 @@ TARGET static void SPARSEMIX_NAME(observed_diagonal)(const REAL *x, ptrdiff_t n,
                     sums[v] += z * z + of[2 * N_VECTORS + v];
                 }
             }
+            EACH_VECTOR done[v] = sums[v];
             for (v = 0; v < lanes; v++)
                 out[row * n_components + first + v] = constants[first + v] - (REAL)0.5 * each[v];
         }
@@ -109,7 +111,8 @@ TARGET static void SPARSEMIX_NAME(observed_matrix)(const REAL *x, ptrdiff_t d, c
                 const REAL *values = x + (ptrdiff_t)order[at] * d;
                 REAL *target = out + (ptrdiff_t)order[at] * n_components + first;
                 VECTOR q[SPARSEMIX_BLOCK_BYTES / sizeof(REAL)];
-                const REAL *each = (const REAL *)q;
+                VECTOR done[SPARSEMIX_BLOCK_BYTES / sizeof(REAL)];
+                const REAL *each = (const REAL *)done;
                 EACH_VECTOR q[v] = (VECTOR){0};
                 for (i = 0; i < n_seen; i++) {
                     const VECTOR *own = block + (ptrdiff_t)seen[i] * d * N_VECTORS;
@@ -136,6 +139,7 @@ TARGET static void SPARSEMIX_NAME(observed_matrix)(const REAL *x, ptrdiff_t d, c
                         q[v] -= sums[v] * sums[v] * inverse[i * N_VECTORS + v];
                     }
                 }
+                EACH_VECTOR done[v] = q[v];
                 for (v = 0; v < lanes; v++)
                     target[v] = constants[first + v]
                                 - (REAL)0.5 * (each[v] + each_log[v] - (REAL)n_lost * log_2pi);

@@ -35,24 +35,47 @@ class IncompleteTable:
         correlated = gaussians.shape.correlated or gaussians.has_loadings
         self.table, self.dtype = table, table.dtype
         self.completion = (Correlated if correlated else Independent)(gaussians)
-        self.blocks = self.completion.blocks(table.kernel.constants, table.dtype)
+        self.complete_pairs = table.complete_pairs
+        self._blocks = None
+
+    def __getstate__(self):
+        return vars(self) | {"_blocks": None}  # in aligned memory, which files do not restore
+
+    @property
+    def blocks(self):
+        """The table that the kernel for rows with missing values reads."""
+        if self._blocks is None:
+            self._blocks = self.completion.blocks(self.kernel.constants, self.dtype)
+        return self._blocks
 
     @property
     def kernel(self):
         """The table that the kernel for complete rows reads."""
         return self.table.kernel
 
+    def rows(self, x):
+        """Complete rows in the coordinates of ``kernel``."""
+        return self.table.rows(x)
+
     def weights(self, x, out):
         """Log densities of rows ``x`` (n, D) in ``out`` (n, K), both C-ordered and of the table's dtype."""
         missing = is_missing(x)
         if missing is None:
             return self.table.weights(x, out)
-        if missing.all():
-            return self.completion.weights(x, self.blocks, out)
-        for chosen, weights in ((~missing, self.table.weights), (missing, self._observed)):
-            some = np.ascontiguousarray(x[chosen])
-            out[chosen] = weights(some, np.empty((len(some), out.shape[1]), dtype=out.dtype))
+        n_missing = np.count_nonzero(missing)
+        if 2 * n_missing > len(x):  # copy the smaller part
+            self._observed(x, out)
+            if n_missing < len(x):
+                self._part(self.table.weights, x, ~missing, out)
+        else:
+            self.table.weights(x, out)
+            self._part(self._observed, x, missing, out)
         return out
+
+    def _part(self, weights, x, chosen, out):
+        """Replace the weights of the chosen rows."""
+        some = x[chosen]
+        out[chosen] = weights(some, np.empty((len(some), out.shape[1]), dtype=out.dtype))
 
     def _observed(self, x, out):
         return self.completion.weights(x, self.blocks, out)
@@ -96,6 +119,9 @@ class Independent:
         _missing.observed_diagonal(x, *blocks, out)
         return out
 
+    def rank(self, x):
+        """Order in which rows of a component should come; None: any."""
+
     def log_densities(self, k, x, rows):
         """Log densities of the observed values of rows, less the constant of component k for complete rows."""
         squares = (x[rows] - self.means[k]) ** 2 / self.variances[k]
@@ -137,6 +163,12 @@ class Correlated:
                 out[...] = found
         return out
 
+    def rank(self, x):
+        """See Independent; rows with one pattern follow each other."""
+        rank = np.empty(len(x), dtype=np.intp)
+        rank[by_pattern(x)[0]] = np.arange(len(x))
+        return rank
+
     def log_densities(self, k, x, rows):
         """See Independent."""
         out = np.empty(len(rows))
@@ -145,7 +177,7 @@ class Correlated:
 
     def complete(self, k, x, rows, resp, out):
         """See Independent; the covariances are a matrix (D, D)."""
-        return self._complete(k, x, rows, resp, out, np.empty(len(rows)))
+        return self._complete(k, x, rows, resp, out, None)
 
     def _complete(self, k, x, rows, resp, out, log_densities):
         spread = np.zeros((x.shape[1], x.shape[1]))
@@ -176,8 +208,7 @@ def by_pattern(x):
 def accumulate(model, x, groups, stats, workers):
     """Add a chunk with missing values to the statistics, component by component."""
     family, completion = model.family, model.table.completion
-    rank = np.empty(len(x), dtype=np.intp)
-    rank[by_pattern(x)[0]] = np.arange(len(x))
+    rank = completion.rank(x)
     entropies = np.zeros(model.n_components)
 
     def share(first, last):
@@ -197,14 +228,15 @@ def accumulate(model, x, groups, stats, workers):
 
 
 def of_component(groups, k, rank, n_features):
-    """Rows and responsibilities of a component, sorted by pattern, a few at a time."""
+    """Rows and responsibilities of a component, in the order of ``rank``, if any, a few at a time."""
     entries = slice(groups.starts[k], groups.starts[k + 1])
     rows, resp = groups.rows[entries], groups.resp[entries]
-    order = np.argsort(rank[rows])
+    if rank is not None:
+        order = np.argsort(rank[rows])
+        rows, resp = rows[order], resp[order]
     step = max(1, COMPLETED // n_features)
     for start in range(0, len(rows), step):
-        some = order[start : start + step]
-        yield rows[some], resp[some]
+        yield rows[start : start + step], resp[start : start + step]
 
 
 def alone(groups, k, resp):

@@ -1,0 +1,130 @@
+"""Initialisation from rows with missing values (NaN): the data as one Gaussian, and rows completed under it.
+
+The epochs of a fit treat missing values exactly. Seeds and clusters of the initialisation need complete rows: they get
+the conditional means of missing values under one Gaussian of all rows, as they are read, without a copy of the data.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparsemix._engine.blocks import Rows
+from sparsemix._models.mixture.missing import IncompleteTable
+from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._stats import symmetric
+from sparsemix._stats.families import FullGaussian, Gaussians
+from sparsemix.mixture._starts._start import one_component, subset
+
+# Steps of expectation maximisation for one Gaussian, and number of rows that they use.
+STEPS, ROWS = 8, 10_000
+# Most columns for which rows are completed under a full covariance, whatever the covariances of the components.
+MOST_COLUMNS = 128
+# Share of each variance that is added to it, and the variance of constant columns: completed, they stay constant.
+RIDGE, CONSTANT = 1e-6, 1e-200
+
+
+class CompletedRows(Rows):
+    """Rows with conditional means in place of missing values, under one Gaussian."""
+
+    incomplete = False
+
+    def __init__(self, rows, gaussian):
+        super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
+        self.kept, self._of = rows.kept, rows
+        self._completion = table_of(gaussian).completion
+
+    @property
+    def mass(self):
+        """See Rows; of a subsample, that of all rows."""
+        return self._of.mass
+
+    def load(self, selection, start, stop, buffer):
+        """See Rows."""
+        out = super().load(selection, start, stop, buffer)
+        missing = np.isnan(out)
+        some = np.flatnonzero(missing.any(axis=1)).astype(np.intc)
+        completed = np.empty((len(some), out.shape[1]))
+        self._completion.complete(0, out, some, np.ones(len(some)), completed)
+        out[some] = completed
+        empty = missing.all(axis=1)
+        if empty.any() and not empty.all():  # rows without values repeat others: equal rows would look like a cluster
+            out[empty] = out[np.resize(np.flatnonzero(~empty), np.count_nonzero(empty))]
+        return out
+
+    def _is_view(self, selection):  # noqa: ARG002
+        return False
+
+
+def completed(rows, family, workers):
+    """Rows completed under one Gaussian of them; of a full covariance if the columns are not too many."""
+    if family.has_means and not family.shape.correlated and family.n_features <= MOST_COLUMNS:
+        family = FullGaussian(family.n_features)
+    return CompletedRows(rows, sampled_gaussian(family, rows, workers))
+
+
+def incomplete_gaussian(family, rows, workers):
+    """All rows as one Gaussian of the family: steps of EM on a subsample, and one over all rows."""
+    one = reading(family, rows, sampled_gaussian(family, rows, workers))
+    moments = one_component if rows.source is None else rows.source.moments
+    found = family.maximum_likelihood(moments(one, rows, workers), 0.0)
+    variances = found.variances()[0]
+    return replace(found, covariances=family.shape.with_variances(
+        found.covariances, np.where(variances > 2.0 * CONSTANT, variances, 0.0)
+    ))  # fmt: skip
+
+
+def sampled_gaussian(family, rows, workers):
+    """One Gaussian of a subsample of the rows by EM, from the variances of the observed values."""
+    selection = subset(rows, ROWS, np.random.default_rng(0))
+    some = Rows(rows.read(selection), rows.weight(selection))
+    observed = ~np.isnan(some.X)
+    squares = np.where(observed, some.X, 0.0).astype(np.float64) ** 2
+    variances = squares.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    unit = family.unit_covariances(1)
+    gaussian = Gaussians(
+        family.structure, np.zeros((1, family.n_features)),
+        family.shape.with_variances(unit, family.shape.pooled(variances)),
+    )  # fmt: skip
+    for _ in range(STEPS if family.shape.correlated else 1):
+        one = reading(family, some, positive(gaussian))
+        gaussian = family.maximum_likelihood(one_component(one, some, workers), 0.0)
+    return positive(gaussian)
+
+
+def reading(family, rows, gaussian):
+    """A model of one component that completes rows under a Gaussian."""
+    one = MixtureModel(family, None, 1, 1, rows.dtype, rows.shift)
+    one.incomplete, one.table = True, table_of(gaussian)
+    return one
+
+
+def table_of(gaussian):
+    """Table of one Gaussian for rows with missing values."""
+    return IncompleteTable(gaussian, gaussian.table(np.zeros(1), np.float64))
+
+
+def positive(gaussian):
+    """A Gaussian with a slightly larger, positive definite covariance."""
+    covariances = np.array(gaussian.covariances)
+    numbers = slice(None)
+    if gaussian.shape.correlated:
+        numbers = symmetric.diagonal_positions(gaussian.means.shape[1])
+    covariances[..., numbers] = np.maximum(covariances[..., numbers] * (1.0 + RIDGE), CONSTANT)
+    return replace(gaussian, covariances=covariances)
+
+
+def observed_sample(X):
+    """Rows for estimates of single columns: missing values are replaced by other values of their column, in turn."""
+    rows = X if len(X) <= ROWS else X[np.sort(np.random.default_rng(0).choice(len(X), ROWS, replace=False))]
+    out = np.array(rows)
+    for column in out.T:
+        lost = np.isnan(column)
+        column[lost] = np.resize(column[~lost], lost.sum()) if not lost.all() else 0.0
+    return out
+
+
+def check_observed(means):
+    """Refuse columns without an observed value; ``means`` are those of the observed values."""
+    bad = np.flatnonzero(np.isnan(means))
+    if len(bad):
+        raise ValueError(f"column {bad[0]} of X is NaN in every row; leave out columns without any observed value")
