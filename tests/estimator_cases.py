@@ -126,7 +126,7 @@ class Case:
     same_as_repeated : dict or None
         Parameters of a start and of batches under which a row of weight two is two rows; None: it never is.
     keeps_on : bool
-        An interrupt within a later pass leaves what the rows have done by then, and not what the last epoch had left.
+        An interrupt within a later epoch leaves what the rows have done by then, and not what the last epoch had left.
     rows_alone : bool
         ``fit`` takes no weights and has no warm start, and says so.
     """
@@ -147,9 +147,9 @@ class Case:
         """Fitted to the rows."""
         return self.make(**params).fit(self.data.rows)
 
-    def passes(self, n, **params):
+    def with_epochs(self, n, **params):
         """A new estimator that makes so many epochs and does not converge; one epoch where it cannot make more."""
-        params |= {name: 1 if self.makes_one_pass else n for name in ("max_iter",) if self.has(name)}
+        params |= {name: 1 if self.makes_one_epoch else n for name in ("max_iter",) if self.has(name)}
         return self.make(**params, **({"tol": 0.0} if self.has("tol") else {}))
 
     def has(self, *names):
@@ -161,7 +161,7 @@ class Case:
         return all(hasattr(self.estimator, name) for name in names)
 
     @property
-    def makes_one_pass(self):
+    def makes_one_epoch(self):
         """Streams of parts of the rows meet once, at the end."""
         return getattr(self.estimator, "n_shards", 1) > 1
 
@@ -181,7 +181,7 @@ class Case:
     def steps(self):
         """The methods that an epoch is made of, the first of them called first."""
         names = ("local_step", "accumulate", "global_step"), ("sweep", "recount", "global_step")
-        if self.makes_one_pass:  # nothing else is called
+        if self.makes_one_epoch:  # nothing else is called
             return ("sweep",) * 3
         return names[0] if hasattr(self.model, "local_step") else names[1]
 
@@ -398,7 +398,7 @@ def with_weights(cases=CASES):
 
 def of_any_length(cases):
     """Those whose first epochs are the same however many are asked for: averages are over the last ones."""
-    return [case for case in cases if not case.makes_one_pass and not getattr(case.estimator, "n_averaged_iter", None)]
+    return [case for case in cases if not case.makes_one_epoch and not getattr(case.estimator, "n_averaged_iter", None)]
 
 
 def with_warm_start():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-# Fits of a few passes on purpose: they are compared with each other, not brought to convergence.
-few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Fits of a few epochs on purpose: they are compared with each other, not brought to convergence.
+few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 READERS = ("transform", "predict", "predict_proba", "predict_sparse_proba", "score_samples", "transform_words", "score")
 

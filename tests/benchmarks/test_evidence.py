@@ -44,7 +44,7 @@ def test_memory_is_no_change_for_some_pages():
     assert moved([record(scores=small)], [record(scores=large)]) == ["anonymous"]
 
 
-def test_fits_that_their_time_ended_compare_after_as_many_passes():
+def test_fits_that_their_time_ended_compare_after_as_many_epochs():
     curve = [{"seconds": 0.1, "passes": 1, "nats": -7.0}, {"seconds": 0.4, "passes": 5, "nats": -6.5}]
     late = [*curve, {"seconds": 0.9, "passes": 9, "nats": -6.2}]
     old = record(scores={"nats": -6.5, "passes": 5}, curve=curve, clock="wall")

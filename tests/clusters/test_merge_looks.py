@@ -25,7 +25,7 @@ def many(likelihood, n=60, d=40, seed=0):
 
 
 @pytest.mark.parametrize("n_words", [5, 40])
-def test_a_pass_over_the_table_sees_what_columns_hold(n_words):
+def test_an_epoch_over_the_table_sees_what_columns_hold(n_words):
     state = many("multinomial", d=n_words)
     sums, slots = state.sums, np.array([0, 3, 31, 32, 33, 59])
     assert len(sums.panels) > 1

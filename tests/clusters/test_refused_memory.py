@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 from sparsemix._models.clusters.state import ClusterState
 
-pytestmark = few_passes
+pytestmark = few_epochs
 SETTINGS = {
     "multinomial": {"merge_criterion": ("responsibility", 0.01)},
     "full": {"merge_criterion": ("similarity", 0.3), "prune_threshold": 1.5},

@@ -30,7 +30,7 @@ def first_block(rows, in_one=False):
     return model, rows, part, state
 
 
-def test_a_chain_finds_clusters_that_one_pass_has_joined():
+def test_a_chain_finds_clusters_that_one_epoch_has_joined():
     rows, labels = make_blobs(400, n_features=4, centers=4, random_state=1)
     model, x, part, state = first_block(rows, in_one=True)
     assert len(state.live(0.0)) == 1

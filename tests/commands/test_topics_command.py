@@ -229,7 +229,7 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
     assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "by_group.csv"])
 
 
-def test_passes_over_words_in_their_order(tmp_path, capsys, texts):
+def test_epochs_over_words_in_their_order(tmp_path, capsys, texts):
     arguments = ["topics", *write_lines(tmp_path / "corpus", texts, None), "--estimator", "SkipGramTopicModel"]
     arguments += ["--n-components", "2", "--output", str(tmp_path / "result"), "--force"]
     for options, epochs in (([], "20"), (["--seconds", "1e-6"], "1")):
@@ -292,7 +292,7 @@ def test_documents_without_a_word_are_left_out(tmp_path, capsys, texts):
     assert "2 documents without a word of the vocabulary are left out\n60 documents" in capsys.readouterr().out
 
 
-def test_an_interrupt_keeps_complete_passes(capsys):
+def test_an_interrupt_keeps_complete_epochs(capsys):
     class Interrupted:
         def fit(self, X):
             if X:

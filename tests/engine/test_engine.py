@@ -287,7 +287,7 @@ def epochs_until_stop(schedule, bounds, tol=0.125, **kwargs):
         ([5.0], 1, False),
     ],
 )
-def test_batch_fit_ends_when_a_lap_gains_little(bounds, epochs, converged):
+def test_batch_fit_ends_when_an_epoch_gains_little(bounds, epochs, converged):
     monitor = epochs_until_stop(Batch(10), bounds)
     assert monitor.n_epochs_done == epochs
     assert monitor.converged is converged
@@ -304,14 +304,14 @@ def test_memoized_fit_compares_from_the_second_epoch():
     assert monitor.converged
 
 
-def test_fit_without_bound_makes_all_its_laps():
+def test_fit_without_bound_makes_all_its_epochs():
     monitor = epochs_until_stop(Stochastic(10, 5, None, 0.6, 1.0, 10.0), [1.0] * 5)
     assert monitor.n_epochs_done == 5
     assert monitor.lower_bounds == []
     assert not monitor.converged
 
 
-def test_observer_hears_of_every_lap_and_may_stop():
+def test_observer_hears_of_every_epoch_and_may_stop():
     class Observer:
         heard = ()
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from documented import entries
 from estimator_cases import CASES, CLASSES, FIRST, over, with_parameters
-from fitted import assert_same_bits, assert_unchanged, few_passes, snapshot
+from fitted import assert_same_bits, assert_unchanged, few_epochs, snapshot
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._estimator.absent import Absent
 from sparsemix.skipgram import TokenSequences
 
-pytestmark = few_passes
+pytestmark = few_epochs
 per_class = pytest.mark.parametrize("cls", [*CLASSES, TokenSequences])
 PARAMETERS = {name for cls in CLASSES for name in cls().get_params()}
 # What scikit-learn sets, and explains itself.

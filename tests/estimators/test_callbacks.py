@@ -9,7 +9,7 @@ from fitted import (
     assert_same_bits,
     assert_unchanged,
     attributes,
-    few_passes,
+    few_epochs,
     readings,
     snapshot,
 )
@@ -19,15 +19,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
-pytestmark = few_passes
+pytestmark = few_epochs
 
 
 @over(CASES)
-def test_callback_is_called_once_a_pass(case):
+def test_callback_is_called_once_an_epoch(case):
     rows, recorder = case.data.rows, Recorder()
-    est = case.passes(3).set_callbacks(recorder).fit(rows)
+    est = case.with_epochs(3).set_callbacks(recorder).fit(rows)
     assert recorder.calls == ["setup", "begin fit", *["begin pass", "end pass"] * est.n_iter_, "end fit", "teardown"]
-    assert est.n_iter_ == (1 if case.makes_one_pass else 3)
+    assert est.n_iter_ == (1 if case.makes_one_epoch else 3)
     assert recorder.scores[-1] == est.score(rows)  # at the end of the fit the fitted estimator is the result
     assert len(set(recorder.scores[:3])) >= est.n_iter_ - case.keeps_on  # and before, that of its pass, for good
     for fitted, read in recorder.seen:
@@ -36,40 +36,40 @@ def test_callback_is_called_once_a_pass(case):
 
 
 @over(of_any_length(with_methods("update_from_stats")))
-def test_what_callbacks_see_is_the_fit_of_so_many_passes(case):
+def test_what_callbacks_see_is_the_fit_of_so_many_epochs(case):
     """Though the fit continues with its own statistics in place."""
     rows, recorder = case.data.rows, Recorder()
-    case.passes(3).set_callbacks(recorder).fit(rows)
+    case.with_epochs(3).set_callbacks(recorder).fit(rows)
     for n, (_, read) in enumerate(recorder.seen[:3], 1):
-        assert_same(readings(case.passes(n).fit(rows), rows), read)
+        assert_same(readings(case.with_epochs(n).fit(rows), rows), read)
 
 
 @over(of_any_length(CASES))
 def test_callback_may_stop_the_fit(case):
     rows, recorder = case.data.rows, Recorder(stop_after=2)
-    est = case.passes(50)
+    est = case.with_epochs(50)
     if case.has("tol"):
         est.set_params(tol=1e-9)
     est.set_callbacks(recorder).fit(rows)  # without a warning: the user wanted it so
     assert est.n_iter_ == len(est.history_) == recorder.calls.count("end pass") == 2
     assert est.score(rows) == recorder.scores[-1]
-    two = case.passes(2)
+    two = case.with_epochs(2)
     if case.has("burn_in") and est.burn_in is None:
         two.set_params(burn_in=25)  # half of the epochs asked for
     assert_same_bits(est.set_callbacks(), two.fit(rows), rows)
 
 
 @over(of_any_length(CASES))
-def test_callback_that_fails_later_leaves_the_last_pass(case):
+def test_callback_that_fails_later_leaves_the_last_epoch(case):
     rows = case.data.rows
     for call, n_passes in ((("end pass", 2), 2), (("begin pass", 3), 2)):
         recorder = Recorder(fail_in=call)
-        est = case.passes(9, **burnt(case)).fit(case.data.other).set_callbacks(recorder)
+        est = case.with_epochs(9, **burnt(case)).fit(case.data.other).set_callbacks(recorder)
         with pytest.raises(RuntimeError, match="the callback fails"):
             est.fit(rows)
         assert recorder.calls[-1] == "teardown"
         assert est.n_iter_ == n_passes
-        wanted = case.passes(n_passes, **burnt(case)).fit(rows)
+        wanted = case.with_epochs(n_passes, **burnt(case)).fit(rows)
         assert_same(readings(wanted, rows), readings(est.set_callbacks(), rows))
         told, published = attributes(wanted), attributes(est)
         told.pop("labels_", None)  # they are of a fit that has ended
@@ -85,18 +85,18 @@ def burnt(case):
 @over(CASES)
 def test_callback_that_fails_at_the_end_leaves_the_fit(case):
     rows, recorder = case.data.rows, Recorder(fail_in=("end fit", 1))
-    est = case.passes(3).fit(case.data.other).set_callbacks(recorder)
+    est = case.with_epochs(3).fit(case.data.other).set_callbacks(recorder)
     with pytest.raises(RuntimeError, match="the callback fails"):
         est.fit(rows)
     assert recorder.calls[-1] == "teardown"
-    assert_same(readings(case.passes(3).fit(rows), rows), readings(est, rows))
+    assert_same(readings(case.with_epochs(3).fit(rows), rows), readings(est, rows))
 
 
 @over(CASES)
 def test_callback_that_fails_before_the_first_step_restores_the_model(case):
     for call in ("setup", "begin fit", "begin pass"):
         recorder = Recorder(fail_in=(call, 1))
-        new, est = case.passes(3).set_callbacks(recorder), case.fitted()
+        new, est = case.with_epochs(3).set_callbacks(recorder), case.fitted()
         with pytest.raises(RuntimeError, match="the callback fails"):
             new.fit(case.data.rows)
         assert recorder.calls[-1] == "teardown"
@@ -111,7 +111,8 @@ def test_callback_that_fails_before_the_first_step_restores_the_model(case):
 @over(FIRST)
 def test_callback_reaches_the_estimator_inside_a_pipeline(case):
     recorder = Recorder()
-    make_pipeline(FunctionTransformer(accept_sparse=True), case.passes(2).set_callbacks(recorder)).fit(case.data.rows)
+    est = case.with_epochs(2).set_callbacks(recorder)
+    make_pipeline(FunctionTransformer(accept_sparse=True), est).fit(case.data.rows)
     assert recorder.calls.count("end pass") == 2
     assert recorder.calls.count("setup") == recorder.calls.count("teardown") == 1
 
@@ -120,6 +121,6 @@ def test_callback_reaches_the_estimator_inside_a_pipeline(case):
 def test_progress_bar_of_sklearn_runs_along(case):
     pytest.importorskip("rich")
     recorder = Recorder()
-    est = case.passes(3).set_callbacks(callback.ProgressBar(), recorder).fit(case.data.rows)
+    est = case.with_epochs(3).set_callbacks(callback.ProgressBar(), recorder).fit(case.data.rows)
     assert recorder.calls.count("end pass") == est.n_iter_ == 3
     assert np.isfinite(est.score(case.data.rows))

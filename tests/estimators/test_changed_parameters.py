@@ -2,9 +2,9 @@
 
 import pytest
 from estimator_cases import FIRST
-from fitted import assert_holds, assert_same_bits, few_passes, snapshot
+from fitted import assert_holds, assert_same_bits, few_epochs, snapshot
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 # They define the fitted model, so another value needs another fit.
 REFUSED = {

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from copies import COPIES, by_pickle, by_read_only_memmap
 from estimator_cases import CASES, CLASSES, over, with_methods, with_warm_start
-from fitted import assert_never_fitted, assert_same, assert_same_bits, few_passes, said
+from fitted import assert_never_fitted, assert_same, assert_same_bits, few_epochs, said
 from scipy import sparse
 from sklearn.base import clone
 
 from sparsemix import __version__
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 
 per_copy = pytest.mark.parametrize("copied", COPIES)

@@ -11,9 +11,9 @@ import random
 import numpy as np
 import pytest
 from estimator_cases import FIRST, over
-from fitted import few_passes, said
+from fitted import few_epochs, said
 
-pytestmark = [few_passes, pytest.mark.filterwarnings("ignore:.*was pickled by sparsemix")]
+pytestmark = [few_epochs, pytest.mark.filterwarnings("ignore:.*was pickled by sparsemix")]
 TRIALS = 40
 
 

@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 from estimator_cases import CASES, FIRST, over, with_methods
 from exceptions_anywhere import lines_of, raise_at
-from fitted import assert_same, assert_unchanged, few_passes, said, snapshot
+from fitted import assert_same, assert_unchanged, few_epochs, said, snapshot
 
-pytestmark = [few_passes, pytest.mark.slow]
+pytestmark = [few_epochs, pytest.mark.slow]
 STREAMS = with_methods("partial_fit")
 # Where steps are made and published: these lines are tried more often than the rest.
 STEPS = ("additive.py", "interrupts.py", "_models/clusters/state.py", "_models/clusters/moves.py",
@@ -60,7 +60,7 @@ def test_a_stream_holds_the_rows_that_it_counts(case):
 
 
 @over(FIRST)
-def test_a_fit_leaves_the_model_or_whole_passes(case):
+def test_a_fit_leaves_the_model_or_whole_epochs(case):
     rows = case.data.rows
     wanted = said(case.fitted(), rows)
     est, one = (case.make().fit(case.data.other) for _ in range(2))

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from estimator_cases import CASES, CLASSES, FIRST, over, with_methods
-from fitted import assert_same_bits, dense, few_passes
+from fitted import assert_same_bits, dense, few_epochs
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.compose import ColumnTransformer
@@ -21,7 +21,7 @@ from sparsemix import (
     TokenSequences,
 )
 
-pytestmark = few_passes
+pytestmark = few_epochs
 MIXTURES = with_methods("predict_sparse_proba")
 # The methods whose results are sparse, or may be.
 READERS = ("predict_sparse_proba", "transform", "transform_words", "count_words")

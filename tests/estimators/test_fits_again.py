@@ -12,7 +12,7 @@ from fitted import (
     assert_same_bits,
     assert_unchanged,
     attributes,
-    few_passes,
+    few_epochs,
     readings,
     said,
     snapshot,
@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix.topics import _additive_topics
 
-pytestmark = few_passes
+pytestmark = few_epochs
 ADDITIVE = with_methods("update_from_stats")
 
 
@@ -33,24 +33,24 @@ ADDITIVE = with_methods("update_from_stats")
 def test_warm_start_goes_on(case):
     """Learns further, differs from a fit that starts again, and gives the same bits again."""
     rows = case.data.rows
-    est = case.passes(2, warm_start=True).fit(rows)
+    est = case.with_epochs(2, warm_start=True).fit(rows)
     twin = copy.deepcopy(est)
     assert_same_bits(est.fit(rows), twin.fit(rows), rows)
     case.assert_valid(est, rows)
     assert est.n_iter_ == len(est.history_) == 2
-    cold = case.passes(2).fit(rows)
+    cold = case.with_epochs(2).fit(rows)
     with pytest.raises(AssertionError):
         assert_same(readings(cold, rows), readings(est, rows))
-    assert_same_bits(cold, case.passes(2).fit(rows).fit(rows), rows)  # without warm_start, all again
+    assert_same_bits(cold, case.with_epochs(2).fit(rows).fit(rows), rows)  # without warm_start, all again
     if hasattr(est, "lower_bound_") and not case.learns_priors:
         assert est.lower_bound_ > cold.lower_bound_ - 1e-6 * abs(cold.lower_bound_)
 
 
 # A chain publishes the mean of its samples, and continues from the last.
 @over([case for case in with_warm_start() if getattr(case.estimator, "inference", "") != "gibbs"])
-def test_warm_start_without_a_pass_leaves_what_was_fitted(case):
+def test_warm_start_without_an_epoch_leaves_what_was_fitted(case):
     rows = case.data.rows
-    est = case.passes(3, warm_start=True).fit(rows)
+    est = case.with_epochs(3, warm_start=True).fit(rows)
     before = readings(est, rows)["score"]
     est.set_params(max_iter=0).fit(rows)
     np.testing.assert_allclose(est.score(rows), before, rtol=1e-3)
@@ -81,11 +81,11 @@ def total(case, rows):
 
 
 @over(with_parameters("max_iter"))
-def test_no_pass_leaves_the_start(case):
+def test_no_epoch_leaves_the_start(case):
     if type(case.estimator)._parameter_constraints["max_iter"][0].left > 0:
         pytest.skip("a chain makes one sweep at least")
     rows = case.data.rows
-    est = case.passes(0).fit(rows)
+    est = case.with_epochs(0).fit(rows)
     case.assert_valid(est, rows)
     assert (est.n_iter_, est.history_) == (0, [])
     assert not getattr(est, "converged_", False)
@@ -97,9 +97,9 @@ def test_no_pass_leaves_the_start(case):
 
 
 @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
-@over([case for case in with_parameters("tol") if not case.makes_one_pass])
+@over([case for case in with_parameters("tol") if not case.makes_one_epoch])
 def test_absence_of_convergence_is_warned_of_where_it_was_asked_for(case):
-    rows, est = case.data.rows, case.passes(2)
+    rows, est = case.data.rows, case.with_epochs(2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if not case.has("covariance_type"):  # as in scikit-learn's mixtures
@@ -187,8 +187,8 @@ BATCHES = [case for case in ADDITIVE if getattr(case.estimator, "learning_method
 def test_blocks_with_memory_learn_as_a_batch_fit_does(case):
     """The sum over blocks, a step of size one, its bound: three epochs of ``fit``, remembered documents included."""
     rows, n = case.data.rows, case.data.rows.shape[0]
-    fit = case.passes(3).fit(rows)
-    est = case.passes(0).fit(rows)
+    fit = case.with_epochs(3).fit(rows)
+    est = case.with_epochs(0).fit(rows)
     bounds = ((0, 1), (1, 40), (40, n))
     memories = [est.row_memory(b - a, first_row=a) for a, b in bounds]
     for _ in range(3):

@@ -9,14 +9,14 @@ import row_cases
 import sequence_cases
 import topic_cases
 from estimator_cases import CASES, of_kind, over, with_methods, with_parameters
-from fitted import assert_same, assert_same_bits, few_passes, said
+from fitted import assert_same, assert_same_bits, few_epochs, said
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from topic_cases import state_of
 
 from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 
 def everything(case, rows):

@@ -6,7 +6,7 @@ import forms
 import numpy as np
 import pytest
 from estimator_cases import CASES, over
-from fitted import assert_same, attributes, few_passes
+from fitted import assert_same, attributes, few_epochs
 from scipy import sparse
 from sklearn.base import clone
 from test_input_forms import numbers_of, some, takes_sparse
@@ -14,7 +14,7 @@ from test_wrong_input import refused
 
 from sparsemix import SparseGaussianMixture, SparseLDA, SparseVonMisesFisherMixture, blocks
 
-pytestmark = few_passes
+pytestmark = few_epochs
 CUT = 14
 # The first setting of a class tries every so many-th form; test_input_forms.py tries more of them, without blocks.
 EVERY = 4

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from callers import N_CALLERS, at_once, several
 from estimator_cases import CASES, COUNTS, FIRST, ROWS, over, with_methods
-from fitted import assert_same, attributes, few_passes, said
+from fitted import assert_same, attributes, few_epochs, said
 from scipy import sparse
 from sklearn.base import clone
 from topic_cases import K
@@ -22,7 +22,7 @@ from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, 
 from sparsemix.datasets import load_bag_of_words, make_sparse_lda
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
-pytestmark = few_passes
+pytestmark = few_epochs
 FREE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 

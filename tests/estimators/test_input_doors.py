@@ -6,7 +6,7 @@ from functools import cache
 import forms
 import numpy as np
 import pytest
-from fitted import few_passes
+from fitted import few_epochs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +26,7 @@ from sparsemix import (
 from sparsemix._estimator.input.checks import check_weights
 from sparsemix.topics import choose_n_topics
 
-pytestmark = few_passes
+pytestmark = few_epochs
 RNG = np.random.default_rng(0)
 A = RNG.poisson(2.0, (12, 6)) + np.eye(12, 6, dtype=int)
 TOPICS = RNG.random((3, 6)) + 0.1

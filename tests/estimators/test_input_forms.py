@@ -6,11 +6,11 @@ from itertools import product
 import forms
 import numpy as np
 from estimator_cases import CASES, DIRECTIONS, QUICK, over
-from fitted import assert_same, attributes, few_passes
+from fitted import assert_same, attributes, few_epochs
 from scipy import sparse
 from test_wrong_input import refused
 
-pytestmark = few_passes
+pytestmark = few_epochs
 N = 24
 # A setting tries every so many-th form of a table; settings begin at different ones, so that together they try all.
 STEP = 10

@@ -14,7 +14,7 @@ from fitted import (
     assert_same_bits,
     assert_unchanged,
     attributes,
-    few_passes,
+    few_epochs,
     said,
     snapshot,
     sums_of,
@@ -25,7 +25,7 @@ from sparsemix._engine import schedules
 from sparsemix._engine.monitor import Monitor
 from sparsemix.clusters import _gibbs_nggp_mixture, _streaming_nggp_mixture
 
-pytestmark = few_passes
+pytestmark = few_epochs
 ABSORBING = [cls for _, cls in inspect.getmembers(schedules, inspect.isclass) if "absorb" in vars(cls)]
 OF_PASSES = ("n_iter_", "history_", "lower_bound_", "lower_bounds_")
 ERRORS = (KeyboardInterrupt, MemoryError)
@@ -51,7 +51,7 @@ def calls_of(case, name, monkeypatch, n_passes):
     """How often a method is called by a fit of so many epochs."""
     with monkeypatch.context() as patch:
         calls = fail_at(patch, owners(case, name), name, None)
-        case.passes(n_passes).fit(case.data.rows)
+        case.with_epochs(n_passes).fit(case.data.rows)
         return len(calls)
 
 
@@ -80,13 +80,13 @@ def test_failure_before_the_first_step_restores_the_model(case, monkeypatch):
 
 
 @over(of_any_length(CASES))
-def test_interrupt_leaves_the_last_completed_pass(case, monkeypatch):
+def test_interrupt_leaves_the_last_completed_epoch(case, monkeypatch):
     """At the first call of the third epoch; an old model does not shine through, and learning continues."""
     rows = case.data.rows
     calls = calls_of(case, case.steps[0], monkeypatch, 2)
-    est = case.passes(9).fit(case.data.other)
+    est = case.with_epochs(9).fit(case.data.other)
     interrupted(case, est, rows, monkeypatch, case.steps[0], calls + 1)
-    two = case.passes(2).fit(rows)
+    two = case.with_epochs(2).fit(rows)
     assert est.n_iter_ == len(est.history_) == 2
     assert not getattr(est, "converged_", False)
     assert est.history_[-1].keys() == two.history_[-1].keys()
@@ -104,13 +104,13 @@ def without(values, names):
     return {name: value for name, value in values.items() if name not in names}
 
 
-@over([case for case in CASES if case.keeps_on and not case.makes_one_pass])
-def test_interrupt_in_a_later_pass_leaves_all_rows_in_clusters(case, monkeypatch):
+@over([case for case in CASES if case.keeps_on and not case.makes_one_epoch])
+def test_interrupt_in_a_later_epoch_leaves_all_rows_in_clusters(case, monkeypatch):
     rows = case.data.rows
     calls = calls_of(case, "sweep", monkeypatch, 3)
-    est = case.passes(9).fit(case.data.other)
+    est = case.with_epochs(9).fit(case.data.other)
     interrupted(case, est, rows, monkeypatch, "sweep", calls - 1)  # with blocks of the third epoch behind it
-    three = case.passes(3).fit(rows)
+    three = case.with_epochs(3).fit(rows)
     assert est.n_iter_ == len(est.history_) == 2
     assert_same(attributes(est)["history_"][0], attributes(three)["history_"][0])
     assert est.n_samples_seen_ == rows.shape[0]
@@ -146,7 +146,7 @@ def test_ctrl_c_within_a_step_waits_for_its_end(case, monkeypatch):
     rows, first = case.data.rows, case.steps[0]
     handler = signal.getsignal(signal.SIGINT)
     for name in ("absorb", "global_step", "step"):
-        est, twin, come = case.passes(9), case.passes(9), []
+        est, twin, come = case.with_epochs(9), case.with_epochs(9), []
         call = calls_of(case, name, monkeypatch, 1) + 1
         with monkeypatch.context() as patch:
             ctrl_c_at(patch, owners(case, name), name, call)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fitted import few_passes
+from fitted import few_epochs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -17,7 +17,7 @@ from sparsemix import (
     StreamingNGGPMixture,
 )
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 RNG = np.random.default_rng(0)
 TRUE = RNG.integers(4, size=400)

@@ -5,13 +5,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from fitted import few_passes
+from fitted import few_epochs
 from scipy import sparse
 
 from sparsemix import CollapsedLDA, SparseGaussianMixture, SparseLDA, SparseMultinomialMixture, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
-pytestmark = few_passes
+pytestmark = few_epochs
 N, V, K, D = 600, 4000, 60, 24
 
 

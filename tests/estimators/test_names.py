@@ -5,12 +5,12 @@ import copy
 import numpy as np
 import pytest
 from estimator_cases import FIRST, of_kind, over, with_methods, with_parameters, with_weights
-from fitted import READERS, assert_same, assert_same_bits, few_passes, readings
+from fitted import READERS, assert_same, assert_same_bits, few_epochs, readings
 from scipy import sparse
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 
 def frame_of(case):

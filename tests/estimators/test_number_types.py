@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from estimator_cases import CASES, CLASSES, FIRST, over
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -27,7 +27,7 @@ from sparsemix import (
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.skipgram import TokenSequences
 
-pytestmark = few_passes
+pytestmark = few_epochs
 INTEGERS = np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64
 
 

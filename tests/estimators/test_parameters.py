@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from documented import entries
 from estimator_cases import CASES, CLASSES, FIRST, over, with_methods, with_parameters
-from fitted import assert_never_fitted, assert_same, assert_same_bits, attributes, dense, few_passes, said
+from fitted import assert_never_fitted, assert_same, assert_same_bits, attributes, dense, few_epochs, said
 from sequence_cases import n_positions
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 import sparsemix
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA
 
-pytestmark = few_passes
+pytestmark = few_epochs
 KINDS = {"mixture": "density_estimator", "clusters": "clusterer", "topics": None, "skipgram": None}
 per_class = pytest.mark.parametrize("cls", CLASSES)
 
@@ -221,8 +221,8 @@ def test_reading_changes_nothing(case):
 
 @over(FIRST)
 @pytest.mark.parametrize(("verbose", "n_lines"), [(0, 0), (1, 6), (2, 3)])
-def test_verbose_prints_a_line_every_so_many_passes(case, verbose, n_lines, capsys):
-    est = case.passes(6, verbose=verbose).fit(case.data.rows)
+def test_verbose_prints_a_line_every_so_many_epochs(case, verbose, n_lines, capsys):
+    est = case.with_epochs(6, verbose=verbose).fit(case.data.rows)
     lines = capsys.readouterr().out.splitlines()
     told = [line for line in lines if line.startswith(f"{type(est).__name__} epoch")]
     assert len(told) == n_lines

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from estimator_cases import CASES, FIRST, over, with_parameters
-from fitted import assert_same, assert_same_bits, few_passes, readings, said
+from fitted import assert_same, assert_same_bits, few_epochs, readings, said
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 import sparsemix
 from sparsemix import SparseGaussianMixture, SparseLDA
 
-pytestmark = few_passes
+pytestmark = few_epochs
 SOURCES = Path(sparsemix.__file__).parent
 NETWORK = {"socket", "urllib.request", "http.client", "http.server", "requests", "pooch", "ftplib", "ssl", "aiohttp"}
 SPAWNED = """

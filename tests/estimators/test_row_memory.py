@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 from estimator_cases import over, with_methods
-from fitted import assert_unchanged, few_passes, snapshot
+from fitted import assert_unchanged, few_epochs, snapshot
 
-pytestmark = few_passes
+pytestmark = few_epochs
 N = 40
 
 

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 from estimator_cases import CASES, FIRST, over, with_methods, with_parameters, with_weights
-from fitted import assert_same, assert_same_bits, attributes, few_passes, readings, said
+from fitted import assert_same, assert_same_bits, attributes, few_epochs, readings, said
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
@@ -14,7 +14,7 @@ from sparsemix._models.topics import dense_sampler, gibbs_sampler, walker_sample
 from sparsemix.skipgram import _predict
 from sparsemix.topics import _start
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 
 @pytest.fixture

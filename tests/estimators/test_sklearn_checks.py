@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from estimator_cases import CLASSES
-from fitted import few_passes
+from fitted import few_epochs
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from topic_cases import LEARNED
@@ -213,7 +213,7 @@ def test_every_class_is_checked():
     assert [type(settings[0]) for settings in SETTINGS] == CLASSES
 
 
-@few_passes
+@few_epochs
 @parametrize_with_checks([settings[0] for settings in SETTINGS], expected_failed_checks=expected_failures)
 def test_first_setting(estimator, check):
     check(estimator)
@@ -225,7 +225,7 @@ OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_clusterin
 
 @pytest.mark.slow
 @pytest.mark.every_setting_with(*OF_SETTINGS)
-@few_passes
+@few_epochs
 @parametrize_with_checks(
     [est for settings in SETTINGS for est in settings[1:]], expected_failed_checks=expected_failures
 )

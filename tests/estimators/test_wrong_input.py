@@ -13,12 +13,12 @@ from fitted import (
     assert_never_fitted,
     assert_same_bits,
     assert_unchanged,
-    few_passes,
+    few_epochs,
     snapshot,
 )
 from scipy import sparse
 
-pytestmark = few_passes
+pytestmark = few_epochs
 FIRST_CALLS = ("fit", "partial_fit", "fit_transform", "fit_predict")
 LATER_CALLS = ("partial_fit", "expected_stats")
 READINGS = (*READERS, "perplexity", "aic", "bic")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from estimator_cases import CLASSES, FIRST, over, with_methods
-from fitted import assert_holds, assert_never_fitted, assert_unchanged, few_passes, snapshot
+from fitted import assert_holds, assert_never_fitted, assert_unchanged, few_epochs, snapshot
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sparsemix import (
@@ -16,7 +16,7 @@ from sparsemix import (
     StreamingNGGPMixture,
 )
 
-pytestmark = few_passes
+pytestmark = few_epochs
 
 # What no estimator takes, by the name of the parameter.
 WRONG = {

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import row_cases
 import topic_cases
-from fitted import few_passes
+from fitted import few_epochs
 
 from sparsemix import CollapsedLDA, SparseGaussianMixture, SparseLDA
 from sparsemix._kernels.vectors import _simd
 
-pytestmark = few_passes
+pytestmark = few_epochs
 SCRIPT = """
 import hashlib, numpy as np
 from sparsemix import SparseLDA

@@ -14,7 +14,7 @@ from sparsemix.datasets import make_sparse_lda
 V, N = 37, 50
 DTYPES = [np.float32, np.float64]
 PRIORS = [0.01, 0.3]  # entries that are not kept are the lowest possible, or not
-few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def counts_of(n_components, dtype, density=0.3, seed=0):
@@ -168,7 +168,7 @@ def test_packed_tables_need_lists_and_the_dtype_of_the_counts():
 # -- fits
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("learning_method", ["memoized", "batch", "online"])
 def test_fits_from_both_tables_are_the_same(learning_method, monkeypatch):
     X = make_sparse_lda(300, n_features=80, n_components=12, doc_length=40, random_state=0)[0]

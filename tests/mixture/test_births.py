@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fitted import few_passes
+from fitted import few_epochs
 from mixture_cases import assert_same_bits, assert_valid, fitted_arrays
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -17,7 +17,7 @@ from sparsemix.mixture import _births
 from sparsemix.mixture._births import Births, mergers
 from sparsemix.mixture._starts._splitting import cut_gains
 
-pytestmark = few_passes
+pytestmark = few_epochs
 FAMILIES = ["full", "diag", "spherical"]
 CENTRES = np.array([[6.0 * i, 6.0 * j] for i in range(5) for j in range(4)])
 

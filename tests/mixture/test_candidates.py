@@ -422,7 +422,7 @@ def test_readings_look_at_all_components(covariance_type, inference, dtype):
 
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 @pytest.mark.slow
-def test_online_passes_learn(covariance_type):
+def test_online_epochs_learn(covariance_type):
     X = rows_of(covariance_type, n=1500)
     params = {"learning_method": "online", "batch_size": 150}
     start, est = (mixture(covariance_type, max_iter=n, **params).fit(X) for n in (0, 20))

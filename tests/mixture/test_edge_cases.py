@@ -98,7 +98,7 @@ def test_any_batch_size(covariance_type, batch_size, learning_method):
 
 @pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
 @pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_no_pass_leaves_the_start(covariance_type, inference, learning_method):
+def test_no_epoch_leaves_the_start(covariance_type, inference, learning_method):
     X = rows()
     params = {"covariance_type": covariance_type, "inference": inference, "learning_method": learning_method}
     est = mixture(max_iter=0, **params).fit(X)

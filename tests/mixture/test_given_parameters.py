@@ -122,7 +122,7 @@ def test_density_parameters_reproduce_the_scores_of_a_fit(covariance_type, infer
     assert apart > 1e-4 if inference == "vb" else apart < 1e-6
 
 
-def test_a_block_and_a_pass_go_on_from_it():
+def test_a_block_and_an_epoch_go_on_from_it():
     X, _ = make("full", random_state=1).sample(3_000)
     exact = {"n_nonzero": None, "reg_covar": 0.0}
     batch = make("full", warm_start=True, learning_method="batch", max_iter=1, tol=0, **exact)

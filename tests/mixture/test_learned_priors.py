@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fitted import few_passes
+from fitted import few_epochs
 from sklearn.datasets import make_blobs
 
 from sparsemix import SparseGaussianMixture
@@ -17,7 +17,7 @@ def rows_of_unequal_spread(n_rows=400, n_features=4):
     return X[y < 5] + rng.normal(size=X.shape) * np.array([0.1, 1.0, 3.0, 0.3, 2.0])[y][:, None]
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("weights", ["dirichlet_distribution", "dirichlet_process"])
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
@@ -95,7 +95,7 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(first.means_ * units, second.means_, rtol=1e-5, atol=1e-7 * units.max())
 
 
-@few_passes
+@few_epochs
 def test_many_components_with_few_rows_live_and_predict_better():
     """Clusters of one shape and very different size, with some ten rows for each of the dimensions."""
     X, _, _ = make_patch_mixture(6000, n_features=16, n_components=24, rank=4, random_state=0)

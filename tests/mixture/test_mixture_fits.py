@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fitted import assert_same, assert_same_bits, few_passes, readings
+from fitted import assert_same, assert_same_bits, few_epochs, readings
 from interruptions import Recorder
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_blobs
@@ -47,7 +47,7 @@ def test_grid_search_finds_the_number_of_clusters(rows, inference):
 # -- starts again
 
 
-@few_passes
+@few_epochs
 def test_n_init_never_makes_labels_worse():
     """The bound would choose starts under which components die; one start of ten splits may be better by chance."""
     X, y = load_breast_cancer(return_X_y=True)
@@ -61,7 +61,7 @@ def test_n_init_never_makes_labels_worse():
     assert min(rand[10]) > 0.5
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("inference", ["vb", "em"])
 def test_n_init_finds_better_starts(inference):
     X, _ = make_blobs(900, centers=15, center_box=(-30, 30), n_features=3, random_state=0)
@@ -79,7 +79,7 @@ def test_n_init_is_for_streams_and_methods_without_a_bound_too(rows):
     assert np.isfinite([online.score(rows), stream.score(rows)]).all()
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical", "zero_mean"])
 def test_warm_start_continues(covariance_type, inference, rows):
@@ -108,10 +108,10 @@ def test_convergence_is_reported_and_its_absence_warned_of(rows):
 # -- callbacks of several starts
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("inference", ["vb", "em"])
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
-def test_callback_is_called_once_a_pass_whatever_the_starts(learning_method, inference, rows):
+def test_callback_is_called_once_an_epoch_whatever_the_starts(learning_method, inference, rows):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     recorder = Recorder()
     est = SparseGaussianMixture(4, learning_method=learning_method, n_init=2, max_iter=3, tol=0.0, random_state=0)

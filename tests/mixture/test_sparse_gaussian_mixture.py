@@ -259,7 +259,7 @@ def test_all_statistics_at_rate_one_are_a_batch_step(covariance_type, inference)
         np.testing.assert_allclose(getattr(two, name), getattr(three, name), rtol=1e-10, atol=1e-10)
 
 
-def test_online_passes_move_towards_the_batch_fit():
+def test_online_epochs_move_towards_the_batch_fit():
     X, labels = blobs()
     start = {"responsibilities": np.eye(K)[labels]}
     batch = mixture(max_iter=50, init_params=start).fit(X)

@@ -11,13 +11,13 @@ import time
 
 import pytest
 from estimator_cases import CASES as SETTINGS
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from sklearn.base import clone
 from test_fits_over_blocks import CASES, cut, rows_for
 
 from sparsemix import blocks
 
-pytestmark = [few_passes, pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")]
+pytestmark = [few_epochs, pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")]
 DEATHS = 4
 BY_STEPS = {case.name: case for case in SETTINGS if case.can("update_from_stats")}
 
@@ -56,4 +56,5 @@ def test_over_blocks(name, tmp_path):
 @pytest.mark.parametrize("name", BY_STEPS)
 def test_over_rows(name, tmp_path):
     case = BY_STEPS[name]
-    try_to_kill(lambda folder: case.passes(5).fit(case.data.rows, checkpoint=folder), tmp_path, case.data.rows, name)
+    rows = case.data.rows
+    try_to_kill(lambda folder: case.with_epochs(5).fit(rows, checkpoint=folder), tmp_path, rows, name)

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from estimator_cases import over, with_methods
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from killed import Killed, killed_after
 
 from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks
@@ -18,7 +18,7 @@ from sparsemix._estimator.progress import Progress
 from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix.datasets import make_skip_gram
 
-pytestmark = few_passes
+pytestmark = few_epochs
 ADDITIVE = with_methods("update_from_stats")
 K, V = 5, 40
 X = np.random.default_rng(0).poisson(0.4, (150, V))
@@ -36,10 +36,10 @@ def killed_and_resumed(make, rows, folder, n, monkeypatch):
 @over(ADDITIVE)
 def test_a_fit_goes_on_to_the_same_bits(case, tmp_path, monkeypatch):
     rows = case.data.rows
-    whole = case.passes(4).fit(rows)
-    assert_same_bits(whole, case.passes(4).fit(rows, checkpoint=tmp_path / "never killed"), rows)
+    whole = case.with_epochs(4).fit(rows)
+    assert_same_bits(whole, case.with_epochs(4).fit(rows, checkpoint=tmp_path / "never killed"), rows)
     for n in (1, 3):
-        again = killed_and_resumed(lambda: case.passes(4), rows, tmp_path / str(n), n, monkeypatch)
+        again = killed_and_resumed(lambda: case.with_epochs(4), rows, tmp_path / str(n), n, monkeypatch)
         assert_same_bits(whole, again, rows)
         assert again.n_iter_ == len(again.history_) == 4
         assert again.n_samples_seen_ == whole.n_samples_seen_
@@ -111,7 +111,7 @@ def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize(("ended", "more"), [(1, 5), (3, 8), (3, 4)])
-def test_averaged_passes_are_those_of_the_longer_fit(ended, more, in_blocks, tmp_path):
+def test_averaged_epochs_are_those_of_the_longer_fit(ended, more, in_blocks, tmp_path):
     """The longer fit averages its last epochs, if it has five; the shorter one has averaged none."""
 
     def fit(max_iter, **checkpoint):

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from sklearn.base import clone
 from test_fits_over_blocks import CASES, COUNTS, ROWS, cut, lda, mixture, rows_for, scvb0
 
@@ -17,7 +17,7 @@ from sparsemix import blocks
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("distributed")
 
-pytestmark = [few_passes, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")]
+pytestmark = [few_epochs, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")]
 SECONDS = 180
 
 

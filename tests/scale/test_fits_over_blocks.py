@@ -14,7 +14,7 @@ from pathlib import Path
 import forms
 import numpy as np
 import pytest
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from killed import Killed, killed_after
 from scipy import sparse
 from sklearn.base import clone
@@ -35,7 +35,7 @@ from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics import _start
 
-pytestmark = few_passes
+pytestmark = few_epochs
 K, V, D = 4, 60, 3
 COUNTS = sparse.csr_array(make_sparse_lda(400, n_features=V, n_components=K, doc_length=40, random_state=0)[0])
 ROWS = np.random.default_rng(0).normal(size=(500, D)) + 4.0 * np.random.default_rng(1).integers(0, K, (500, 1))
@@ -221,7 +221,7 @@ def test_weights_are_those_of_rows():
     assert over.n_samples_seen_ == whole.n_samples_seen_ == (weight > 0).sum()
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("method", ["batch", "memoized", "online"])
 @pytest.mark.parametrize("make", [mixture, lda, directions, words])
 def test_a_block_may_weigh_next_to_nothing(make, method):
@@ -236,7 +236,7 @@ def test_a_block_may_weigh_next_to_nothing(make, method):
 
 
 @pytest.mark.parametrize(("size", "n_iter"), [(100, 6), (None, 5)])
-def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter, monkeypatch):
+def test_starts_from_some_documents_take_as_many_epochs_as_in_a_fit(size, n_iter, monkeypatch):
     """Those that are in memory are not all that there are."""
     if size is not None:
         monkeypatch.setattr(_start, "EM_SIZE", 0.0)
@@ -251,7 +251,7 @@ def test_starts_from_some_documents_take_as_many_passes_as_in_a_fit(size, n_iter
             assert np.array_equal(est.components_, fit().components_) == same
 
 
-def test_steps_of_a_pass():
+def test_steps_of_an_epoch():
     for steps, found in ((1, 1), (3, 3), (40, 40)):
         seen = []
         with pytest.MonkeyPatch.context() as patch:
@@ -279,7 +279,7 @@ def test_a_step_reads_a_block_once():
         Noted()[5]
 
 
-def test_last_passes_are_averaged_with_nothing_remembered():
+def test_last_epochs_are_averaged_with_nothing_remembered():
     """As in ``fit``: the first epoch of them is as of cold documents."""
     est = CASES["scvb0 averaged"]
     forgotten = []

@@ -118,7 +118,7 @@ def test_default_temperature_starts_at_the_words_of_a_whole_context(window):
     assert annealing(100.0) == pytest.approx(1.0)
 
 
-def test_temperature_falls_from_pass_to_pass():
+def test_temperature_falls_from_epoch_to_epoch():
     annealing = Annealing(10.0, 0.1, 0.59)
     assert annealing(0.0) == pytest.approx(10.1)
     assert annealing(2.0) == pytest.approx(0.1 + 10 * 0.59**2)
@@ -129,7 +129,7 @@ def test_temperature_falls_from_pass_to_pass():
     assert model.temperature == pytest.approx(annealing(2.0))
 
 
-def test_warm_start_sets_the_clocks_of_words_to_one_pass():
+def test_warm_start_sets_the_clocks_of_words_to_one_epoch():
     """A word's first steps are those behind its occurrences in the documents, taken one by one."""
     documents, X = documents_of()
     old, rows = model_of(DenseSampler(16), X)

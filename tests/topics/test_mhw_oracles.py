@@ -84,7 +84,7 @@ def test_enumeration_is_gibbs_sampling():
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
-def test_first_pass_has_the_exact_posterior(share, monkeypatch):
+def test_first_epoch_has_the_exact_posterior(share, monkeypatch):
     """Whatever share of the prior a count needs to be in a table."""
     assert walker_sampler.NEGLIGIBLE == 0.1
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", share)
@@ -93,7 +93,7 @@ def test_first_pass_has_the_exact_posterior(share, monkeypatch):
     assert deviation(counts_of(est), total(GIVEN)) < 5.0
 
 
-def test_second_pass_has_it_with_tables_of_the_first(monkeypatch):
+def test_second_epoch_has_it_with_tables_of_the_first(monkeypatch):
     """Old tables, remembered documents: of other topics than they were made from."""
     monkeypatch.setattr(walker_sampler, "EARLY_STEPS", 0)
     monkeypatch.setattr(walker_sampler, "LEAST_ACCEPTANCE", 0.0)

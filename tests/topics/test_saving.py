@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from estimator_cases import CASES, over
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from topic_cases import V, X
@@ -14,7 +14,7 @@ from topic_cases import V, X
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 from sparsemix._stats.packed_counts import PackedCounts
 
-pytestmark = few_passes
+pytestmark = few_epochs
 TOPICS = [case for case in CASES if isinstance(case.estimator, (SparseLDA, SparseSCVB0LDA, CollapsedLDA))]
 PLAIN = str, bytes, numbers.Number, np.bool_, type(None), np.ndarray
 

@@ -16,7 +16,7 @@ K, V = 4, 25
 X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])
 
 
-def test_minibatches_of_the_last_laps_count_the_same():
+def test_minibatches_of_the_last_epochs_count_the_same():
     forgotten = []
     schedule = MiniEpochs(
         6, 2, np.random.default_rng(0), 0.6, 1.0, 6.0, forget=lambda: forgotten.append(schedule.epoch), last_warm=2
@@ -36,7 +36,7 @@ def test_minibatches_of_the_last_laps_count_the_same():
 
 
 @pytest.mark.parametrize("last", [0, 2])
-def test_documents_of_the_last_passes_begin_anew(last, monkeypatch):
+def test_documents_of_the_last_epochs_begin_again(last, monkeypatch):
     """Nothing is recalled in them; in the epochs before, of the second visit on."""
     found, find = [], DocumentMemory._find
     monkeypatch.setattr(
@@ -48,7 +48,7 @@ def test_documents_of_the_last_passes_begin_anew(last, monkeypatch):
     assert not known[:, 0].all() or last == 0
 
 
-def test_default_follows_the_passes():
+def test_default_follows_the_epochs():
     for max_iter, n in ((1, 0), (4, 0), (5, 2), (10, 4), (20, 9), (50, 10)):
         assert SparseSCVB0LDA(K)._n_averaged(max_iter) == n
     assert SparseSCVB0LDA(K, n_averaged_iter=30)._n_averaged(20) == 30
@@ -56,7 +56,7 @@ def test_default_follows_the_passes():
         assert SparseSCVB0LDA(K, **params)._n_averaged(20) == 0
 
 
-def test_more_averaged_passes_than_passes():
+def test_more_averaged_epochs_than_epochs():
     """All of them are, as if so many had been asked for as there are."""
     few, many = (SparseSCVB0LDA(K, max_iter=3, n_averaged_iter=n, random_state=0).fit(X) for n in (3, 8))
     np.testing.assert_array_equal(few.components_, many.components_)

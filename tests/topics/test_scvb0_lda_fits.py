@@ -167,7 +167,7 @@ def test_default_start_is_so_many_minibatches(n_components, params, n_first, mon
      (500, 63_000, 10, {}, 1), (500, 3200, 10, {}, 1), (499, 160_000, 10, {}, 1),
      (500, 160_000, 10, {"batch_size": 500}, 1), (500, 160_000, 10, LEARNED, 1)],
 )  # fmt: skip
-def test_default_minibatches_are_joined_where_a_pass_has_many(n_components, n_documents, n_tokens, params, together):
+def test_default_minibatches_are_joined_where_an_epoch_has_many(n_components, n_documents, n_tokens, params, together):
     """Within the tokens of a topic, and 64 steps an epoch."""
     documents = Documents(sparse.csr_array(documents_of(n_documents, n_tokens)))
     est = SparseSCVB0LDA(n_components, random_state=0, **params)

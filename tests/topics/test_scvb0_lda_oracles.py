@@ -600,7 +600,7 @@ def test_mini_epochs_visit_documents_in_a_row_and_forget_them(size, passes, samp
 
 
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_without_mini_epochs_documents_are_remembered_from_pass_to_pass(learning_method):
+def test_without_mini_epochs_documents_are_remembered_from_epoch_to_epoch(learning_method):
     est = lda(NotedLDA, learning_method=learning_method).fit(X)
     assert "forgotten" not in est.memory_.recalled
     n = len(est.memory_.recalled) // 4

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from documented import in_the_manual
 from estimator_cases import FIRST, over, with_parameters
-from fitted import few_passes
+from fitted import few_epochs
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from topic_cases import X
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 
-pytestmark = few_passes
+pytestmark = few_epochs
 ONE_A_CLASS = [case for case in FIRST if case in with_parameters("doc_topic_prior")]
 CLASSES = [type(case.estimator) for case in ONE_A_CLASS]
 

@@ -30,8 +30,8 @@ from sparsemix.metrics import align_topics, document_completion
 
 METHODS = ["batch", "memoized", "online"]
 STARTS = ["collapsed", "em", "random", "bregman"]
-# Fits of a few passes on purpose: they are compared with each other, not brought to convergence.
-few_passes = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Fits of a few epochs on purpose: they are compared with each other, not brought to convergence.
+few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 K, V, N = 5, 60, 240
 X, TOPICS, _ = make_sparse_lda(N, n_features=V, n_components=K, doc_length=40, random_state=0)
@@ -51,7 +51,7 @@ class ExactLDA(SparseLDA):
 # -- parameters, tags, attributes
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
 @pytest.mark.parametrize("learning_method", METHODS)
 def test_attributes_are_distributions_of_the_right_shape(learning_method, n_nonzero):
@@ -70,7 +70,7 @@ def test_attributes_are_distributions_of_the_right_shape(learning_method, n_nonz
         np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-2)
 
 
-@few_passes
+@few_epochs
 def test_restart_acceptance_is_a_share():
     assert np.isnan(lda().fit(X).restart_acceptance_)
     est = lda(n_nonzero=None, n_restarts=3, init_params="random", max_iter=1).fit(X)
@@ -103,7 +103,7 @@ def test_topics_of_two_vocabularies_separate(weigh, init_params):
     assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13
 
 
-@few_passes
+@few_epochs
 def test_grid_search_over_a_pipeline_of_text():
     pipeline = make_pipeline(counter(), SparseLDA(max_iter=10, random_state=0))
     search = GridSearchCV(pipeline, {"sparselda__n_components": [1, 2]}, cv=3).fit(texts())
@@ -155,7 +155,7 @@ def test_bars_are_recovered():
 # -- transform and score
 
 
-@few_passes
+@few_epochs
 def test_transform_does_not_depend_on_how_the_fit_infers_sparsely():
     est = lda(n_nonzero=1).fit(X)
     dense = copy.deepcopy(est).set_params(n_nonzero=None, n_restarts=3, random_state=5)
@@ -172,8 +172,8 @@ def stats_of(est):
     return table.toarray() if sparse.issparse(table) else table
 
 
-@few_passes
-def test_full_step_with_the_statistics_of_all_documents_is_a_pass():
+@few_epochs
+def test_full_step_with_the_statistics_of_all_documents_is_an_epoch():
     params = {"learning_method": "batch", "init_params": GIVEN, "warm_documents": False, "n_nonzero": None}
     est = lda(max_iter=2, **params).fit(X)
     three = lda(max_iter=3, **params).fit(X)
@@ -181,7 +181,7 @@ def test_full_step_with_the_statistics_of_all_documents_is_a_pass():
     np.testing.assert_array_equal(est.components_, three.components_)
 
 
-@few_passes
+@few_epochs
 def test_streamed_model_is_as_good_as_a_fit():
     train, topics, _ = make_sparse_lda(600, n_features=V, n_components=K, doc_length=60, random_state=5)
     fitted = SparseLDA(K, n_nonzero=4, max_iter=50, random_state=0).fit(train)
@@ -194,7 +194,7 @@ def test_streamed_model_is_as_good_as_a_fit():
     assert align_topics(est, topics)[1].mean() < 0.15
 
 
-@few_passes
+@few_epochs
 def test_learning_rate_of_a_stream_of_known_length():
     total, decay, offset = 1000, 0.6, 3.0
     est = lda(total_samples=total, step_size=(offset, decay), init_params=GIVEN, n_nonzero=None)
@@ -208,7 +208,7 @@ def test_learning_rate_of_a_stream_of_known_length():
         assert float(est._fitted.stats["mass"]) == pytest.approx(total)
 
 
-@few_passes
+@few_epochs
 def test_first_block_of_a_stream_of_known_length_steps_from_its_start():
     est = lda(total_samples=1000, init_params=GIVEN, n_nonzero=None, step_size=(1e9, 0.7)).partial_fit(X[:100])
     # a step of size zero, nearly: the given topics, scaled to the tokens of the whole
@@ -218,7 +218,7 @@ def test_first_block_of_a_stream_of_known_length_steps_from_its_start():
     np.testing.assert_allclose(stats_of(est).sum(axis=1), 10 * np.asarray(X[:100].sum(axis=0)).ravel(), rtol=1e-4)
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
 @pytest.mark.parametrize("max_iter", [1, 3])
@@ -243,7 +243,7 @@ def test_stream_in_the_order_of_online_learning_is_online_learning(n_nonzero, ma
 # -- weights
 
 
-@few_passes
+@few_epochs
 def test_weight_is_not_a_longer_document():
     params = {"learning_method": "batch", "init_params": GIVEN, "n_nonzero": None, "max_iter": 1}
     weighed, longer = lda(**params).fit(X, sample_weight=np.full(N, 2.0)), lda(**params).fit(2 * X)
@@ -254,7 +254,7 @@ def test_weight_is_not_a_longer_document():
 # -- fits again
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("n_nonzero", [2, None])
 def test_warm_start_continues(n_nonzero):
     params = {"n_nonzero": n_nonzero, "learning_method": "batch", "init_params": "random", "warm_documents": False}
@@ -266,10 +266,10 @@ def test_warm_start_continues(n_nonzero):
     assert cold.lower_bounds_ == straight.lower_bounds_[:3]
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
-def test_more_passes_after_a_warm_start_raise_the_bound(learning_method, learned):
+def test_more_epochs_after_a_warm_start_raise_the_bound(learning_method, learned):
     params = {"learning_method": learning_method, **(LEARNED if learned else {}), "batch_size": 80}
     est = lda(max_iter=2, warm_start=True, init_params="random", **params).fit(X)
     first, prior = est.lower_bound_, est.doc_topic_prior_
@@ -298,9 +298,9 @@ def test_convergence_is_reported_and_its_absence_warned_of(learning_method):
     assert est.n_iter_ == 2
 
 
-@few_passes
+@few_epochs
 @pytest.mark.parametrize("start", [*STARTS, GIVEN], ids=[*STARTS, "given"])
-def test_no_pass_leaves_the_start(start):
+def test_no_epoch_leaves_the_start(start):
     est = lda(init_params=start, max_iter=0).fit(X)
     assert (est.n_iter_, est.history_, est.n_samples_seen_) == (0, [], 0)
     assert est.components_.sum() == pytest.approx(X.sum() + K * V * est.topic_word_prior_, rel=1e-3)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fitted import assert_same_bits, few_passes
+from fitted import assert_same_bits, few_epochs
 from scipy import sparse
 from topic_cases import GIVEN, K, N, X
 
@@ -14,7 +14,7 @@ from sparsemix import SparseLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics import _additive_topics
 
-pytestmark = few_passes
+pytestmark = few_epochs
 ROWS = X.astype(np.float32)  # as they are kept
 ESTIMATORS = {
     "variational": SparseLDA(K, n_nonzero=2, random_state=0),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import realistic_tables
 from estimator_cases import FIRST, over, with_parameters
-from fitted import assert_never_fitted, assert_unchanged, few_passes, snapshot
+from fitted import assert_never_fitted, assert_unchanged, few_epochs, snapshot
 from scipy import sparse
 from scipy.special import psi
 from topic_cases import GIVEN, K, N, V, X
@@ -13,7 +13,7 @@ from sparsemix import SparseLDA
 from sparsemix.metrics import document_completion
 from sparsemix.topics._evaluation import unigram_completion
 
-pytestmark = few_passes
+pytestmark = few_epochs
 TOPICS = with_parameters("doc_topic_prior")
 ONE_A_CLASS = [case for case in FIRST if case in TOPICS]
 PRIOR = [0.1, 0.2, 0.3, 0.4, 1.0]
