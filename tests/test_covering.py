@@ -1,5 +1,6 @@
 """The covering design of the suite: what the cases of a test must have, the chosen ones have."""
 
+from collections import Counter
 from itertools import product
 from types import SimpleNamespace
 
@@ -107,3 +108,9 @@ def test_quick_cases_are_all_of_cheap_tests_and_a_few_of_costly_ones(monkeypatch
     assert costs.quick_cases(items, 3) == [items[3], items[8]]
     monkeypatch.setattr(costs, "COSTS", {"a.py::test": 0.2})
     assert costs.quick_cases(items, 3) == []
+
+
+def test_names_of_test_files_differ():
+    """pytest imports test files by their names alone."""
+    names = Counter(path.name for path in costs.LIST.parent.rglob("test_*.py"))
+    assert not [name for name, n in names.items() if n > 1]
