@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with python3, a C compiler and make:
 #   make demo    learn a mixture from image patches and topics from docstrings, compare, draw
-#   make test    run the tests (make test-quick: the cheap ones, within a minute)
+#   make test    run the tests (make test-quick: the cheap ones, in a minute or two)
 # Each makes .venv when it is missing and installs the package into it, as it stands in this folder: kernels are compiled
 # once for all commands, and again when their sources change.
 
