@@ -209,7 +209,7 @@ def test_what_is_no_place_of_a_block_is_refused():
     for wrong in (-1, 1.5, "2"):
         with pytest.raises(ValueError, match=r"first_row is .*; give the number of X's first row"):
             est.expected_stats(case.data.rows, first_row=wrong)
-    with pytest.raises(TypeError, match="stats is a dict; give what expected_stats returns"):
+    with pytest.raises(TypeError, match="stats is a dict; give a result of expected_stats"):
         est.lower_bound({})
 
 
