@@ -221,6 +221,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     Notes
     -----
+    NaN means that a value was not observed, in rows of all methods. Densities are those of the observed values, and the
+    statistics add the expectation and covariance of the missing ones. Values should be missing at random (user guide).
+
     A fit uses all components, whatever the prior of the weights, since the default ``covariance_prior`` expects K small
     clusters. Unlike the defaults of BayesianGaussianMixture it empties none. ``covariance_prior=numpy.cov(X.T)`` with
     ``mean_precision_prior=1.0`` and ``tol=1e-5`` leaves most unneeded components empty.
