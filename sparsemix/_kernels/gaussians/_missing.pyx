@@ -136,16 +136,22 @@ def fill(
     """Fill missing values with means."""
     cdef Py_ssize_t at, j, d = x.shape[1], m = rows.shape[0]
     cdef const real* row
-    cdef bint absent
+    cdef double* target
+    cdef double* sums
+    cdef const double* centre
+    cdef double r
     if mean.shape[0] != d or lost.shape[0] != d or resp.shape[0] != m or out.shape[0] != m or out.shape[1] != d:
         raise ValueError(f"mean and lost must be ({d},), resp ({m},) and out ({m}, {d})")
+    if m == 0 or d == 0:
+        return
+    sums, centre = &lost[0], &mean[0]
     with nogil:
         for at in range(m):
-            row = &x[rows[at], 0]
+            row, target, r = &x[rows[at], 0], &out[at, 0], resp[at]
+            for j in range(d):  # two loops without branches, which compilers turn into vectors
+                target[j] = centre[j] if row[j] != row[j] else <double> row[j]
             for j in range(d):
-                absent = row[j] != row[j]  # an unpredictable branch would cost more than both products
-                lost[j] += resp[at] * absent
-                out[at, j] = mean[j] if absent else <double> row[j]
+                sums[j] += r if row[j] != row[j] else 0.0
 
 
 cdef double factor(

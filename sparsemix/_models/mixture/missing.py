@@ -20,9 +20,8 @@ COMPLETED = 1 << 21
 
 def is_missing(x):
     """Whether each row of a tile or a chunk has missing values, (n,); None if none has."""
-    if not np.isnan(np.einsum("nd->", x)):  # one sum; only a NaN makes it NaN
-        return None
-    return np.isnan(x).any(axis=1)
+    missing = np.isnan(np.einsum("nd->n", x))  # checked rows are finite: only a NaN makes a sum NaN
+    return missing if missing.any() else None
 
 
 class IncompleteTable:
