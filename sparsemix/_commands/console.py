@@ -11,6 +11,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 # Errors of a disk on which the output does not fit.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Arguments without dashes.
+POSITIONAL = ("path", "folder")
 # Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -112,8 +114,33 @@ def positive(kind):
 
 
 def count_or_fraction(text):
-    """Option type: a number of documents (an integer) or a fraction of all documents."""
-    return int(text) if text.isdigit() else float(text)
+    """Option type: a positive number of documents (an integer) or a fraction of all documents."""
+    value = int(text) if text.isdigit() else float(text)
+    if not (value >= 1 if isinstance(value, int) else 0.0 <= value <= 1.0):
+        raise argparse.ArgumentTypeError(f"{text} is neither a whole number above zero nor a fraction such as 0.5")
+    return value
+
+
+def n_threads(text):
+    """Option type: a number of threads, or -1 for all cores."""
+    if (value := int(text)) == 0:
+        raise argparse.ArgumentTypeError("0 is no number of threads; give 1 or more, or -1 for all cores")
+    return value
+
+
+def seed(text):
+    """Option type: a seed of random numbers."""
+    if not 0 <= (value := int(text)) < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and {(1 << 32) - 1}")
+    return value
+
+
+def refuse_empty(options, parser):
+    """Exit with an error if an argument is empty, as an unset variable of the shell is, and its default is not."""
+    for name, value in vars(options).items():
+        if value == "" and parser.get_default(name) != "":
+            shown = name.upper() if name in POSITIONAL else "--" + name.replace("_", "-")
+            parser.error(f"{shown} is empty")
 
 
 def fraction(text):

@@ -1,7 +1,7 @@
 """Demo: compare mixtures and topic models with scikit-learn, on the same rows and in the same time."""
 
 from sparsemix._commands import demo_mixture, demo_topics
-from sparsemix._commands.console import positive
+from sparsemix._commands.console import n_threads, positive
 
 
 def add_parser(commands):
@@ -9,7 +9,7 @@ def add_parser(commands):
     demo = commands.add_parser("demo", help="fit a mixture to image patches and a topic model to docstrings")
     demo.set_defaults(run=lambda options: run(options, demo))
     demo.add_argument("--only", choices=("mixture", "topics"), help="run only this part (default: both)")
-    demo.add_argument("--n-jobs", type=int, default=-1, help="number of threads (default: all cores)")
+    demo.add_argument("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
     add = demo.add_argument_group("mixture").add_argument
     add("--n-components", type=positive(int), default=200, help="number of components K (default: %(default)s)")
     add("--n-nonzero", type=positive(int), default=4, help="responsibilities per row L (default: %(default)s)")

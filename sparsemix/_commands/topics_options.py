@@ -1,6 +1,6 @@
 """Options of the command ``sparsemix topics``."""
 
-from sparsemix._commands.console import count_or_fraction, fraction, positive
+from sparsemix._commands.console import count_or_fraction, fraction, n_threads, positive, seed
 from sparsemix._commands.outputs import MODELS
 from sparsemix._commands.reading.corpus import KINDS
 
@@ -104,5 +104,5 @@ def add_model_options(add):
     add("--held-out", type=fraction, default=0.1,
         help=f"fraction of documents for the score, at most {MAX_HELD_OUT} documents (default: 0.1)")  # fmt: skip
     add("--n-top-words", type=positive(int), default=10, help="words listed for each topic (default: %(default)s)")
-    add("--n-jobs", type=int, default=-1, help="number of threads (default: all cores)")
-    add("--random-state", type=int, default=0, help="random seed (default: %(default)s)")
+    add("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
+    add("--random-state", type=seed, default=0, help="random seed (default: %(default)s)")

@@ -9,14 +9,15 @@ from itertools import pairwise
 from queue import SimpleQueue
 from threading import Lock
 
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from sparsemix._kernels.threads._wake_signal import WakeSignal
 from sparsemix._kernels.vectors import _simd
 
-# More threads cost more to start than they gain.
-MOST_THREADS = 256
+# Limits of the number of threads: more cost time to start, and threads that share a core gain nothing. Tests of many
+# threads on few cores stay below the first.
+FEW_THREADS, MOST_THREADS = 16, 256
 # A new thread silent for this long could not start: the system lacks memory.
 SECONDS_TO_START = 10.0
 # Interval at which a waiting caller checks again, in case an exception arrived after it acquired the lock.
@@ -103,7 +104,7 @@ class Workers:
     _limits = None
 
     def __init__(self, n_jobs=None):
-        self.n_jobs = min(effective_n_jobs(n_jobs), MOST_THREADS)
+        self.n_jobs = min(effective_n_jobs(n_jobs), max(FEW_THREADS, cpu_count()), MOST_THREADS)
         self._helpers, self._job = [], None
 
     def __enter__(self):

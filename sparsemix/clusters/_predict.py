@@ -12,7 +12,7 @@ from sparsemix._engine.blocks import spans
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.input.checks import check_explained, check_weights
-from sparsemix._estimator.input.forms import COUNTS, NUMBERS
+from sparsemix._estimator.input.forms import COUNTS, NUMBERS, NUMBERS_OR_COUNTS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import MAY_BE_COUNTS, OF_COUNTS, check_data, weighted_rows
@@ -286,7 +286,9 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @property
     def _takes(self):
-        return COUNTS if self._params.likelihood in MAY_BE_COUNTS else NUMBERS
+        if self._params.likelihood in OF_COUNTS:
+            return COUNTS
+        return NUMBERS_OR_COUNTS if self._params.likelihood in MAY_BE_COUNTS else NUMBERS
 
     @property
     def _n_features_out(self):

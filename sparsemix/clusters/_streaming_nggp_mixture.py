@@ -12,7 +12,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts, sweep_part
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
-from sparsemix._estimator.input.checks import Several
+from sparsemix._estimator.input.checks import N_JOBS, Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
 from sparsemix.clusters._parameters import (
@@ -234,7 +234,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         "n_shards": [Interval(numbers.Integral, 1, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "shuffle": ["boolean"],
-        "n_jobs": [numbers.Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     # Benchmarks that time a fit leave out its last step, the prediction of labels.

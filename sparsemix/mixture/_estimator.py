@@ -16,7 +16,15 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent, check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, check_number, check_rows, check_weights
+from sparsemix._estimator.input.checks import (
+    COUNT,
+    N_JOBS,
+    POSITIVE,
+    STEP_SIZE,
+    check_number,
+    check_rows,
+    check_weights,
+)
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix.mixture._fitted import FittedMixture
@@ -36,7 +44,7 @@ CONSTRAINTS = {
     "total_samples": [COUNT, None],
     "step_size": [STEP_SIZE],
     "warm_start": ["boolean"],
-    "n_jobs": [numbers.Integral, None],
+    "n_jobs": [*N_JOBS],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

@@ -3,7 +3,7 @@
 import numbers
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix._estimator.input.checks import COUNT, POSITIVE, STEP_SIZE, Several
+from sparsemix._estimator.input.checks import COUNT, N_JOBS, POSITIVE, STEP_SIZE, Several
 
 # C ints count the updates and visits of a document; sums of two such numbers must fit too.
 MOST_VISITS = 1 << 30
@@ -17,7 +17,7 @@ OF_TOPICS = {
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "max_doc_update_iter": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
     "warm_start": ["boolean"],
-    "n_jobs": [numbers.Integral, None],
+    "n_jobs": [*N_JOBS],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

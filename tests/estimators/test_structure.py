@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from callers import at_once
+from joblib import cpu_count
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
@@ -239,7 +240,7 @@ def test_an_interrupt_while_threads_end_gives_blas_back(several):
 
 def test_many_threads_are_bounded():
     with Workers(1_000_000) as workers:
-        assert workers.n_jobs == threads.MOST_THREADS
+        assert workers.n_jobs == min(max(threads.FEW_THREADS, cpu_count()), threads.MOST_THREADS)
         seen = []
         workers.split(lambda a, b: seen.append((a, b)), 10)
     assert sorted(seen) == [(i, i + 1) for i in range(10)]

@@ -18,6 +18,12 @@ SMALLEST_PRIOR = 1e-37
 PRIOR = Interval(numbers.Real, SMALLEST_PRIOR, None, closed="left")
 POSITIVE = Interval(numbers.Real, SMALLEST_NUMBER, None, closed="left")
 
+# joblib's meaning: a number of threads, or -1 for all cores, -2 for all but one, and so on.
+N_JOBS = (
+    Interval(numbers.Integral, 1, None, closed="left"),
+    Interval(numbers.Integral, None, -1, closed="right"),
+    None,
+)
 # Range of the sum of all weights, so that products with other sums stay finite.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e28
 # Range of counts times weights, so that float32 can represent the sum of ten thousand squares.

@@ -25,6 +25,10 @@ NUMBERS = (
     "rows of numbers; encode categories with sklearn.preprocessing.OneHotEncoder, and texts with a sentence encoder, "
     "or with sklearn.feature_extraction.text.TfidfVectorizer and sklearn.decomposition.TruncatedSVD"
 )
+NUMBERS_OR_COUNTS = (
+    "rows of numbers or counts of words; encode categories with sklearn.preprocessing.OneHotEncoder, and count words "
+    "of texts with sklearn.feature_extraction.text.CountVectorizer"
+)
 SEQUENCES = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
 # Characters of a text that an error quotes.
 QUOTED = 30

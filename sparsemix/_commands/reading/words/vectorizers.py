@@ -62,7 +62,8 @@ def load_vectorizer(path, in_order=False):
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise ValueError(f"--vectorizer {path} is not a pickle that can be loaded ({error}).") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"--vectorizer {path} is not a pickle that can be loaded ({reason}).") from error
     needed = "fit_transform", "transform", "get_feature_names_out"
     missing = [name for name in needed if not hasattr(vectorizer, name)]
     if missing:
