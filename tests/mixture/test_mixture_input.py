@@ -59,7 +59,7 @@ BAD_PARAMETERS = {
     "wide responsibilities": (given(responsibilities=np.ones((60, 4))), "has 4 columns.*3 components"),
     "short responsibilities": (given(responsibilities=np.ones((59, K))), "has 59 rows.*60 rows of X"),
     "long responsibilities": (given(responsibilities=np.ones((61, K))), "has 61 rows.*60 rows of X"),
-    "empty responsibility": (given(responsibilities=matrix_with(0.0, 23)), "row 23 of init_params.*non-negative"),
+    "empty responsibility": (given(responsibilities=matrix_with(0.0, 23)), "row 23 of init_params.*no negative"),
     "negative responsibility": (given(responsibilities=matrix_with([2.0, -1.0, 0.0], 23)), "row 23 of init_params"),
     "empty sparse row": (given(responsibilities=sparse.csr_array(matrix_with(0.0, 23))), "row 23 of init_params"),
 }
