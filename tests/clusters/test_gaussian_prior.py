@@ -37,6 +37,32 @@ def test_clusters_are_found_in_any_dimension(n_features, likelihood):
     assert adjusted_rand_score(labels, est.labels_) > 0.98
 
 
+REDUNDANT = {
+    "copies": lambda x, _: np.c_[x, x],
+    "noisy copies": lambda x, rng: np.c_[x, x + 1e-3 * rng.normal(size=x.shape)],
+    "total and parts": lambda x, _: 1e5 + np.c_[x, x.sum(axis=1)],
+    "other units": lambda x, _: np.c_[x, 1.8 * x[:, 0] + 32.0],
+    "rounded": lambda x, _: np.round(np.c_[x, x], 2),
+    "many functions": lambda x, rng: x @ rng.normal(size=(4, 12)),
+}
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit"])
+@pytest.mark.parametrize("name", REDUNDANT)
+def test_redundant_columns_change_no_clusters(name, way):
+    """A full covariance describes them; they hold no information on clusters."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat([0, 1], 1000))
+    rows = REDUNDANT[name](rng.normal(size=(2000, 4)) + 5.0 * labels[:, None], rng)
+    est = StreamingNGGPMixture("auto", random_state=0)
+    est = est.fit(rows) if way == "fit" else est.partial_fit(rows[:300]).partial_fit(rows[300:])
+    assert est.likelihood_ == "full"
+    assert est.n_clusters_ == 2
+    assert adjusted_rand_score(labels, est.predict(rows)) > 0.98
+    if way == "fit":
+        assert StreamingNGGPMixture("full", random_state=0).fit(rows[labels == 0]).n_clusters_ == 1
+
+
 @pytest.mark.parametrize("n", [60, 300, 3000])
 def test_the_number_of_rows_decides_nothing(n):
     rows, labels = blobs(10, n)

@@ -17,7 +17,7 @@ from sparsemix._models.clusters.model import StreamingModel
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix.clusters._gaussian._steps import rounding
+from sparsemix.clusters._gaussian._steps import jitter, redundant
 
 # Maximum number of rows for the evidence, sampled from the first call.
 SEARCH_ROWS = 1000
@@ -104,7 +104,7 @@ class PriorSearch:
         self.most_clusters = int(np.clip(MOST_PRODUCTS / x.shape[1] ** 2 / len(x), 8, MOST_CLUSTERS))
         self.structure = structure
         self.arguments = arguments
-        self.steps = rounding(x)
+        self.steps = jitter(x)
         self.least_variances = self.steps**2 / 12.0
         self.lumpy = lumpy(x)
         # jitter within a rounding step: repeated values would have infinite density
@@ -191,9 +191,25 @@ class PriorSearch:
         """Expected covariance. Zero-mean clusters use the correlations of all rows, and differ in scale."""
         if self.family.has_means:
             scale = np.sqrt(variances)
-            return np.diag(variances) if correlations is None else correlations * np.outer(scale, scale)
+            matrix = np.diag(variances) if correlations is None else correlations * np.outer(scale, scale)
+            return self._without_redundancy(matrix)
         scale = np.sqrt(variances / self.total)
         return self._correlated * scale * scale[:, None]
+
+    def _without_redundancy(self, matrix):
+        """An expected covariance with the variance of all rows in the directions of redundant columns.
+
+        Copies of columns, totals and their parts leave directions of almost no variance. A prior that expects a share
+        of the variance of the columns there would be many times too wide. A cluster with rows learns the small
+        variance, so that each such direction would penalise a new cluster, and one cluster would take all rows.
+        """
+        variances, directions = self._redundant
+        if not len(variances):
+            return matrix
+        scale = np.sqrt(self.total)
+        kept = np.eye(len(scale)) - directions @ directions.T
+        matrix = kept @ (matrix / np.outer(scale, scale)) @ kept + (directions * variances) @ directions.T
+        return 0.5 * (matrix + matrix.T) * np.outer(scale, scale)
 
     def _total(self):
         """Variances of the columns without outliers. A constant column gets the mean variance of the varying columns.
@@ -217,6 +233,7 @@ class PriorSearch:
             limits = np.sqrt(total / np.where(varies, variances, total))  # of columns with outliers
             self._covariance = centred.T @ centred * np.outer(limits, limits)
             np.fill_diagonal(self._covariance, total)
+            self._redundant = redundant(self._covariance / np.sqrt(np.outer(total, total)), n)
         return self.family.shape.pooled(total)
 
     def _through_shares(self, strength, correlations=None):
@@ -255,8 +272,10 @@ class PriorSearch:
             return given
         ratio = np.mean(self.total / variances)
         if correlations is not None:
-            scale = np.sqrt(variances)
-            ratio = np.trace(np.linalg.solve(correlations, self._covariance / np.outer(scale, scale))) / len(scale)
+            expected, n_redundant = self._matrix(variances, correlations), len(self._redundant[0])
+            scale = np.sqrt(np.diag(expected))
+            ratio = np.trace(np.linalg.solve(*(m / np.outer(scale, scale) for m in (expected, self._covariance))))
+            ratio = (ratio - n_redundant) / (len(scale) - n_redundant)  # redundant directions have the ratio one
         return 1.0 / max(float(ratio) - 1.0, 1e-2)
 
     def _try(self, variances, strength, correlations=None):
@@ -384,7 +403,7 @@ def search_prior(params, structures, rows, shift, partition, threshold):
             best, highest = found, evidence
     if best.family.shape.one_variance:
         best, scales = in_units_of_clusters(best, x, search)
-    return best.family, best.prior(best.best), rounding(x), scales
+    return best.family, best.prior(best.best), jitter(x), scales
 
 
 def in_units_of_clusters(balls, x, search):
