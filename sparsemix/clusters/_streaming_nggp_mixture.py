@@ -54,10 +54,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     The prior of the clusters is a normalized generalized gamma process. Special cases are the Dirichlet process
     (``discount=0``; the number of clusters grows like log n) and the normalized inverse Gaussian process
     (``discount=0.5``; like the square root of n). Cluster parameters are conjugate and integrated out, so there is no
-    initialisation. ``partial_fit`` is assumed density filtering [1]_; its result does not depend on the blocks
-    (of measurements with an automatic prior: from the 1,000th row on). ``fit``
-    shuffles the rows and does the same in its first epoch. Further epochs are expectation propagation: they remove each
-    row from its clusters and assign it again given all other rows.
+    initialisation. ``partial_fit`` is assumed density filtering [1]_; its documentation says when blocks matter.
+    ``fit`` shuffles the rows and does the same in its first epoch. Further epochs are expectation propagation: they
+    remove each row from its clusters and assign it again given all other rows.
 
     Parameters
     ----------
@@ -354,9 +353,10 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
         """Learn from the next rows of a stream, one by one in their order.
 
-        The result has the same bits for any division of the stream into calls; with an automatic Gaussian prior, for
-        any first call of less than 1,000 rows once the stream is as long. After an exception, also from a signal
-        handler, the model includes all rows before it. Changed parameters take effect at once; priors of clusters stay.
+        The result has the same bits for any division of the stream into calls. With an automatic Gaussian prior this
+        holds for streams of at least 1,000 rows whose first call has fewer; a larger first call chooses the prior.
+        After an exception, also from a signal handler, the model includes all rows before it. Changed parameters take
+        effect at once; priors of clusters stay.
 
         Parameters
         ----------

@@ -50,6 +50,14 @@ def test_a_long_stream_does_not_depend_on_its_first_block(likelihood, weighted):
     assert ends[0].n_samples_seen_ == 1050
 
 
+def test_a_large_first_block_chooses_the_prior_and_later_blocks_do_not():
+    rows, _ = sorted_blobs(60, 1600)
+    ends = [stream(StreamingNGGPMixture("diag").partial_fit(rows[:n]), rows[n:], size)
+            for n, size in ((1200, 400), (1200, 7), (600, 100))]  # fmt: skip
+    assert_same_bits(*ends[:2], rows)
+    assert (ends[0].score_samples(rows) != ends[2].score_samples(rows)).any()
+
+
 def test_a_failed_search_changes_nothing_and_stays_due(monkeypatch):
     rows, _ = sorted_blobs(60, 1050)
     whole = stream(StreamingNGGPMixture("diag"), rows, 400)

@@ -186,7 +186,7 @@ def test_texts_above_some_size_go_to_disk(tmp_path, texts, monkeypatch):
         (["--vectorizer", "UNFITTED"], "is not fitted, which needs all texts in memory"),
         (["--min-df", "1000"], "No words are left of 240 documents"),
         (["--min-df", "200", "--max-df", "10"], "max_df corresponds to < documents than min_df"),
-        (["--min-df", "2.5"], "min_df"),
+        (["--min-df", "2.5"], "2.5 is neither a whole number"),
     ],
 )
 def test_what_cannot_go_to_disk_is_refused_and_leaves_nothing(tmp_path, texts, capsys, options, message):

@@ -490,14 +490,14 @@ def test_partial_fit_is_expected_stats_and_update(covariance_type, monkeypatch):
 @pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize(
     ("bad", "message"),
-    [("nan", "NaN in row 7"), ("features", "2 features"), ("weights", "not negative"), ("step", "by zero")],
+    [("infinite", "infinity in row 7"), ("features", "2 features"), ("weights", "not negative"), ("step", "by zero")],
 )
 def test_failed_block_leaves_the_stream_as_it_was(bad, message, monkeypatch):
     X = rows_of("full")
     est, twin = (mixture().partial_fit(X[:500]) for _ in range(2))
     block, weight = X[500:].copy(), None
-    if bad == "nan":
-        block[7, 1] = np.nan
+    if bad == "infinite":
+        block[7, 1] = np.inf
     elif bad == "features":
         block = block[:, :2]
     elif bad == "weights":
