@@ -37,7 +37,7 @@ def test_every_record_has_its_row_in_order(tmp_path):
         assert {row["file"] for row in rows} == {"table.csv"}
         assert {i: row["copy_of"] for i, row in enumerate(rows) if row["copy_of"]} == {6: "1", 9: "2"}
         left_out = {i: row["left_out"] for i, row in enumerate(rows) if row["left_out"]}
-        unknown = dict.fromkeys((2, 5, 8), "no known word")
+        unknown = {2: "no text", 5: "no known word", 8: "no text"}
         assert left_out == (unknown if copies == "keep" else {**unknown, 6: "copy", 9: "copy"})
         assert all((row["topic"] == "") == (i in left_out) == (row["tokens"] == "0") for i, row in enumerate(rows))
         for row, text in zip(rows, texts, strict=True):
@@ -57,12 +57,25 @@ def test_places_in_files(tmp_path):
     found = list(zip(corpus.inputs.files, corpus.inputs.rows, corpus.inputs.missing, strict=True))
     assert found == [
         ("a.txt", 1, ""), ("b.jsonl", 1, ""), ("b.jsonl", 2, "no text"), ("b.jsonl", 3, ""), ("c.png", 0, "not read"),
-        ("d.txt", 1, "no known word"),
+        ("d.txt", 1, "no text"),
     ]  # fmt: skip
     assert corpus.numbers.tolist() == [0, 1, 3]
     (tmp_path / "lines").write_text(f"{FRUIT}\n\n{MUSIC}\n")
     inputs = read_corpus(tmp_path / "lines", words=Words()).inputs
     assert (list(inputs.rows), inputs.files) == ([1, 3], ["lines", "lines"])
+
+
+def test_empty_cells_and_nulls_are_the_same(tmp_path):
+    """They are no documents, so they do not change the shares of documents that --max-df compares."""
+    texts = [FRUIT, None, MUSIC, None, f"{FRUIT} lemon", "  ", None, None]
+    with (tmp_path / "table.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *((i, text or "") for i, text in enumerate(texts))])
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    words = Words(min_df=1, max_df=0.5)
+    table, rows = (read_corpus(tmp_path / name, words=words) for name in ("table.csv", "rows.jsonl"))
+    assert set(table.feature_names) == set(rows.feature_names) == {"violin", "flute", "drum", "guitar", "lemon"}
+    assert (table.counts != rows.counts).nnz == 0
+    assert list(table.inputs.missing) == list(rows.inputs.missing)
 
 
 def test_passages_keep_empty_documents(tmp_path):

@@ -9,6 +9,7 @@ from hashlib import blake2b
 import numpy as np
 
 from sparsemix._commands.reading.formats.files import scratch_file
+from sparsemix._commands.reading.formats.records import NO_TEXT
 from sparsemix._commands.reading.words.languages import language_of
 
 # Characters of each text that the report can show.
@@ -70,7 +71,8 @@ class Texts(Strings):
             inputs.names.append(document.name)
             for values, value in (
                 (inputs.files, document.file), (inputs.dates, document.date), (inputs.groups, document.group),
-                (inputs.missing, document.missing), (inputs.languages, language_of(document.text)),
+                (inputs.missing, document.missing or blank(document.text)),
+                (inputs.languages, language_of(document.text)),
             ):  # fmt: skip
                 values.append(known.setdefault(value, value))
             inputs.rows.append(document.row)
@@ -155,6 +157,11 @@ class Inputs:
 
     def __len__(self):
         return len(self.rows)
+
+
+def blank(text):
+    """The reason to leave out a text of spaces only, as of an empty cell; "" for other texts."""
+    return "" if text and not text.isspace() else NO_TEXT
 
 
 def inputs_of_counts(n_documents):
