@@ -155,15 +155,16 @@ def fill(
 
 
 cdef double factor(
-    const double* precision, Py_ssize_t d, const int* lost, Py_ssize_t n, double* lower) noexcept nogil:
+    const double* precision, Py_ssize_t d, const int* lost, Py_ssize_t n, double* lower,
+) noexcept nogil:
     """Cholesky factor (n, n) of the missing block of a precision matrix; returns its log determinant."""
-    cdef Py_ssize_t i, j, l
+    cdef Py_ssize_t i, j, k
     cdef double value, log_det = 0.0
     for i in range(n):
         for j in range(i + 1):
             value = precision[lost[i] * d + lost[j]]
-            for l in range(j):
-                value -= lower[i * n + l] * lower[j * n + l]
+            for k in range(j):
+                value -= lower[i * n + k] * lower[j * n + k]
             if j < i:
                 lower[i * n + j] = value / lower[j * n + j]
             else:
@@ -174,21 +175,22 @@ cdef double factor(
 
 cdef void add_inverse(
     const double* lower, const int* lost, Py_ssize_t n, Py_ssize_t d, double weight, double* inverse,
-    double* out) noexcept nogil:
+    double* out,
+) noexcept nogil:
     """Add ``weight`` times the inverse of L L^T at the missing columns of ``out`` (D, D), lower triangle."""
-    cdef Py_ssize_t i, j, l, low, high
+    cdef Py_ssize_t i, j, k
     cdef double value
     for i in range(n):  # the inverse of L, lower triangular
         for j in range(i + 1):
             value = 1.0 if i == j else 0.0
-            for l in range(j, i):
-                value -= lower[i * n + l] * inverse[l * n + j]
+            for k in range(j, i):
+                value -= lower[i * n + k] * inverse[k * n + j]
             inverse[i * n + j] = value / lower[i * n + i]
     for i in range(n):
         for j in range(i + 1):
             value = 0.0
-            for l in range(i, n):
-                value += inverse[l * n + i] * inverse[l * n + j]
+            for k in range(i, n):
+                value += inverse[k * n + i] * inverse[k * n + j]
             out[lost[i] * d + lost[j]] += weight * value
 
 
