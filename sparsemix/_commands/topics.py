@@ -13,7 +13,6 @@ import numpy as np
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 
 import sparsemix
 from sparsemix import blocks
@@ -23,6 +22,7 @@ from sparsemix._commands.outputs import DOCUMENTS, REPORT, RUN, TOPICS, VECTORS,
 from sparsemix._commands.reading.corpus import READING, Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.reading.spool import Kept
+from sparsemix._commands.scores import held_out_score, scored_unit
 from sparsemix._commands.tables.documents import DocumentsTable
 from sparsemix._commands.tables.strata import strata_tables, trends
 from sparsemix._commands.tables.words import WORD_COLUMNS, word_rows
@@ -116,7 +116,7 @@ def learn(options, outputs):
     )  # fmt: skip
     if options.n_components is None:
         options.n_components = number_of_topics(corpus)
-    learned, held_out = split(corpus.counts.shape[0], options.held_out, options.random_state)
+    learned, held_out = split(corpus.counts.shape[0], options.held_out)
     corpus = replace(corpus, warnings=(*corpus.warnings, *too_many_topics(corpus, len(learned), options.n_components)))
     describe(corpus, learned, held_out, options)
     model = estimator(options, corpus.counts.shape[1])
@@ -173,10 +173,10 @@ def can_be_scored(X):
     return bool((np.diff(X.indptr) > 1).any())
 
 
-def split(n_documents, fraction, random_state):
+def split(n_documents, fraction):
     """Sorted indices of the training documents and of the held-out documents."""
     n_held_out = min(round(fraction * n_documents), MAX_HELD_OUT, n_documents - 1)
-    order = check_random_state(random_state).permutation(n_documents)
+    order = np.random.RandomState(0).permutation(n_documents)  # every seed is scored by the same documents
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
@@ -249,7 +249,7 @@ def fit(model, X, **arguments):
 
 def conclude(options, outputs, corpus, model, seconds, held_out, scored):
     """Write scores, tables and the report, then publish all files. A file that fails does not stop later files."""
-    score = available(held_out_score, model, corpus.rows[scored])
+    score = held_out_score(model, corpus.rows[scored])
     facts = facts_of(corpus, held_out, scored, options, model, seconds, score)
     documents = DocumentsTable(corpus, held_out)
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
@@ -287,28 +287,6 @@ def conclude(options, outputs, corpus, model, seconds, held_out, scored):
     print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
 
 
-def available(function, *arguments):
-    """The result of the function, or the reason of its ValueError."""
-    try:
-        return function(*arguments)
-    except ValueError as error:
-        return f"not available ({error})"
-
-
-def held_out_score(model, X):
-    """Held-out log-likelihood per token given part of each document; per context word for word sequences."""
-    from sparsemix.metrics import document_completion
-
-    if not X.shape[0]:
-        return "none held out"
-    return float(model.score(X) if type(model).__name__ in IN_ORDER else document_completion(model, X))
-
-
-def scored_unit(model):
-    """Unit of the held-out log-likelihood."""
-    return "context word" if type(model).__name__ in IN_ORDER else "token"
-
-
 def facts_of(corpus, held_out, scored, options, model, seconds, score):
     """Labels and values for the report and the terminal, without the sizes that every report has."""
     for_test = ", half of them for the test" if len(scored) < len(held_out) else ""
@@ -319,7 +297,7 @@ def facts_of(corpus, held_out, scored, options, model, seconds, score):
         *([("window", f"{options.window:,} words on each side")] if hasattr(model, "window") else []),
         ("epochs", f"{model.n_iter_:,}{passes_remark(model)}"),
         ("seconds", f"{seconds:,.1f}"),
-        (f"test log-likelihood per {scored_unit(model)}", score if isinstance(score, str) else f"{score:.4f}"),
+        (f"test log-likelihood per {scored_unit(model)}", str(score)),
         *corpus.facts.items(),
         *((f"left out: {what}", f"{n:,}") for what, n in corpus.left_out.items()),
         *(("warning", message) for message in corpus.warnings),
@@ -387,7 +365,7 @@ def record_of(options, corpus, model, seconds, score, coherent, facts):
         "warnings": list(corpus.warnings),
         "seconds": round(seconds, 3),
         "scores": {
-            f"test_log_likelihood_per_{scored_unit(model).replace(' ', '_')}": score,
+            **score.record(scored_unit(model)),
             "mean_coherence_npmi": float(np.mean(coherent)) if coherent else "not available",
         },
         "history": [{name: value for name, value in step.items() if value == value} for step in model.history_],

@@ -86,6 +86,25 @@ def document_completion(
 
 def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
     """Sum of log likelihoods of hidden tokens, and their number. Both can be added over blocks of documents."""
+    log_likelihood = n_tokens = 0.0
+    for B, logs in hidden_tokens(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs):
+        log_likelihood += float(B.data @ logs)
+        n_tokens += float(B.data.sum(dtype=np.float64))
+    return log_likelihood, n_tokens
+
+
+def completion_by_document(topics, X):
+    """As :func:`completion` with its defaults, for each document: two arrays of shape (n_documents,)."""
+    log_likelihoods, n_tokens = [], []
+    for B, logs in hidden_tokens(topics, X):
+        rows, n_rows = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr)), B.shape[0]
+        log_likelihoods.append(np.bincount(rows, B.data * logs, n_rows))
+        n_tokens.append(np.bincount(rows, B.data, n_rows))
+    return tuple(np.concatenate([np.zeros(0), *parts]) for parts in (log_likelihoods, n_tokens))
+
+
+def hidden_tokens(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
+    """Yield the hidden counts of each block of documents, and the log probability of a token of each entry."""
     if split not in DIVIDE:
         raise ValueError(f"split is {split!r}; it must be one of {sorted(DIVIDE)}")
     weights = read_topics(topics)
@@ -93,16 +112,13 @@ def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type",
     prior = read_prior(doc_topic_prior, topics, len(weights))
     word_topic, log_scale = word_topic_table(weights)
     max_rows = max(1, CHUNK_BYTES // (8 * len(weights)))
-    log_likelihood = n_tokens = 0.0
     with Workers(n_jobs) as workers:
         for A, B in split_blocks(X, split, test_fraction, random_state, max_rows):
             doc_topic = infer_doc_topic(
                 A, word_topic, prior, max_iter=MAX_ITER, tol=TOL, relative=True, workers=workers
             )
             doc_topic /= doc_topic.sum(axis=1, keepdims=True)
-            log_likelihood += float(B.data @ (log_mixture(B, doc_topic, word_topic, workers) + log_scale[B.indices]))
-            n_tokens += float(B.data.sum(dtype=np.float64))
-    return log_likelihood, n_tokens
+            yield B, log_mixture(B, doc_topic, word_topic, workers) + log_scale[B.indices]
 
 
 @plain_arguments

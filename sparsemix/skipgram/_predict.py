@@ -159,17 +159,24 @@ class SkipGramPredictMixin(TopicPredictMixin):
         score : float
             Natural logarithm.
         """
-        check_is_fitted(self)
-        sums = {}
+        totals, n_pairs = self._score_by_document(X)
+        if not n_pairs.any():
+            raise ValueError("no document of X has two words within a window; give longer documents to score")
+        return float(totals.sum() / n_pairs.sum())
 
-        def add(first, x, log_sums, sizes):  # noqa: ARG001
-            sums[first] = log_sums[sizes > 0].sum(), sizes.sum()
+    def _score_by_document(self, X):
+        """Sum of log likelihoods of context words, and their number, for each document: arrays (n_documents,)."""
+        check_is_fitted(self)
+        found = {-1: (np.zeros(0), np.zeros(0))}
+
+        def add(first, x, log_sums, sizes):
+            rows = np.repeat(np.arange(len(x)), np.diff(x.indptr))
+            logs = np.where(sizes > 0, log_sums, 0.0)
+            found[first] = np.bincount(rows, logs, len(x)), np.bincount(rows, sizes, len(x))
 
         self._visit(X, add)
-        total, n_pairs = sum(sums[a][0] for a in sorted(sums)), sum(sums[a][1] for a in sums)
-        if not n_pairs:
-            raise ValueError("no document of X has two words within a window; give longer documents to score")
-        return float(total / n_pairs)
+        parts = [found[first] for first in sorted(found)]
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
     def _visit(self, X, use, resp=False):
         """Call ``use(first document, x, ...)`` for each tile, with responsibilities, or with log sums and sizes."""

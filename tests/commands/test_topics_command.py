@@ -559,7 +559,7 @@ def test_a_score_that_cannot_be_computed_loses_nothing(tmp_path, capsys):
     words = " ".join(THEMES).split()
     path = write_lines(tmp_path / "corpus", [" ".join(5 * [words[i % 12]]) for i in range(120)], None)
     output = run(path, tmp_path)
-    assert re.search(r"test log-likelihood per token +not available \(no row of X has two", capsys.readouterr().out)
+    assert re.search(r"log-likelihood per token +not available \(no test document has two", capsys.readouterr().out)
     assert sorted(file.name for file in output.iterdir()) == sorted(NAMES)
     record = json.loads((output / "run.json").read_text())
     assert record["scores"]["test_log_likelihood_per_token"].startswith("not available")
