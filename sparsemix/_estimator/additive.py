@@ -19,6 +19,7 @@ from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.checkpoints import CheckpointFolder
+from sparsemix._estimator.input.checks import warn_of_light_weights
 from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix._estimator.progress import Checkpoints, Progress, fingerprint, identity, make_monitor
 from sparsemix._stats.suffstats import SufficientStatistics
@@ -101,6 +102,7 @@ class AdditiveEstimator(SparsemixEstimator):
         with self._all_or_nothing(lambda: self._publish(monitor)), Workers(params.n_jobs) as workers:
             warm = params.warm_start and hasattr(self, "_fitted")
             X, rows = self._read(X, sample_weight, reset=not warm)
+            warn_of_light_weights(rows.sample_weight)
             folder = None
             if checkpoint is not None:
                 folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
@@ -177,6 +179,8 @@ class AdditiveEstimator(SparsemixEstimator):
             if not first:
                 check_continues(self._params, self._structure(), "partial_fit", "call fit")
             _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first)
+            if self._params.total_samples is None:  # else steps scale the block to the size of the data
+                warn_of_light_weights(rows.sample_weight)
             if first:
                 self._start_stream(rows, workers)
             if rows.informative:  # rows without information should not discount earlier rows

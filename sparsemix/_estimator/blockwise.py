@@ -17,7 +17,7 @@ from sparsemix._engine.rounds.sample import chosen_rows
 from sparsemix._engine.rounds.tree import Tree
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checkpoints import CheckpointFolder
-from sparsemix._estimator.input.checks import SMALLEST_WEIGHT
+from sparsemix._estimator.input.checks import SMALLEST_WEIGHT, warn_of_light_weights
 from sparsemix._estimator.input.forms import as_csr
 from sparsemix._estimator.input.labels import check_labels, labels_of
 from sparsemix._estimator.progress import fingerprint, identity, make_monitor
@@ -315,6 +315,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
                 f"all weights together are {survey.sums['mass']:g}; they must be at least {SMALLEST_WEIGHT:g}: "
                 "multiply sample_weight by a number"
             )
+        warn_of_light_weights(*(job.sample_weight or ()))
         job.set_form(survey.form)
         job.first_rows, job.n_kept = np.concatenate([[0], np.cumsum(survey.sizes)]), survey.n_rows
         seeds = check_random_state(estimator._params.random_state)

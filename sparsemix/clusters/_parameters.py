@@ -17,6 +17,7 @@ from sparsemix._estimator.input.checks import (
     check_magnitude,
     check_rows,
     of_positive_weight,
+    warn_of_light_weights,
 )
 from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.forms import is_sparse
@@ -169,6 +170,7 @@ def warn_if_fractions(est, X):
 def weighted_rows(X, counts, sample_weight, shift=None):
     """Rows of positive weight, and their indices (None: all)."""
     X, sample_weight, kept = of_positive_weight(X, sample_weight)
+    warn_of_light_weights(sample_weight)
     kept = None if kept is None else np.flatnonzero(kept)
     if counts:
         check_magnitude(X, sample_weight)

@@ -106,6 +106,7 @@ def test_wrong_rows_are_named_and_change_nothing(likelihood):
     assert_unchanged(est, before)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 def test_weights_that_no_cluster_could_have_are_refused():
     weight = np.ones(150)
     weight[[3, 41]] = 0.0, 0.5

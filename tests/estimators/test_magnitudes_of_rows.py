@@ -1,7 +1,11 @@
 """Rows and weights at the ends of what numbers hold: the clusters of ordinary ones, or one sentence that says where."""
 
+import warnings
+from contextlib import nullcontext, suppress
+
 import numpy as np
 import pytest
+from estimator_cases import over, with_weights
 from fitted import few_epochs
 from scipy import sparse
 from sklearn.base import clone
@@ -15,6 +19,7 @@ from sparsemix import (
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
+    blocks,
 )
 
 pytestmark = few_epochs
@@ -108,6 +113,40 @@ def test_weights_too_large_are_named(name):
         CLUSTERS[name]("full").fit(X, sample_weight=weights)
 
 
+@over(with_weights())
+@pytest.mark.parametrize("call", ["fit", "partial_fit", "blocks"])
+def test_weights_count_rows(case, call):
+    """Weights that sum to one leave hardly more than the prior; those that only distinguish rows do not."""
+    if not case.can("_refuse_blocks" if call == "blocks" else call) or (call == "blocks" and mini_epochs(case)):
+        pytest.skip("no such call")
+    rows, n = case.data.rows, case.data.rows.shape[0]
+    relative, discount = np.arange(n) + n / 2.0, getattr(case.estimator, "discount", 0.0)
+
+    def messages(weights):
+        refused = nullcontext() if (weights[weights > 0] > discount).all() else suppress(ValueError)
+        with warnings.catch_warnings(record=True) as caught, refused:
+            warnings.simplefilter("always")
+            if call == "blocks":
+                halves = [rows[: n // 2], rows[n // 2 :]]
+                blocks.fit(case.make(), halves, sample_weight=[weights[: n // 2], weights[n // 2 :]])
+            else:
+                getattr(case.make(), call)(rows, sample_weight=weights)
+        return [str(each.message) for each in caught if "sample_weight" in str(each.message)]
+
+    (message,) = messages(relative / relative.sum())
+    assert f"sample_weight has the sum 1 over {n} rows" in message
+    assert "w * len(w) / w.sum()" in message
+    discounted, few = 0.5 ** (np.arange(n)[::-1] / 10.0), np.where(np.arange(n) < 9, 2.0, 0.0)
+    for good in (relative * n / relative.sum(), discounted, few):
+        assert not messages(good)
+
+
+def mini_epochs(case):
+    """Whether it visits documents several times in a row, which blocks do not allow."""
+    return getattr(case.estimator, "mini_epoch", None) is not None
+
+
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 @pytest.mark.parametrize("weight", [1e-9, 1e-10, 1e-16])
 def test_weights_that_round_off_would_hide_are_named(weight):
     with pytest.raises(ValueError, match=r"sample_weight of row 0 is .* larger than discount=0.0 and 1e-08"):

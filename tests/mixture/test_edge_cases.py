@@ -219,6 +219,7 @@ def test_rows_without_weight_leave(covariance_type, learning_method, inference):
     np.testing.assert_array_equal(est.means_, kept.means_)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 def test_scale_of_the_weights_hardly_matters_to_em(scale):
     X, weight = rows(), np.random.default_rng(4).uniform(0.5, 2.0, 50)

@@ -33,6 +33,7 @@ def test_counts_beyond_single_precision_are_refused(estimator, form):
         estimator(3).fit(form(X), sample_weight=weights)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 @pytest.mark.parametrize("weight", [1e15, 1e-29])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_extreme_weights_give_finite_results(estimator, weight):
@@ -106,6 +107,7 @@ def test_huge_counts_are_sampled_in_little_time(sampler, n_components, count):
 
 
 @pytest.mark.parametrize("n_components", [4, DENSE_SUMS + 1])
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 def test_documents_that_weigh_nothing_beside_their_prior(n_components):
     est = SparseSCVB0LDA(n_components, doc_topic_prior=1e15, topic_word_prior=1e-30, sampler="gibbs", random_state=0)
     est.partial_fit(X, sample_weight=np.full(40, 1e-29))
@@ -121,6 +123,7 @@ def test_units_of_the_fixed_part_do_not_matter(monkeypatch):
 
 
 @pytest.mark.parametrize("estimator", [SparseLDA, SparseSCVB0LDA, SparseMultinomialMixture])
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 def test_a_stream_may_weigh_far_more_than_the_fit_before(estimator):
     est = estimator(3, max_iter=2, total_samples=1e17, random_state=0).fit(X, sample_weight=np.full(40, 1e-29))
     est.partial_fit(X, sample_weight=np.full(40, 1e9))

@@ -441,6 +441,7 @@ def test_weight_two_is_two_documents(n_nonzero, learned):
     np.testing.assert_allclose(weighted.doc_topic_prior_, repeated.doc_topic_prior_, rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight has the sum")
 @pytest.mark.parametrize("scale", [1e-5, 1e-3, 1e3])
 def test_small_and_large_weights_lose_no_token(scale):
     X, weight = corpus(16), np.random.default_rng(0).uniform(0.5, 1.5, size=60)

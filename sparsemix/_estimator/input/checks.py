@@ -1,6 +1,7 @@
 """Checks of rows, counts and weights; errors name the first invalid row and the remedy."""
 
 import numbers
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +27,9 @@ N_JOBS = (
 )
 # Range of the sum of all weights, so that products with other sums stay finite.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e28
+# Weights of this many rows or more are light if none of them reaches this size, or if all together are one row. The
+# largest weight decides, and not the mean, since old rows of a discounted stream may well have weights near zero.
+LIGHT_ROWS, LIGHT_WEIGHT = 10, 0.05
 # Range of counts times weights, so that float32 can represent the sum of ten thousand squares.
 SMALLEST_COUNT, LARGEST_COUNT = 1e-30, 1e17
 COUNT = Interval(numbers.Real, SMALLEST_COUNT, LARGEST_COUNT, closed="both")
@@ -206,6 +210,22 @@ def of_positive_weight(X, sample_weight, part=False):
         return X, sample_weight, None
     kept = sample_weight > 0
     return X[kept], sample_weight[kept], kept
+
+
+def warn_of_light_weights(*weights):
+    """Warn of weights in place of counts of rows, such as weights that sum to one: priors outweigh such rows.
+
+    ``weights`` are arrays of weights, or None, of all rows that count together.
+    """
+    kept = [weight[weight > 0] for weight in weights if weight is not None]
+    n_rows, total = sum(map(len, kept)), float(sum(weight.sum(dtype=np.float64) for weight in kept))
+    largest = max((weight.max() for weight in kept if len(weight)), default=0.0)
+    if n_rows >= LIGHT_ROWS and (largest < LIGHT_WEIGHT or total <= 1.0 + 1e-6):
+        warnings.warn(
+            f"sample_weight has the sum {total:.3g} over {n_rows} rows of positive weight, but weights count rows, and "
+            "so few hardly change a prior or an initialisation; pass w * len(w) / w.sum() if weights w are relative",
+            stacklevel=5,
+        )
 
 
 def check_number(name, value):

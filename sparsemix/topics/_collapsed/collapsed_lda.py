@@ -13,7 +13,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator
-from sparsemix._estimator.input.checks import check_counts
+from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import weighted_documents
@@ -257,6 +257,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             if params.inference == "gibbs":
                 check_whole(X)
             documents = weighted_documents(X, sample_weight, self._table_dtype)
+            warn_of_light_weights(documents.sample_weight)
             seed = check_random_state(params.random_state).randint(2**31 - 1)
             observer = FitObserver(self, params.max_iter, self._attributes, X)
             model = make_collapsed_model(params, documents, seed, self._table_dtype)
