@@ -34,6 +34,8 @@ class Rows:
     source = None  # visitor of the full blocks, if these rows are a subsample
     informative = True  # False if the rows hold nothing to learn from
     kept = None  # the numbers of these rows in the caller's array; None: all
+    annotated = False  # whether rows are read with labels or variances of noise
+    labels = noise = None
 
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X
@@ -59,6 +61,11 @@ class Rows:
         tile = tile_size(n_components)
         row_bytes = 12 * n_nonzero + self.X.shape[1] * self.dtype.itemsize
         return max(1, CHUNK_BYTES // row_bytes // tile) * tile
+
+    @property
+    def values(self):
+        """These rows without annotations."""
+        return self
 
     def blocking(self, n_components, n_nonzero):
         """Rows per tile and per chunk."""

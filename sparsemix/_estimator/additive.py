@@ -90,18 +90,18 @@ class AdditiveEstimator(SparsemixEstimator):
 
     # -- learning
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False):
+    def _read(self, X, sample_weight, reset, may_be_empty=False, **annotations):
         """Checked X, and its rows of positive weight."""
         X = self._check(X, reset)
-        return X, self._weighted(X, sample_weight, may_be_empty)
+        return X, self._weighted(X, sample_weight, may_be_empty, **annotations)
 
-    def _fit(self, X, sample_weight, checkpoint=None):
-        """Learn from all rows."""
+    def _fit(self, X, sample_weight, checkpoint=None, **annotations):
+        """Learn from all rows; ``annotations`` are what ``_weighted`` takes besides weights."""
         params = self._params
         monitor = make_monitor(self)
         with self._all_or_nothing(lambda: self._publish(monitor)), Workers(params.n_jobs) as workers:
             warm = params.warm_start and hasattr(self, "_fitted")
-            X, rows = self._read(X, sample_weight, reset=not warm)
+            X, rows = self._read(X, sample_weight, reset=not warm, **annotations)
             warn_of_light_weights(rows.sample_weight)
             folder = None
             if checkpoint is not None:
@@ -171,14 +171,14 @@ class AdditiveEstimator(SparsemixEstimator):
             rows.source = source
         return FitSetup(rows, model, resumed["stats"], resumed["schedule"], resumed["record"]["about"])
 
-    def _partial_fit(self, X, sample_weight):
+    def _partial_fit(self, X, sample_weight, **annotations):
         """Learn from one more block of a stream."""
         self._validate_params()  # scikit-learn does that in the first call only
         with self._all_or_nothing(self._step_was_made()), Workers(self._params.n_jobs) as workers:
             first = not hasattr(self, "_fitted")
             if not first:
                 check_continues(self._params, self._structure(), "partial_fit", "call fit")
-            _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first)
+            _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first, **annotations)
             if self._params.total_samples is None:  # else steps scale the block to the size of the data
                 warn_of_light_weights(rows.sample_weight)
             if first:

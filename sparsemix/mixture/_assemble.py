@@ -20,7 +20,7 @@ from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._missing import check_observed, completed, incomplete_gaussian, observed_sample
-from sparsemix.mixture._starts._start import Given, Start, data_gaussian, subset
+from sparsemix.mixture._starts._start import Given, Start, data_gaussian, refuse_values, subset
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
@@ -54,15 +54,20 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
     plain = plain_model(model) if model.family.has_loadings else model
-    seen = completed(rows, plain.family, workers) if rows.incomplete else rows
+    seen = completed(rows.values, plain.family, workers) if rows.incomplete else rows.values
     size = init_size(plain.family, model.n_components)
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
     start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
+    if rows.labels is not None:
+        refuse_values(params.init_params)
+        model.classes = rows.number()
+        start.row_labels = rows.numbers
     stats = start.stats(seen, rng, workers)
     if plain is not model:
         selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
+    model.owners = start.owners
     set_evidence_model(model, learner)
     return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
@@ -97,7 +102,7 @@ def assemble(params, rows, workers):
     if family.has_means:
         rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
-    data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows, workers)
+    data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
     if not family.shape.one_variance:
@@ -116,7 +121,7 @@ def assemble(params, rows, workers):
         sticks = params.weight_concentration_prior_type == "dirichlet_process"
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
-    model.incomplete = rows.incomplete
+    model.incomplete, model.annotated = rows.incomplete, rows.annotated
     learner = VariationalMixture(plain, even, prior, *sizes, floor=floor, learn_scales=learn_scales)
     learner.wide_prior = plain.prior(data)
     return rows, model, learner

@@ -7,6 +7,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.mixture import _conditional
+from sparsemix.mixture._annotations.labels import predict_labels
 from sparsemix.mixture._estimator import MixtureEstimator
 
 
@@ -26,6 +27,7 @@ class MixturePredictMixin:
     """Methods and attributes that only mixtures of Gaussians have; the next base is ``MixtureEstimator``."""
 
     weights_ = parameter(MixtureEstimator.weights_.fget)
+    predict_labels = predict_labels
     marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
 
     def _checked(self, X, density=False):  # noqa: ARG002
@@ -38,9 +40,9 @@ class MixturePredictMixin:
 
     def _reading(self, model, rows):
         """The fitted model as it reads these rows, which may have missing values."""
-        if model.incomplete or not rows.incomplete:
+        if model.incomplete >= rows.incomplete and model.annotated >= rows.annotated:
             return model
-        return model.reading_missing(self._fitted.expected, self._fitted.stats)
+        return model.reading_more(rows, self._fitted.expected, self._fitted.stats)
 
     def _log_density(self, rows, workers):
         """Log densities; rows that underflow in float32 are computed again in float64."""
@@ -114,6 +116,20 @@ class MixturePredictMixin:
         }
 
     # -- fitted attributes that follow from the statistics
+
+    @property
+    def component_labels_(self):
+        """Label of each component, (n_components,), after ``fit`` or ``partial_fit`` with ``labels``."""
+        model = self._labelled("component_labels_")
+        return model.classes[model.owners]
+
+    def _labelled(self, name):
+        """The model, whose components have labels."""
+        model = self._attribute(name).model
+        if model.owners is None:
+            own = type(self).__name__
+            raise AttributeError(f"{own} has no {name}: it was fitted without labels; call fit(X, labels=...)")
+        return model
 
     @parameter
     def means_(self):

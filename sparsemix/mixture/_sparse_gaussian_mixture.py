@@ -2,10 +2,11 @@
 """
 
 import numbers
+from copy import copy
 
 import numpy as np
 
-from sparsemix._compat import Interval, StrOptions, _fit_context
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._engine.threads import slow_blas
@@ -19,7 +20,10 @@ from sparsemix._estimator.input.checks import (
     check_rows,
     of_positive_weight,
 )
+from sparsemix._estimator.progress import fingerprint
 from sparsemix._stats.families import GAUSSIANS
+from sparsemix.mixture._annotations.labels import check_labels
+from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._assemble import (
     FIT_INIT_ITER,
     MOST_RANK,
@@ -176,6 +180,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Loadings W_k ("low_rank"): the covariance is ``W_k.T @ W_k`` plus the noise. Point estimates, in VB too.
     noise_variance_ : ndarray of shape (n_components, n_features)
         Variances of the noise ("low_rank"). In VB they are B / nu.
+    component_labels_ : ndarray of shape (n_components,), int64
+        Label of each component, after ``fit`` or ``partial_fit`` with ``labels``.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
         Priors of weights, means and covariances: the given values or the defaults (VB).
     mean_prior_, covariance_prior_ : ndarray or float
@@ -333,8 +339,42 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     # -- learning
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X, y=None, sample_weight=None, checkpoint=None, *, labels=None):  # noqa: ARG002
+        """Learn the mixture from all rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows. float32 and float64 need no conversion, and ``fit`` makes no copy. NaN is a missing value.
+        y : None
+            Ignored: pipelines and grid searches pass the target of a later classifier.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a row of weight 2 counts as two rows.
+        checkpoint : path-like, default=None
+            Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
+            continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
+            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
+        labels : array-like of shape (n_samples,), int, default=None
+            Label of each row, and -1 where it is not known. Each label has its own components, in proportion to the
+            rows, and at least one (``component_labels_``). Labelled rows belong to components of their label,
+            unlabelled rows to any. ``predict_labels`` returns labels.
+
+        Returns
+        -------
+        self : SparseGaussianMixture
+
+        Raises
+        ------
+        ValueError
+            For invalid values, with their row; negative weights; fewer rows or fewer labels than components; priors
+            that are not positive definite. A previously fitted model stays unchanged.
+        """
+        return self._fit(X, sample_weight, checkpoint, labels=labels)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None, *, labels=None):  # noqa: ARG002
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
@@ -355,6 +395,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
+        labels : array-like of shape (n_samples,), int, default=None
+            Labels as for ``fit``. The first block must contain every label. Later blocks may be without labels.
 
         Returns
         -------
@@ -376,7 +418,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
                 "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
                 "only one of them"
             )
-        return self._partial_fit(X, sample_weight)
+        return self._partial_fit(X, sample_weight, labels=labels)
 
     # -- inside a fit or a stream
 
@@ -385,23 +427,40 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         dtype = None if first else self._fitted.model.dtype
         return check_rows(self, X, reset=reset, dtype=dtype, missing=True)
 
-    def _weighted(self, X, sample_weight, part):
+    def _weighted(self, X, sample_weight, part, labels=None):
+        known = {"labels": check_labels(labels, len(X)) if labels is not None else None}
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         rows = Rows(X, sample_weight)
         rows.kept = kept
-        return rows
+        known = {name: value if kept is None else value[kept] for name, value in known.items() if value is not None}
+        if known and self._params.candidates not in ("auto", "all"):
+            raise ValueError(
+                f"candidates={self._params.candidates} limits the components of a row, which {' and '.join(known)} "
+                "cannot be used with; set candidates='auto'"
+            )
+        return AnnotatedRows(rows, **known) if known else rows
+
+    def _fingerprints(self, rows):
+        known = [each for each in (rows.labels, rows.noise) if each is not None]
+        return [*super()._fingerprints(rows), *map(fingerprint, known)]
 
     def _started(self, rows, rng, workers, stream=False):
         return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
+
+    def _begin_fit(self, rows, rng, workers, warm):
+        begin = super()._begin_fit(rows, rng, workers, warm)
+        if begin.rows.annotated:
+            begin.model.search = begin.rows.memory = None
+        return begin
 
     def _structure(self):
         return super()._structure() | {"covariance_type": type_of(self._fitted.model.family, self._params)}
 
     def _resumed(self, rows):
         begin = super()._resumed(rows)
-        begin.rows, begin.about = rows.shifted(begin.model.shift), {"init_params_": "warm"}
-        begin.rows.dtype = begin.model.dtype
+        begin.rows, begin.about = self._seen_by(begin.model, rows), {"init_params_": "warm"}
         begin.model.incomplete |= begin.rows.incomplete
+        begin.model.annotated |= begin.rows.annotated
         return begin
 
     def _directions(self, n_features):
@@ -411,18 +470,20 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _hooks(self, begin):
         few = self._params.n_components < SPLITTING_FROM  # few components should match the clusters of the data
         family = begin.model.family
-        births = [] if few or family.tied or family.has_loadings or begin.model.incomplete else [Births()]
+        special = begin.model.incomplete or begin.rows.annotated or begin.model.owners is not None
+        births = [] if few or family.tied or family.has_loadings or special else [Births()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
         rows = super()._before_block(rows, workers)
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
-        if model.search is not None and len(seen):
+        if model.search is not None and len(seen) and not seen.annotated:
             wider = widened(model, seen, workers)
             if wider is not model:
                 model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
-        # the sums of these depend on the factors; and births need complete rows
-        late = self.n_samples_seen_ and not (model.family.has_loadings or seen.incomplete)
+        # the sums of these depend on the factors; births need complete rows, and components that change their labels
+        special = seen.incomplete or seen.annotated or model.owners is not None
+        late = self.n_samples_seen_ and not (model.family.has_loadings or special)
         found = late_births(model, self._fitted.stats, seen, workers) if late else None
         if found is not None:
             self._fitted = FittedMixture(*found)
@@ -437,9 +498,25 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return super()._attributes(monitor) | {"n_features_in_": monitor.model.family.n_features}
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
-        rows = self._rows(rows.X, rows.sample_weight, model)
+        rows = self._seen_by(model, rows)
+        if rows.annotated and model.search is not None:
+            model = copy(model)
+            model.search = None
         fitted = getattr(self, "_fitted", None)  # the model of a fit over blocks knows what they lack
         return model if fitted is None or fitted.model is not model else self._reading(model, rows), rows
+
+    def _seen_by(self, model, rows):
+        """Rows in the form that a model reads, with labels in its numbers."""
+        rows = rows.shifted(model.shift)
+        rows.dtype, rows.memory = model.dtype, None
+        if rows.labels is not None:
+            if model.owners is None:
+                raise ValueError(
+                    "labels were given to a mixture that was fitted without labels; call fit, or give labels to the "
+                    "first call of partial_fit"
+                )
+            rows.number(model.classes)
+        return rows
 
     # -- a fit over blocks
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
-from sparsemix._models.mixture import missing
+from sparsemix._models.mixture import annotated, missing
 from sparsemix._models.mixture.candidates import TILE, TILE_ONCE
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -74,6 +74,8 @@ class MixtureModel:
 
     variational = False  # whether components have posteriors
     incomplete = False  # whether rows may have missing values (NaN)
+    annotated = False  # whether rows may have labels or noise
+    classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
     posterior = None  # EM has none
     objective = "lower_bound"
@@ -140,6 +142,8 @@ class MixtureModel:
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, component by component."""
         groups = Groups.of(resp, sample_weight, self.n_components)
+        if self.annotated:
+            x, _, _ = annotated.split(x, self.family.n_features)
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         stats["entropy"] += resp.entropy(sample_weight)
@@ -157,6 +161,8 @@ class MixtureModel:
         self.table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
         if self.incomplete:
             self.table = missing.IncompleteTable(expected, self.table)
+        if self.annotated:
+            self.table = annotated.AnnotatedTable(self.table, self.owners, self.family.n_features)
         if self.search is not None:
             self.search = self.search.updated(self._moments(expected, stats), self.table)
 
@@ -168,10 +174,11 @@ class MixtureModel:
         """Lower bound of all rows in nats ([HS16] Eqs. 4 and 18)."""
         return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"])
 
-    def reading_missing(self, gaussians, stats):
-        """This model for rows with missing values, under the Gaussians of its last step."""
+    def reading_more(self, rows, gaussians, stats):
+        """This model for rows with missing values or annotations, under the Gaussians of its last step."""
         model = copy(self)
-        model.incomplete = True
+        model.incomplete |= rows.incomplete
+        model.annotated |= rows.annotated
         model._make_table(gaussians, stats, serial)
         return model
 

@@ -18,6 +18,7 @@ from sparsemix._estimator.input.gaussian_prior import check_covariances, check_m
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, MixtureModel
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture._annotations.labels import balanced, clusters_of_labels
 from sparsemix.mixture._starts._splitting import column_ranges, column_scales, exchange_components, grow, learn, sized
 
 K_MEANS = "kmeans", "kmeans_scaled", "kmeans_range"
@@ -145,6 +146,15 @@ def refuse_responsibilities(init_params):
         )
 
 
+def refuse_values(init_params):
+    """Refuse initial values for a fit with labels."""
+    if not isinstance(init_params, str):
+        raise ValueError(
+            "labels determine which rows each component starts from; with labels, give init_params a name instead of "
+            "values"
+        )
+
+
 def data_gaussian(family, rows, workers):
     """All rows as one Gaussian of the family, which scales the default prior."""
     one = MixtureModel(family, None, 1, 1, rows.dtype, rows.shift)
@@ -188,7 +198,13 @@ class Start:
     ----------
     method : str
         Name of the initialisation in use.
+    row_labels : ndarray of shape (N,) or None
+        Numbers of the rows' labels, which the caller may set.
+    owners : ndarray of shape (K,) or None
+        Number of the label of each component.
     """
+
+    row_labels = owners = None
 
     def __init__(self, model, learner, seeding, n_init_iter, init_size, given=None, n_init=1):
         self.model = model
@@ -212,7 +228,10 @@ class Start:
             if not given.any_parameters():
                 return collect(self.model, rows, everything, workers, given=resp)  # without smoothing
             return self._from_clusters(rows, everything, resp, workers)
-        selection = subset(rows, max(self.init_size, self.model.n_components), rng)
+        size = max(self.init_size, self.model.n_components)
+        if self.row_labels is not None:
+            return self._labelled(rows, balanced(self.row_labels, size, rng), rng, workers)
+        selection = subset(rows, size, rng)
         if given.means is not None:
             return self._from_clusters(rows, selection, self._nearest(rows, selection, workers), workers)
         return self._seeded(rows, selection, rng, workers)
@@ -241,9 +260,26 @@ class Start:
         resp = SparseResponsibilities.from_labels(chosen)
         for _ in range(self.n_init_iter):
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
-        if some.mass == rows.mass and self.model.posterior is not None and not self.given.any_parameters():
+        return self._of_subset(some, resp, rows.mass, workers)
+
+    def _labelled(self, rows, selection, rng, workers):
+        """Statistics of clusters of the rows of each label."""
+        some = Rows(rows.read(selection), rows.weight(selection))
+        self.method = self._methods(some)[0]
+
+        def cluster(part, n):
+            return labels(self.method, sized(self.learner, n), part, n, rng, workers)
+
+        n_components = self.model.n_components
+        chosen, self.owners = clusters_of_labels(some, self.row_labels[selection], n_components, cluster, rng)
+        return self._of_subset(some, SparseResponsibilities.from_labels(chosen), rows.mass, workers)
+
+    def _of_subset(self, some, resp, mass, workers):
+        """Statistics of mass ``mass`` from clusters of a subset of the rows."""
+        everything = slice(0, len(some))
+        if some.mass == mass and self.model.posterior is not None and not self.given.any_parameters():
             return collect(self.model, some, everything, workers, given=resp)
-        return self._spread(*self._smoothed(some, everything, resp, workers), rows.mass)
+        return self._spread(*self._smoothed(some, everything, resp, workers), mass)
 
     def _methods(self, some):
         """Names of the methods to try."""

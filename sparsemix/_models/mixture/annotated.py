@@ -1,0 +1,58 @@
+"""Tables for annotated rows: values (D columns), then a label (one column), then noise variances, if any.
+
+A labelled row may belong to the components of its label only. Rows of D columns have no annotations.
+"""
+
+import numpy as np
+
+# Label of a row whose label is not known.
+UNKNOWN = -1
+
+
+def split(x, n_features):
+    """Values (n, D), labels (n,) and noise of rows; None where a row has no annotations."""
+    if x.shape[1] == n_features:
+        return x, None, None
+    values, labels = np.ascontiguousarray(x[:, :n_features]), x[:, n_features]
+    noise = x[:, n_features + 1 :] if x.shape[1] > n_features + 1 else None
+    return values, labels if (labels != UNKNOWN).any() else None, noise
+
+
+class AnnotatedTable:
+    """Log densities of annotated rows.
+
+    Parameters
+    ----------
+    table : table of the values alone
+    owners : ndarray of shape (K,) or None
+        Number of the label of each component.
+    n_features : int
+    """
+
+    complete_pairs = None
+
+    def __init__(self, table, owners, n_features):
+        self.table, self.owners, self.n_features = table, owners, n_features
+        self.dtype = table.dtype
+
+    @property
+    def kernel(self):
+        """The table that the kernel reads."""
+        return self.table.kernel
+
+    @property
+    def completion(self):
+        """See IncompleteTable."""
+        return self.table.completion
+
+    def rows(self, x):
+        """Values in the coordinates of ``kernel``."""
+        return self.table.rows(x)
+
+    def weights(self, x, out):
+        """Log densities in ``out`` (n, K); -inf for the components of other labels than the row's."""
+        x, labels, _ = split(x, self.n_features)
+        self.table.weights(x, out)
+        if labels is not None:
+            out[(labels[:, None] != UNKNOWN) & (labels[:, None] != self.owners)] = -np.inf
+        return out

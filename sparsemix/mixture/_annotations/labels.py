@@ -1,0 +1,160 @@
+"""Labels of some rows: their check, the components of each label, initial clusters, and predicted labels.
+
+Each component belongs to one label. A labelled row belongs to a component of its label, and a row without a label to
+any component (Nigam, McCallum, Thrun and Mitchell 2000, "Text Classification from Labeled and Unlabeled Documents using
+EM", Section 5.3.2).
+"""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._engine import initialize
+from sparsemix._engine.blocks import Rows
+from sparsemix._estimator.input.checks import check_explained
+from sparsemix._models.mixture.annotated import UNKNOWN
+from sparsemix.mixture._starts._splitting import column_scales
+
+# Most labelled rows with which the rows without labels are compared.
+NEIGHBOURS = 2_000
+
+
+def check_labels(labels, n_rows):
+    """Labels as integers (N,); -1 means that a label is not known."""
+    labels = np.asarray(labels)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},): give one label for each row of X")
+    if labels.dtype.kind not in "iub":
+        raise ValueError(
+            f"labels has the type {labels.dtype}; give integers, and -1 for rows whose label is not known "
+            "(sklearn.preprocessing.LabelEncoder numbers other labels)"
+        )
+    if labels.dtype.kind == "i" and labels.min(initial=0) < UNKNOWN:
+        row = int(labels.argmin())
+        raise ValueError(f"labels of row {row} is {labels[row]}; give integers from 0, or -1 for an unknown label")
+    return labels.astype(np.int64)
+
+
+def numbered(labels, classes=None):
+    """The classes, and the number of each row's class; new classes unless ``classes`` are given."""
+    known = labels != UNKNOWN
+    if classes is None:
+        classes = np.unique(labels[known])
+        if not len(classes):
+            raise ValueError("labels holds no known label, only -1; leave labels out")
+    numbers = np.full(len(labels), UNKNOWN, dtype=np.int32)
+    numbers[known] = np.searchsorted(classes, labels[known]).clip(0, len(classes) - 1)
+    wrong = np.flatnonzero(known & (classes[numbers] != labels))
+    if len(wrong):
+        names = ", ".join(map(str, classes[:5])) + ", ..." * (len(classes) > 5)
+        raise ValueError(
+            f"labels of row {wrong[0]} is {labels[wrong[0]]}, a label without components; the first fit gave "
+            f"components to the labels {names}: give one of these, or -1"
+        )
+    return classes, numbers
+
+
+def balanced(labels, size, rng):
+    """Rows of a subset in order: up to half of it labelled, with equal numbers of each label as far as these go."""
+    if len(labels) <= size:
+        return slice(0, len(labels))
+    order, known = rng.permutation(len(labels)), labels != UNKNOWN
+    chosen = few_of_each(labels, order, max(1, size // 2))
+    rest = order[~known[order]] if (~known).sum() >= size - len(chosen) else np.setdiff1d(order, chosen)
+    return np.sort(np.concatenate([chosen, rest[: size - len(chosen)]]))
+
+
+def few_of_each(labels, order, size):
+    """About ``size`` labelled rows in a given order, at least one of each label."""
+    known = order[labels[order] != UNKNOWN]
+    n_of_each = np.bincount(labels[known])
+    by_label = known[np.argsort(labels[known], kind="stable")]
+    place = np.arange(len(known)) - np.repeat(np.cumsum(n_of_each) - n_of_each, n_of_each)
+    return by_label[place < max(1, size // np.count_nonzero(n_of_each))]
+
+
+def completed_labels(x, labels, rng):
+    """Labels of all rows: those without a label get that of the nearest labelled row."""
+    unknown = labels == UNKNOWN
+    if not unknown.any():
+        return labels
+    known = few_of_each(labels, rng.permutation(len(labels)), NEIGHBOURS)
+    scaled = x / column_scales(x)
+    labels = labels.copy()
+    labels[unknown] = labels[known][initialize.nearest_centres(scaled[unknown], scaled[known])]
+    return labels
+
+
+def numbers_of_components(masses, sizes, n_components):
+    """Number of components of each label in proportion to masses, at least one, and at most ``sizes``."""
+    if len(masses) > n_components:
+        raise ValueError(
+            f"labels has {len(masses)} different labels, more than n_components={n_components}; raise n_components"
+        )
+    numbers = np.ones(len(masses), dtype=np.intp)
+    for _ in range(n_components - len(masses)):
+        share = np.where(numbers < sizes, masses / numbers, 0.0)
+        numbers[share.argmax()] += 1  # beyond all sizes, components stay empty
+    return numbers
+
+
+def clusters_of_labels(rows, labels, n_components, cluster, rng):
+    """The component of each of the rows, and the label of each component, (K,).
+
+    ``cluster(rows, n)`` returns clusters of rows. The components of a label are clusters of its rows.
+    """
+    labels, n_classes = completed_labels(rows.X, labels, rng), labels.max() + 1
+    weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+    masses = np.bincount(labels, weights=weight, minlength=n_classes)
+    numbers = numbers_of_components(masses, np.bincount(labels, minlength=n_classes), n_components)
+    components = np.empty(len(rows), dtype=np.int32)
+    for label, first in enumerate(np.cumsum(numbers) - numbers):
+        mine = np.flatnonzero(labels == label)
+        n = min(numbers[label], len(mine))
+        components[mine] = first
+        if n > 1:
+            components[mine] += cluster(Rows(rows.X[mine], rows.weight(mine)), int(n))
+    return components, np.repeat(np.arange(n_classes, dtype=np.int32), numbers)
+
+
+def predict_labels(self, X):
+    """Most probable label of each row, after ``fit`` with ``labels``.
+
+    The probability of a label is the sum over its components.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,), int64
+
+    Raises
+    ------
+    AttributeError
+        If the mixture was fitted without ``labels``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseGaussianMixture
+    >>> X = np.array([[0.0], [0.2], [0.4], [0.6], [5.0], [5.2], [5.4], [5.6]])
+    >>> labels = [7, -1, -1, -1, 3, -1, -1, -1]
+    >>> mixture = SparseGaussianMixture(2, random_state=0).fit(X, labels=labels)
+    >>> mixture.predict_labels(X)
+    array([7, 7, 7, 7, 3, 3, 3, 3])
+    """
+    check_is_fitted(self)
+    owners = self._labelled("predict_labels").owners
+    classes, (rows, workers) = self._fitted.model.classes, self._ready(X)
+    found, of_class = np.empty(len(rows), dtype=np.int64), np.eye(len(classes), dtype=rows.dtype)[owners]
+
+    def best(start, stop, weights):
+        largest = weights.max(axis=1, keepdims=True)
+        check_explained(largest, start)
+        found[start:stop] = (np.exp(weights - largest) @ of_class).argmax(axis=1)
+
+    with workers:
+        self._fitted.each_tile("responsibility", rows, workers, best)
+    return classes[found]

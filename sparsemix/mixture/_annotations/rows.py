@@ -1,0 +1,58 @@
+"""Rows with annotations: labels of some rows, and the variances of the noise of each row."""
+
+import numpy as np
+
+from sparsemix._engine.blocks import Rows, length, part
+from sparsemix._models.mixture.annotated import UNKNOWN
+from sparsemix.mixture._annotations.labels import numbered
+
+
+class AnnotatedRows(Rows):
+    """Rows that are read as their values, then a label, then noise variances (see ``_models.mixture.annotated``).
+
+    Parameters
+    ----------
+    rows : Rows
+    labels : ndarray of shape (N,), int64, or None
+        Labels of the rows, or UNKNOWN; reads return their ``numbers`` among the classes of a model.
+    noise : ndarray of shape (N, M) or None
+        Variances of the noise, or packed covariances.
+    """
+
+    annotated = True
+    numbers = None
+
+    def __init__(self, rows, labels=None, noise=None):
+        super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
+        self.kept, self.labels, self.noise = rows.kept, labels, noise
+
+    @property
+    def values(self):
+        """See Rows."""
+        rows = Rows(self.X, self.sample_weight, self.shift, self.dtype)
+        rows.kept = self.kept
+        return rows
+
+    def number(self, classes=None):
+        """Number the labels by the classes of a model, or by their own; return the classes."""
+        classes, self.numbers = numbered(self.labels, classes)
+        return classes
+
+    def buffer(self, selection):
+        """See Rows."""
+        width = self.X.shape[1] + 1 + (0 if self.noise is None else self.noise.shape[1])
+        return np.empty((length(selection), width), dtype=self.dtype)
+
+    def load(self, selection, start, stop, buffer):
+        """See Rows."""
+        out, chosen, d = buffer[start:stop], part(selection, start, stop), self.X.shape[1]
+        out[:, :d] = self.X[chosen]
+        if self.shift is not None:
+            np.subtract(out[:, :d], self.shift, out=out[:, :d], casting="same_kind")
+        out[:, d] = UNKNOWN if self.numbers is None else self.numbers[chosen]
+        if self.noise is not None:
+            out[:, d + 1 :] = self.noise[chosen]
+        return out
+
+    def _is_view(self, selection):  # noqa: ARG002
+        return False

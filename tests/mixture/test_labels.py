@@ -1,0 +1,184 @@
+"""Labels of some rows: fits of single classes, a slow twin, predictions, streams, and refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from fitted import few_epochs
+from mixture_cases import assert_same_bits, fitted_arrays
+from scipy.special import logsumexp
+from sklearn.datasets import make_blobs
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
+
+from sparsemix import SparseGaussianMixture
+
+pytestmark = few_epochs
+X, CLUSTERS = make_blobs(900, n_features=3, centers=6, cluster_std=1.5, random_state=3)
+Y = np.array([4, 9, 0, 9, 4, 9])[CLUSTERS]  # clusters of a label lie apart
+SOME = np.where(np.random.default_rng(0).random(900) < 0.1, Y, -1)
+
+
+def mixture(n_components=6, **params):
+    return SparseGaussianMixture(n_components, **{"random_state": 0, "max_iter": 20, "tol": 0.0, **params})
+
+
+# -- all labels are known
+
+
+def test_one_component_for_each_label_is_a_quadratic_discriminant_analysis():
+    est = mixture(3, inference="em", reg_covar=0.0, n_nonzero=None).fit(X, labels=Y)
+    rival = QuadraticDiscriminantAnalysis().fit(X, Y)
+    np.testing.assert_array_equal(est.component_labels_, rival.classes_)
+    np.testing.assert_allclose(est.means_, rival.means_, rtol=1e-10)
+    for label, covariance in zip(est.component_labels_, est.covariances_, strict=True):
+        np.testing.assert_allclose(covariance, np.cov(X[label == Y].T, bias=True), rtol=1e-8)
+    np.testing.assert_allclose(est.weights_, rival.priors_)
+    assert (est.predict_labels(X) == rival.predict(X)).mean() > 0.99
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+def test_components_of_a_label_are_a_mixture_of_its_rows(covariance_type):
+    """EM over all rows equals scikit-learn's EM over the rows of each label, from the same parameters."""
+    params = {"inference": "em", "covariance_type": covariance_type, "learning_method": "batch", "n_nonzero": None}
+    start = mixture(9, **params, max_iter=0).fit(X, labels=Y)
+    est = mixture(9, **params, max_iter=5).fit(X, labels=Y)
+    assert np.bincount(est.component_labels_).max() > 2
+    for label in np.unique(Y):
+        of = np.flatnonzero(est.component_labels_ == label)
+        alone = GaussianMixture(
+            len(of), covariance_type=covariance_type, max_iter=5, tol=0.0, random_state=0,
+            weights_init=start.weights_[of] / start.weights_[of].sum(), means_init=start.means_[of],
+            precisions_init=start.precisions_[of],
+        ).fit(X[label == Y])  # fmt: skip
+        np.testing.assert_allclose(est.means_[of], alone.means_, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(est.covariances_[of], alone.covariances_, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(est.weights_[of], alone.weights_ * (label == Y).mean(), rtol=1e-8)
+
+
+def test_labels_of_components_follow_the_numbers_of_rows():
+    counts = np.bincount(mixture(12).fit(X, labels=Y).component_labels_)
+    np.testing.assert_array_equal(counts[counts > 0], [2, 4, 6])
+
+
+# -- some labels are known
+
+
+@pytest.mark.parametrize("n_nonzero", [1, 2, None])
+def test_an_epoch_agrees_with_a_slow_twin(n_nonzero):
+    params = {"inference": "em", "learning_method": "batch", "n_nonzero": n_nonzero}
+    start = mixture(**params, max_iter=0).fit(X, labels=SOME)
+    with np.errstate(divide="ignore"):
+        logs = np.log(start.weights_)
+    y = X[:, None] - start.means_
+    square = np.einsum("nki,kij,nkj->nk", y, start.precisions_, y)
+    logs = logs - 0.5 * (square + np.linalg.slogdet(2.0 * np.pi * start.covariances_)[1])
+    logs[(SOME[:, None] >= 0) & (SOME[:, None] != start.component_labels_)] = -np.inf
+    least = np.sort(logs, axis=1)[:, [-(n_nonzero or 6)]]
+    logs[logs < least] = -np.inf
+    resp = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+    est = mixture(**params, max_iter=1).fit(X, labels=SOME)
+    np.testing.assert_allclose(est.weights_, resp.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(est.means_, resp.T @ X / resp.sum(axis=0)[:, None], rtol=1e-8)
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", ("low_rank", 1), "zero_mean"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bounds_never_fall_and_threads_change_nothing(covariance_type, inference, learning_method, dtype):
+    gaps = X.astype(dtype)
+    gaps[::7, 1] = np.nan
+    params = {"covariance_type": covariance_type, "inference": inference, "learning_method": learning_method}
+    one, two = (mixture(20, **params, n_jobs=n).fit(gaps, labels=SOME) for n in (1, 2))
+    assert np.diff(one.lower_bounds_).min() >= -1e-7 * np.abs(one.lower_bounds_).max()
+    assert_same_bits(fitted_arrays(one, gaps), fitted_arrays(two, gaps))
+
+
+def test_few_labels_find_clusters_of_the_same_label():
+    est = mixture().fit(X, labels=SOME)
+    assert (est.predict_labels(X) == Y).mean() > 0.95
+    resp = est.predict_proba(X)
+    by_label = np.stack([resp[:, est.component_labels_ == label].sum(axis=1) for label in (0, 4, 9)], axis=1)
+    np.testing.assert_array_equal(est.predict_labels(X), np.array([0, 4, 9])[by_label.argmax(axis=1)])
+
+
+def test_rare_labels_are_in_the_initialisation():
+    """Twenty labelled rows of forty thousand, of which the initialisation reads a half."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40_000)
+    rows, labels = rng.normal(6.0 * y[:, None], 1.0, (40_000, 2)), np.full(40_000, -1)
+    labels[:20] = y[:20]
+    est = mixture(2, max_iter=3).fit(rows, labels=labels)
+    assert (est.predict_labels(rows) == y).mean() > 0.999
+
+
+def test_rows_without_weight_have_no_label():
+    weight = np.where(Y == 0, 0.0, 1.0)
+    est = mixture().fit(X, sample_weight=weight, labels=SOME)
+    assert set(est.component_labels_) == {4, 9}
+    same = mixture().fit(X[weight > 0], sample_weight=weight[weight > 0], labels=SOME[weight > 0])
+    assert_same_bits(fitted_arrays(est, X), fitted_arrays(same, X))
+
+
+# -- in other calls
+
+
+def test_a_target_is_not_a_label():
+    assert_same_bits(fitted_arrays(mixture().fit(X, Y), X), fitted_arrays(mixture().fit(X), X))
+
+
+def test_streams_and_warm_starts_continue_with_the_labels():
+    est = mixture().partial_fit(X[:300], labels=SOME[:300]).partial_fit(X[300:600], labels=Y[300:600])
+    est = pickle.loads(pickle.dumps(est)).partial_fit(X[600:])
+    assert (est.predict_labels(X) == Y).mean() > 0.95
+    before = est.component_labels_.copy()
+    est.set_params(warm_start=True, max_iter=2).fit(X, labels=Y)
+    np.testing.assert_array_equal(est.component_labels_, before)
+    weights = est.weights_.copy()
+    with pytest.raises(ValueError, match=r"labels of row 1 is 5, a label without components; .* labels 0, 4, 9: give"):
+        est.partial_fit(X[:2], labels=[4, 5])
+    np.testing.assert_array_equal(est.weights_, weights)
+
+
+def test_labels_are_routed_through_a_grid_search():
+    with sklearn.config_context(enable_metadata_routing=True):
+        base = mixture(3, max_iter=2).set_fit_request(labels=True)
+        search = GridSearchCV(base, {"n_components": [3, 6]}, cv=2).fit(X, labels=SOME)
+    assert set(search.best_estimator_.component_labels_) == {0, 4, 9}
+
+
+def test_checkpoints_belong_to_the_labels(tmp_path):
+    est = mixture(max_iter=2).fit(X, labels=SOME, checkpoint=tmp_path)
+    more = mixture(max_iter=4).fit(X, labels=SOME, checkpoint=tmp_path)
+    assert_same_bits(fitted_arrays(more, X), fitted_arrays(mixture(max_iter=4).fit(X, labels=SOME), X))
+    assert est.n_iter_ == 2
+    with pytest.raises(ValueError, match="data"):
+        mixture(max_iter=4).fit(X, labels=Y, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize(("labels", "message"), [
+    (Y[:5], r"labels has shape \(5,\), expected \(900,\)"),
+    (Y.astype(str), "labels has the type .*; give integers, and -1"),
+    (np.where(SOME == 9, -2, SOME), "labels of row .* is -2; give integers from 0"),
+    (np.full(900, -1), "no known label, only -1; leave labels out"),
+    (np.arange(900), "labels has 900 different labels, more than n_components=6; raise n_components"),
+])  # fmt: skip
+def test_wrong_labels_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        mixture().fit(X, labels=labels)
+
+
+def test_labels_refuse_what_contradicts_them():
+    with pytest.raises(ValueError, match="give init_params a name instead of values"):
+        mixture(init_params=X[:6]).fit(X, labels=Y)
+    with pytest.raises(ValueError, match=r"candidates=4 .* labels cannot be used with; set candidates='auto'"):
+        mixture(candidates=4).fit(X, labels=Y)
+    plain = mixture().fit(X)
+    with pytest.raises(ValueError, match="labels were given to a mixture that was fitted without labels; call fit"):
+        plain.partial_fit(X, labels=Y)
+    for name in ("component_labels_", "predict_labels"):
+        with pytest.raises(AttributeError, match=f"no {name}: it was fitted without labels"):
+            getattr(plain, name)(X) if name == "predict_labels" else plain.component_labels_
