@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sparsemix.__main__ import main
-from sparsemix._commands.alike import fillers, overlap
+from sparsemix._commands.quality.alike import fillers, overlap
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words.languages import language_of
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA
 from sparsemix.__main__ import main
-from sparsemix._commands.scores import Score, held_out_score, mean_and_error
+from sparsemix._commands.quality.scores import Score, held_out_score, mean_and_error
 from sparsemix._commands.topics import split
 from sparsemix.datasets import make_bars
 from sparsemix.metrics import document_completion

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
+from sparsemix._commands import conclusion as _conclusion
 from sparsemix._commands import outputs as _outputs
 from sparsemix._commands import topics as _topics_command
 
@@ -133,12 +134,12 @@ MOMENTS = {
     "before the folder is there": (_topics_command, "Outputs", "", False),
     "reading": (_topics_command, "read_corpus", "", False),
     "saving the model": (_outputs, "replacing", "model.joblib", False),
-    "the report": (_topics_command, "report", "", False),
+    "the report": (_conclusion, "report", "", False),
     "the first table": (_outputs, "replacing", "topics.csv", False),
     "the last file": (_outputs, "replacing", "run.json", False),
     "publishing the first file": (os, "replace", "out/model.joblib", True),
     "publishing the last file": (os, "replace", "out/run.json", True),
-    "telling": (_topics_command, "tell", "", True),
+    "telling": (_conclusion, "tell", "", True),
 }
 
 

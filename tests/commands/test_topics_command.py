@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix import TokenSequences
 from sparsemix.__main__ import main
+from sparsemix._commands import conclusion as _conclusion
 from sparsemix._commands import demo_mixture as _demo_mixture
 from sparsemix._commands import demo_topics as _demo_topics
 from sparsemix._commands import outputs as _outputs
@@ -132,8 +133,8 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
 
     with (output / "topics.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats", "name"]
-    assert [list(row)[:7] for row in rows] == 3 * [columns]
+    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
+    assert [list(row)[:8] for row in rows] == 3 * [columns]
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
     weights = [float(row["weight"]) for row in rows]
     assert weights == sorted(weights, reverse=True)
@@ -299,7 +300,8 @@ def test_an_interrupt_keeps_complete_epochs(capsys):
                 self.components_ = X
             raise KeyboardInterrupt
 
-    model, _ = _topics_command.fit(Interrupted(), [1])
+    model, _, whole = _topics_command.fit(Interrupted(), [1])
+    assert not whole
     assert model.components_ == [1]
     assert "interrupted" in capsys.readouterr().err
     with pytest.raises(KeyboardInterrupt):
@@ -460,7 +462,7 @@ def test_a_forced_run_that_is_killed_leaves_files_of_one_run(tmp_path, monkeypat
         with pytest.raises(KilledError):
             run(again, tmp_path)
     assert {name: (output / name).read_bytes() for name in NAMES} == before
-    monkeypatch.setattr(_topics_command, "report", killed)
+    monkeypatch.setattr(_conclusion, "report", killed)
     with pytest.raises(KilledError):
         run(again, tmp_path)
     assert [file.name for file in output.iterdir()] == ["model.joblib"]
@@ -575,7 +577,7 @@ def test_the_model_is_saved_before_anything_else(tmp_path, monkeypatch, texts):
     def fail(*_, **__):
         raise RuntimeError("a fault in the report")
 
-    monkeypatch.setattr(_topics_command, "report", fail)
+    monkeypatch.setattr(_conclusion, "report", fail)
     with pytest.raises(RuntimeError):
         run(write_lines(tmp_path / "corpus", texts, None), tmp_path)
     assert joblib.load(tmp_path / "result" / "model.joblib").transform(texts[:1]).shape == (1, 3)

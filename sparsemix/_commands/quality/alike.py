@@ -5,6 +5,8 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
+from sparsemix._commands.quality.number import fewer_topics
+
 # Two topics are alike if the sum over words of the root of their probabilities' product (Bhattacharyya's coefficient)
 # exceeds this. In fits to documentation with enough words for each topic, the largest of any two topics was 0.6. The
 # mean of a few topics is the corpus: they may resemble it.
@@ -14,6 +16,8 @@ COMPARED = 1000
 # A word is a filler if at least this number of topics, and at least this share of all topics, list it; or if half of
 # the topics do, and at least FILLED_HALF.
 FILLED, FILLED_SHARE, FILLED_HALF = 5, 0.15, 3
+# Words that a run proposes to skip.
+MOST_FILLERS = 10
 # Topics overlap if half of them list the same word, or if more than this share of the topics has this share of its
 # words in common with another topic. In fits with enough words for each topic, at most 0.3 of the topics do.
 OVERLAP, IN_COMMON = 1 / 3, 0.4
@@ -79,3 +83,24 @@ def overlap(listed, n_words):
     least = max(2, IN_COMMON * max(map(len, sets), default=0))
     n = sum(any(len(one & other) >= least for other in sets if other is not one) for one in sets)
     return f"{n} of {len(sets)} topics share many main words with another topic" if n > OVERLAP * len(sets) else ""
+
+
+def mark_alike(table, records, model, frequencies, most):
+    """Mark the topics that repeat another one or the whole corpus. Return facts on topics and their words.
+
+    ``most`` is the number of topics that a warning before the fit advised, or None.
+    """
+    repeated = likenesses(model.components_, frequencies, [row["topic"] for row in table])
+    for row in (*table, *records):
+        found = repeated[row["id"] if "id" in row else row["topic"]]
+        row["repeats"] = f"topic {found}" if isinstance(found, int) else found
+    facts, n_alike = [], sum(found is not None for found in repeated)
+    if n_alike:
+        facts.append(("distinct topics", f"{len(table) - n_alike} of {len(table)}"))
+    listed = [row["words"] for row in table]
+    if found := fillers(listed)[:MOST_FILLERS]:
+        some, skip = ", ".join(f"{word} ({n})" for word, n in found), ",".join(word for word, _ in found)
+        facts.append(("words of many topics", f"{some}; to fit without them, add --force --skip {skip}"))
+    if told := fewer_topics(len(table), n_alike, overlap(listed, len(frequencies)), most, bool(found)):
+        facts.append(("warning", told))
+    return facts
