@@ -50,7 +50,7 @@ for axis, row in zip(axes.flat, lda.topic_table(words), strict=False):
     probabilities = np.sort(topics[k])[::-1][: len(row["words"])]
     axis.barh(row["words"], probabilities)
     axis.invert_yaxis()
-    axis.set_title(f"topic {k}: {row['weight']:.1%}, NPMI {coherence[k]:.2f}", fontsize=9)
+    axis.set_title(f"topic {k}: {row['token_share']:.1%}, NPMI {coherence[k]:.2f}", fontsize=9)
     axis.tick_params(labelsize=8)
 figure.supxlabel("probability of the word in the topic")
 

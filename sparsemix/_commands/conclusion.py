@@ -89,7 +89,7 @@ def page_of(learned, options, facts, documents):
 
 def write_tables(outputs, table, page, documents, learned):
     """Write topics.csv, documents.csv, the report, and the tables of periods and groups."""
-    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
+    columns = ["topic", "token_share", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
     columns += ["rising_words", "falling_words"] if learned.corpus.dates else []
     rows = zip(table, page.data["topics"], strict=True)
     outputs.write_table(
@@ -131,7 +131,8 @@ def topic_row(row, again):
     coherence = "" if row["coherence"] is None else f"{row['coherence']:.6f}"
     words = (cell(listed(row[key])) for key in ("words", "relevant_words"))
     found = again.of(row["topic"]) if isinstance(again, Again) else ""
-    return [row["topic"], f"{row['weight']:.6f}", coherence, *words, row["repeats"] or "", found, cell(row["name"])]
+    share = f"{row['token_share']:.6f}"
+    return [row["topic"], share, coherence, *words, row["repeats"] or "", found, cell(row["name"])]
 
 
 def listed(words):
@@ -182,12 +183,13 @@ def load_text(path):
 def tell(table, facts, again):
     """Print topics and facts."""
     measured = isinstance(again, Again)
-    print(f"\n{'topic':>5s} {'weight':>7s} {'NPMI':>6s}  {'again ' if measured else ''}most probable words")
+    print(f"\n{'topic':>5s} {'tokens':>7s} {'NPMI':>6s}  {'again ' if measured else ''}most probable words")
     for row in table:
         found = f"{again.of(row['topic']):5s} " if measured else ""
         coherence = "" if row["coherence"] is None else f"{row['coherence']:.3f}"
         like = f"  (like {row['repeats']})" if row["repeats"] else ""
-        print(f"{row['topic']:5d} {row['weight']:7.2%} {coherence:>6s}  {found}{printable(listed(row['words']))}{like}")
+        numbers = f"{row['topic']:5d} {row['token_share']:7.2%} {coherence:>6s}"
+        print(f"{numbers}  {found}{printable(listed(row['words']))}{like}")
     print()
     width = max(32, *(len(label) for label, _ in facts))
     for label, value in facts:

@@ -49,10 +49,11 @@ def topic_section(group, data):
     more = " ".join(escape(data["words"][v]) for v, _ in words[BARS:WORDS])
     places = sorted(((share, place) for topic in group for place, share in topic["documents"]), reverse=True)
     documents = "".join(
-        f"<li>{escape(data['documents'][place]['name'])} ({share:.0%})</li>" for share, place in places[:DOCUMENTS]
+        f"<li>{escape(data['documents'][place]['name'])} ({share:.0%} of the document)</li>"
+        for share, place in places[:DOCUMENTS]
     )
     return (
-        f'<section class="topic"><h2>{escape(name)}</h2><p class="soft">topic {numbers}: {weight:.2%} of all words</p>'
+        f'<section class="topic"><h2>{escape(name)}</h2><p class="soft">topic {numbers}: {weight:.2%} of all tokens</p>'
         f'<table><caption>Words: probability in the topic, tokens in all texts</caption>{bars}</table>'
         + (f"<p>{more}</p>" if more else "")
         + (f"<p class=\"soft\">Main documents</p><ul>{documents}</ul>" if documents else "")

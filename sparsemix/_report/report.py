@@ -21,7 +21,7 @@ from sparsemix.metrics import topic_coherence
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
-OVER_TIME = "Share over time"
+OVER_TIME, BY_GROUP = "Mean document share over time", "Mean document share by group"
 # Records of a fit that are plotted as curves.
 CURVES = {
     "score": "Held-out log-likelihood per token",
@@ -118,7 +118,7 @@ def report(
     shown = min(X.shape[1], (WORDS if n_topics <= MANY else WORDS_OF_MANY) if n_top_words is None else n_top_words)
 
     strata = [(label, *bins(values)) for label, bins, values in
-              ((OVER_TIME, bins_of_dates, dates), ("Share by group", bins_of_groups, groups))
+              ((OVER_TIME, bins_of_dates, dates), (BY_GROUP, bins_of_groups, groups))
               if values is not None]  # fmt: skip
     gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
@@ -225,13 +225,13 @@ class Report:
         Returns
         -------
         rows : list of dict
-            With "topic" (its index), "weight" (share of all tokens), "coherence" (NPMI, or None),
-            "words" (most probable first), "relevant_words" (between frequency and distinctiveness) and "name" ("" if
-            it has none).
+            With "topic" (its index), "token_share" (its share of the tokens of all documents), "coherence" (NPMI,
+            or None), "words" (most probable first), "relevant_words" (between frequency and distinctiveness) and
+            "name" ("" if it has none).
         """
         return [
             {
-                "topic": topic["id"], "weight": topic["weight"], "coherence": topic["coherence"],
+                "topic": topic["id"], "token_share": topic["weight"], "coherence": topic["coherence"],
                 "words": [self.data["words"][v] for v in topic["words"][:n_top_words]],
                 "relevant_words": [self.data["words"][v] for v in self._relevant(topic)[:n_top_words]],
                 "name": self.data.get("names", {}).get(topic["id"], ""),

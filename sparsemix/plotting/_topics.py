@@ -119,7 +119,7 @@ def plot_learning_curves(model, *, figure=None):
 
 @plain_arguments
 def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, figure=None):
-    """Plot the mean shares of the largest topics by day, month, year or decade.
+    """Plot the mean document shares of the largest topics by day, month, year or decade.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
         axis.plot(range(len(labels)), gathered.strata[0][:, k], label=f"{k}: {words}")
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(8, len(labels))).astype(int))
     axis.set_xticks(ticks, [labels[i] for i in ticks])
-    axis.set(ylabel="mean share of documents")
+    axis.set(ylabel="mean document share")
     axis.legend(fontsize=7)
     return figure
 

@@ -196,5 +196,5 @@ def test_a_file_that_cannot_be_moved_is_told_and_kept(tmp_path, corpus, monkeypa
     assert "topics.csv is not written: no space left; it is in" in error
     assert "error: not written: topics.csv" in error
     (kept,) = (tmp_path / "out").glob(".outputs*/topics.csv")
-    assert kept.read_text().startswith("topic,weight")
+    assert kept.read_text().startswith("topic,token_share")
     assert sorted(file.name for file in (tmp_path / "out").glob("[!.]*")) == [n for n in NAMES if n != "topics.csv"]

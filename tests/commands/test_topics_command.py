@@ -133,10 +133,10 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
 
     with (output / "topics.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    columns = ["topic", "weight", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
+    columns = ["topic", "token_share", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
     assert [list(row)[:8] for row in rows] == 3 * [columns]
-    assert sum(float(row["weight"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
-    weights = [float(row["weight"]) for row in rows]
+    assert sum(float(row["token_share"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
+    weights = [float(row["token_share"]) for row in rows]
     assert weights == sorted(weights, reverse=True)
     assert all(row["words"] in printed and len(row["words"].split()) == 4 for row in rows)
 
@@ -147,7 +147,7 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
     for row in documents:
         shares = [float(part.split(":")[1]) for part in row["topics"].split()]
         assert shares == sorted(shares, reverse=True)
-        assert row["topics"].startswith(f"{row['topic']}:{float(row['share']):.2f}"[:-1])
+        assert row["topics"].startswith(f"{row['topic']}:{float(row['document_share']):.2f}"[:-1])
 
     record = json.loads((output / "run.json").read_text(encoding="utf-8"))
     assert record["documents"] == 60
@@ -210,7 +210,7 @@ def test_words_in_their_order(tmp_path, capsys, texts, gaps):
     doc_topic = pipeline.transform(documents)
     with (output / "documents.csv").open(newline="", encoding="utf-8") as file:
         for row, shares in zip(csv.DictReader(file), doc_topic, strict=True):
-            assert float(row["share"]) == pytest.approx(shares.max(), abs=1e-4)
+            assert float(row["document_share"]) == pytest.approx(shares.max(), abs=1e-4)
 
     with (output / "words.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

@@ -105,7 +105,7 @@ def test_the_texts_of_one_theme_after_the_other_teach_all_three(tmp_path, capsys
             "themes": sorted(sorted(row["words"].split()[:4]) for row in topics),
             "documents": [(row["id"], row["tokens"], row["held_out"]) for row in documents],
             "record": json.loads((output / "run.json").read_text()),
-            "shares": [float(row["share"]) for row in documents if row["share"]],
+            "shares": [float(row["document_share"]) for row in documents if row["document_share"]],
         }
         pipeline = joblib.load(output / "model.joblib")
         assert pipeline.transform(["violin and flute"]).shape == (1, 3)

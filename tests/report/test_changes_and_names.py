@@ -92,7 +92,7 @@ def test_topics_of_one_name_are_joined(page):
     assert [row["name"] for row in page.table()] == ["water music", "<b>", "water music"]
     text = static_content(page.data)
     assert text.count("<section") == text.count("<h2>") == 2
-    assert f"topic {a}, {c}: {sum(t['weight'] for t in page.data['topics'][::2]):.2%} of all words" in text
+    assert f"topic {a}, {c}: {sum(t['weight'] for t in page.data['topics'][::2]):.2%} of all tokens" in text
     assert "&lt;b&gt;" in text
     assert "<b>" not in text
     first, _, last = page.data["topics"]

@@ -95,7 +95,7 @@ def test_every_topic_model_is_reported(fitted, estimator):
     model = estimator(3, max_iter=200 if estimator is NMF else 5, random_state=0).fit(X)
     made = report(model, X, vectorizer, documents=texts)
     table = made.table(4)
-    assert sum(row["weight"] for row in table) == pytest.approx(1.0)
+    assert sum(row["token_share"] for row in table) == pytest.approx(1.0)
     assert {len(row["words"]) for row in table} == {4}
     assert json.loads(page.embedded(made.data))["shown"] == 12
 

@@ -286,7 +286,7 @@ def test_paper_and_browsers_without_scripts_have_all_topics(browser, visit, path
     assert plain.inner_text("#static") == printed
     context.close()
     assert all(word in printed for word in WORDS)
-    assert printed.count("of all words") == 3
+    assert printed.count("of all tokens") == 3
 
 
 def test_bars_have_the_ratios_of_their_counts(visit, path):

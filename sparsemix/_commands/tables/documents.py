@@ -32,7 +32,7 @@ class DocumentsTable:
         self.optional = {name: values for name, values in self.optional.items() if values is not None}
         self.next = 0  # number of the document of the next row
         self.spool = Spool(corpus.folder)
-        found = ["tokens", "held_out", "topic", "share", "topics"]
+        found = ["tokens", "held_out", "topic", "document_share", "topics"]
         self.spool.add([["number", "file", "row", "id", *self.optional, *found, "copy_of", "left_out"]])
 
     def add(self, start, shares):

@@ -3,6 +3,7 @@
 from sparsemix._commands.outputs import BY_GROUP, OVER_TIME, cell
 from sparsemix._report.report import OVER_TIME as LABEL
 
+COLUMNS = "documents", "topic", "mean_document_share", "more_frequent_words", "less_frequent_words"
 TABLES = {True: (OVER_TIME, "period"), False: (BY_GROUP, "group")}
 
 
@@ -16,7 +17,7 @@ def strata_tables(data):
     """
     for i, stratum in enumerate(data["strata"]):
         name, column = TABLES[stratum["label"] == LABEL]
-        yield name, [column, "documents", "topic", "share", "more_frequent_words", "less_frequent_words"], rows(i, data)
+        yield name, [column, *COLUMNS], rows(i, data)
 
 
 def rows(i, data):

@@ -54,7 +54,7 @@ function mapOfTopics(chosen, query, choose) {
     if (pointed && circles.has(pointed)) circles.get(pointed).classList.remove("chosen");
     pointed = topic;
     circles.get(topic).classList.add("chosen");
-    told.textContent = `${topic.name || `Topic ${topic.id}`}, ${percent(topic.weight)}: ${labelOf(topic, 8).join(", ")}`;
+    told.textContent = `${topic.name || `Topic ${topic.id}`}, ${percent(topic.weight)} of all tokens: ${labelOf(topic, 8).join(", ")}`;
     if (note) note.remove();
     note = noteOf(topic, placed, scale);
     picture.append(note);
@@ -133,11 +133,11 @@ function strataOf(topic) {
     const most = Math.max(...shares) || 1;
     const wordsAt = (b) => (topic.changes ? topic.changes[i][b] : [[], []]);
     const rows = stratum.bins.map((name, b) => [name, shares[b], stratum.sizes[b], wordsAt(b)]);
-    const [rising, falling] = (stratum.label === "Share over time" && topic.trend[0]) || [[], []];
+    const [rising, falling] = (stratum.label === "Mean document share over time" && topic.trend[0]) || [[], []];
     return el("section", {}, el("h3", {}, stratum.label),
-      stratum.label === "Share over time" ? columns(rows, most) : null,
+      stratum.label === "Mean document share over time" ? columns(rows, most) : null,
       listed("Words that became more frequent", rising), listed("Words that became less frequent", falling),
-      stratum.label === "Share over time"
+      stratum.label === "Mean document share over time"
         ? el("details", {}, el("summary", { class: "soft" }, "as a table"), barTable(rows, most))
         : barTable([...rows].sort((a, b) => b[1] - a[1]), most));
   });
@@ -147,7 +147,7 @@ function columns(rows, most) {
   const [width, height] = [560, 130];
   const step = width / rows.length;
   return svg("svg", { viewBox: `0 0 ${width} ${height + 20}`, width, height: height + 20, role: "img",
-    "aria-label": `Share by time, from ${rows[0][0]} to ${rows[rows.length - 1][0]}, at most ${percent(most)}` },
+    "aria-label": `Mean document share by time, from ${rows[0][0]} to ${rows[rows.length - 1][0]}, at most ${percent(most)}` },
     rows.map(([name, share, size], i) =>
       svg("rect", { class: "column", x: (i * step + 0.1 * step).toFixed(2), width: (0.8 * step).toFixed(2),
         y: (height - (height - 14) * (share / most)).toFixed(2), height: ((height - 14) * (share / most)).toFixed(2) },
@@ -164,7 +164,7 @@ function listed(label, words) {
 }
 
 function barTable(rows, most) {
-  const caption = "Mean share, documents, and words that are more (+) or less (−) frequent there than in the rest of the topic";
+  const caption = "Mean document share, documents, and words that are more (+) or less (−) frequent there than in the rest of the topic";
   return el("table", { class: "bars" }, el("caption", {}, caption), rows.map(([name, share, size, [more, fewer]]) => {
     const words = [["+", more], ["−", fewer]].filter(([, list]) => list.length)
       .map(([sign, list]) => `${sign} ${list.map((v) => data.words[v]).join(", ")}`).join("; ");

@@ -24,7 +24,7 @@ function documentCard(place, share, topic) {
   const start = record.text.join("").replace(/\s+/g, " ").trim().slice(0, 260);
   return el("li", { class: "card" },
     button("link", () => go({ topic: topic.id, document: place }), record.name),
-    el("span", { class: "soft" }, ` ${[percent(share), ...record.about].join(" · ")}`),
+    el("span", { class: "soft" }, ` ${[`${percent(share)} of the document`, ...record.about].join(" · ")}`),
     el("p", { class: "soft" }, start));
 }
 
@@ -35,7 +35,7 @@ function topicView(topic) {
     button("back", () => go({ topic: null, document: null }), "← all topics"),
     el("h2", { tabindex: "-1", id: "heading" }, nameOf(topic)),
     el("p", { class: "soft" }, `${topic.name ? `topic ${topic.members.join(", ")}: ` : ""}${percent(topic.weight)} of all `
-      + `words, number ${place} of ${topics.length} by size${coherence}`),
+      + `tokens, number ${place} of ${topics.length} by size${coherence}`),
     namesView(topic),
     wordTable(topic),
     topic.similar.length ? el("h3", {}, "Similar topics") : null,

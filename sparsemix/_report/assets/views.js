@@ -14,7 +14,7 @@ function topicRow(topic, state) {
     "aria-current": chosen ? "true" : null, onclick: () => go({ topic: topic.id, document: null }) },
     el("span", { class: "head" },
       el("span", {}, `topic ${topic.members.join(", ")}`), bar(topic.weight / Math.max(topics[0].weight, 1e-12)),
-      el("span", { class: "number" }, percent(topic.weight)),
+      el("span", { class: "number", title: "share of the tokens of all documents" }, `${percent(topic.weight)} of tokens`),
       topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`),
       topic.repeats ? el("span", { class: "number" }, `like ${topic.repeats}`) : null),
     topic.name ? el("strong", { class: "words" }, ...marked(topic.name, state.query)) : null,
@@ -58,7 +58,7 @@ function groupView(state) {
       const open = found.some((topic) => topic.id === state.topic) || (state.query && found.length > 0);
       return found.length === 0 ? null : el("details", { class: "group", open: Boolean(open) },
         el("summary", {}, el("strong", {}, sharedWords(members, 6).join(", ")),
-          el("span", { class: "soft" }, ` ${members.length} topics, ${percent(weight)}`)),
+          el("span", { class: "soft" }, ` ${members.length} topics, ${percent(weight)} of tokens`)),
         el("ul", { class: "list" }, found.map((topic) => topicRow(topic, state))));
     }),
     data.topics.length > data.tree.order.length
@@ -72,7 +72,8 @@ function dataView() {
     ...data.curves.map(curve),
     data.load ? el("section", {}, el("h3", {}, "Load the model"), el("pre", { tabindex: "0" }, data.load)) : null,
     el("section", {}, el("h3", {}, "What the numbers are"),
-      el("p", {}, "The percentage of a topic is the share of all words of the texts that it explains. Coherence is the "
+      el("p", {}, "The token share of a topic is its part of the tokens of all documents, so long documents count more. A document "
+        + "share is its part of the tokens of one document; means over time and by group count each document once. Coherence is the "
         + "mean normalised pointwise mutual information of pairs of its ten most probable words: 1 when they always occur "
         + "in the same documents, 0 when they are independent, -1 when they never meet."),
       el("p", {}, "Words are sorted by relevance: at the end of the slider by their probability in the topic, at its "
