@@ -82,7 +82,7 @@ def page_of(learned, options, facts, documents):
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts,
-        names=Kept(corpus.inputs.names, corpus.numbers), dates=corpus.dates, groups=corpus.groups,
+        names=Kept(corpus.inputs.names, corpus.numbers), dates=corpus.days, groups=corpus.groups,
         title=printable(title), facts=facts, observe=observe,
     )  # fmt: skip
 

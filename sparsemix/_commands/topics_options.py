@@ -55,6 +55,8 @@ def add_corpus_options(add):
         "(default: %(default)s)")  # fmt: skip
     add("--id", help="field with the name of the document, for the outputs")
     add("--date", help="field with the date, for topic shares over time")
+    add("--date-format", metavar="FORMAT",
+        help="format of the dates, such as %%d/%%m/%%Y or %%m/%%d/%%y (default: recognised)")  # fmt: skip
     add("--counts", choices=("auto", "memory", "disk"), default="auto", metavar="PLACE",
         help="where to keep word counts, memory or disk (default: on disk above 1 GB of text)")  # fmt: skip
     add("--passages", type=positive(int), metavar="N",

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
+from sparsemix._report.dates import days_of, is_blank
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
@@ -68,9 +69,12 @@ def report(
     names : sequence of str, default=None
         Names of the documents; None numbers them from 0, in the order of X.
     dates : sequence, default=None
-        Dates of documents: years, dates, or ISO 8601 texts; None for a document without a date.
+        Dates of documents: years, dates, or texts such as 2020-01-31, 31.01.2020 and 31 January 2020; None for a
+        document without a date. Of texts such as 01/02/2020, another date must show the order of day and month. Dates
+        that are not read give a warning with the first rows.
     groups : sequence, default=None
-        Groups of documents, such as authors or sections.
+        Groups of documents, such as authors or sections; None or "" for a document without a group. The page has the
+        numbers of documents without a date or group.
     title : str, default="Topics"
         Heading of the page.
     facts : sequence of (str, str), default=()
@@ -117,9 +121,13 @@ def report(
     per_topic = max(1, min(OF_TOPIC, DOCUMENTS // n_topics)) if n_documents is None else n_documents
     shown = min(X.shape[1], (WORDS if n_topics <= MANY else WORDS_OF_MANY) if n_top_words is None else n_top_words)
 
+    dates, groups = (None if values is None else list(values) for values in (dates, groups))
+    days = None if dates is None else days_of(dates)
     strata = [(label, *bins(values)) for label, bins, values in
-              ((OVER_TIME, bins_of_dates, dates), (BY_GROUP, bins_of_groups, groups))
+              ((OVER_TIME, bins_of_dates, days), (BY_GROUP, bins_of_groups, groups))
               if values is not None]  # fmt: skip
+    known = {label for label, _ in facts}
+    facts += [fact for fact in missing_facts(days, groups, strata) if fact[0] not in known]
     gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
     if remark:
@@ -145,7 +153,8 @@ def report(
     told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
     for record, row in zip(told, rows, strict=True):
         record["name"] = str(row if names is None else names[row])
-        record["about"] = [str(values[row]) for values in (dates, groups) if values is not None and values[row]]
+        about = [values[row] for values in (dates, groups) if values is not None]
+        record["about"] = [str(value) for value in about if not is_blank(value)]
     data = {
         "title": title,
         "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics), *facts]],
@@ -300,6 +309,19 @@ def words_of(model, vocabulary, n_words, facts):
     if len(vocabulary) != n_words:
         raise ValueError(f"vocabulary has {len(vocabulary)} words but X has {n_words} columns; give a word for each")
     return vocabulary, facts
+
+
+def missing_facts(dates, groups, strata):
+    """Numbers of documents without a date or group, and of those before the first period."""
+    facts = []
+    if dates is not None and (n := sum(day is None for day in dates)):
+        facts.append(("documents without a date", f"{n:,}"))
+    if groups is not None and (n := sum(is_blank(group) for group in groups)):
+        facts.append(("documents without a group", f"{n:,}"))
+    for label, codes, labels in strata:
+        if label == OVER_TIME and labels and (n := int((codes < 0).sum()) - sum(day is None for day in dates)):
+            facts.append((f"documents before {labels[0]}, not in a period", f"{n:,}"))
+    return facts
 
 
 def sizes(X, gathered, n_topics):

@@ -1,56 +1,19 @@
 """Bins of documents by date and by group."""
 
 from collections import Counter
-from collections.abc import Hashable
-from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
-from functools import cache
-from numbers import Real
+from datetime import date
 
 import numpy as np
 
 MOST_BINS, MOST_GROUPS = 60, 30
-# Numbers that are read as years; larger numbers are seconds since 1970.
-YEARS = range(1000, 3000)
 
 
-def read_date(value):
-    """Date of a value: a date, a year, seconds since 1970, ISO 8601 or an e-mail date; None if it is none of these."""
-    if value is None or value != value:  # NaN and NaT differ from themselves
-        return None
-    if isinstance(value, date):  # includes datetime and pandas.Timestamp
-        return date(value.year, value.month, value.day)
-    if isinstance(value, np.datetime64):
-        return read_date(value.astype("datetime64[D]").item())
-    text = str(value).strip()
-    iso = text.replace("/", "-")
-    for reader in (
-        lambda: date_of_number(float(value if isinstance(value, Real) else text)),
-        lambda: datetime.fromisoformat(iso),
-        lambda: datetime.fromisoformat(iso[:10]),
-        lambda: datetime.fromisoformat(f"{iso[:7]}-01"),
-        lambda: parsedate_to_datetime(text),
-    ):
-        try:
-            found = reader()
-        except (ValueError, TypeError, OverflowError, OSError, IndexError):
-            continue
-        if found is not None:
-            return date(found.year, found.month, found.day)
-    return None
-
-
-def date_of_number(number):
-    """Date of a year, of seconds since 1970, or of a number such as 20240131."""
-    if number in YEARS:
-        return date(int(number), 1, 1)
-    if 1000_01_01 <= number <= 2999_12_31:
-        return date(int(number) // 10000, int(number) // 100 % 100, int(number) % 100)
-    return datetime.fromtimestamp(number, tz=UTC).date()
-
-
-def bins_of_dates(values):
+def bins_of_dates(days):
     """Bins of documents by days, months, years or decades, whichever gives some dozens of bins.
+
+    Parameters
+    ----------
+    days : sequence of date or None
 
     Returns
     -------
@@ -59,8 +22,6 @@ def bins_of_dates(values):
     labels : list of str
         In order of time, including bins without documents.
     """
-    read = cache(read_date)  # many documents have the same date
-    days = [read(value) if isinstance(value, Hashable) else read_date(value) for value in values]
     known = [day for day in days if day is not None]
     if not known:
         return np.full(len(days), -1), []

@@ -4,6 +4,7 @@ import numpy as np
 
 from sparsemix._estimator.input.checks import check_number
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._report.dates import days_of
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, words_of
@@ -158,7 +159,7 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
     """
     check_number("n_topics", n_topics)
     X = check_documents(model, X)
-    codes, labels = bins_of_dates(dates)
+    codes, labels = bins_of_dates(days_of(dates))
     if not labels:
         raise ValueError("dates has no date that can be read; give years, dates, or texts such as 2024-05-31")
     gathered = gather(model, X, 1, [codes])

@@ -129,7 +129,8 @@ def test_options_without_an_effect_and_unreadable_dates_are_told(tmp_path, capsy
     command = ["topics", str(tmp_path / "a.csv"), "--output", str(tmp_path / "out"), "--max-df", "1.0", "--force"]
     main([*command, "--date", "day", "--glob", "*.x", "--window", "3", "--max-iter", "1"])
     told = capsys.readouterr().err
-    assert "9 dates are not read (soon); write them like 2024-01-31" in told
+    soon = 3 * "'soon' of apple pear, "
+    assert f"9 of 18 dates are not read ({soon}...); write them like 2024-01-31" in told
     assert "--glob has no effect" in told
     assert "--window has no effect" in told
     assert "--date has" not in told
@@ -148,3 +149,38 @@ def test_a_full_disk_is_an_error_and_a_closed_pipe_is_none():
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def dated(tmp_path, capsys, days, *options):
+    """What the command says of a table with these dates, and the periods that it finds."""
+    lines = [f'"apple pear plum",{day},{group}' for day, group in zip(days, ["a", "", *"b" * 60], strict=False)]
+    (tmp_path / "a.csv").write_text("\n".join(["text,day,who", *lines]))
+    main(["topics", str(tmp_path / "a.csv"), "--output", str(tmp_path / "out"), "--max-df", "1.0", "--force",
+          "--date", "day", "--group", "who", "--n-components", "2", "--max-iter", "1", *options])  # fmt: skip
+    path, said = tmp_path / "out" / "over_time.csv", capsys.readouterr()
+    periods = {}
+    if path.exists():
+        with path.open(newline="") as file:
+            periods = {row["period"]: int(row["documents"]) for row in csv.DictReader(file)}
+    return said, periods
+
+
+def test_the_command_reads_dates_of_several_countries_and_asks_for_their_order(tmp_path, capsys):
+    said, periods = dated(tmp_path, capsys, ["31.01.2020", "28.02.2020"] * 12)
+    assert sum(periods.values()) == 24
+    assert "documents without a group: 1\n" in said.out
+    assert "date" not in said.err
+    said, periods = dated(tmp_path, capsys, ["01/02/2020", "03/02/2020"] * 12)
+    assert "24 of 24 dates are not read ('01/02/2020' of apple pear plum" in said.err
+    assert "give --date-format %d/%m/%Y or %m/%d/%Y" in said.err
+    assert not any(periods.values())
+    for form, days in (("%d/%m/%Y", ["2020-02-01", "2020-02-03"]), ("%m/%d/%Y", ["2020-01", "2020-03"])):
+        said, periods = dated(tmp_path, capsys, ["01/02/2020", "03/02/2020"] * 12, "--date-format", form)
+        assert [n for n in periods.values() if n] == [12, 12]
+        assert [min(periods)[: len(days[0])], max(periods)[: len(days[1])]] == days
+        assert "dates" not in said.err
+    said, _ = dated(tmp_path, capsys, ["31.01.2020", ""] * 12, "--date-format", "%Y")
+    assert "they do not have the --date-format %Y" in said.err
+    said, periods = dated(tmp_path, capsys, ["31.01.2020", "", "soon"] * 8)
+    assert "documents without a date: 16 (8 dates are not read)\n" in said.out
+    assert sum(periods.values()) == 8

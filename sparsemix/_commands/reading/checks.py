@@ -14,7 +14,6 @@ from sparsemix._commands.reading.formats.kinds import kind_of_file
 from sparsemix._commands.reading.passages import WORD, WORDS
 from sparsemix._commands.reading.words.patterns import needs_segmenter
 from sparsemix._commands.reading.words.vectorizers import BY_PATTERN, pattern_of
-from sparsemix._report.strata import read_date
 from sparsemix.skipgram import TokenSequences
 
 # Texts that are checked for problems with their words.
@@ -47,10 +46,6 @@ def warnings_of(tally, texts, counts, vectorizer, encoding):
     yield from warnings_of_lengths(tally, texts)
     yield from warnings_of_languages(texts)
     yield from warnings_of_rare_words(texts, counts, vectorizer)
-    unread = {date for date in set(texts.dates) if date and read_date(date) is None}
-    if unread:
-        n = sum(date in unread for date in texts.dates)
-        yield f"{n:,} dates are not read ({some_of(sorted(unread))}); write them like 2024-01-31"
     yield from warnings_of_words(texts, vectorizer)
 
 
@@ -122,6 +117,31 @@ def warnings_of_files(tally, encoding):
         known = any(kind_of_file(name) != "lines" for name in names)
         remedy = "; --glob '*' reads all files that hold text" if known else ""
         yield f"files of the folder that do not match --glob are not read ({some}{more}){remedy}"
+
+
+def warning_of_dates(texts, days, form):
+    """A warning of dates that are not read, with the documents; "" if all are."""
+    if not days.unread:
+        return ""
+    some = some_of([f"{texts.dates[row][:40]!r} of {texts.names[row]}" for row in days.unread])
+    if form is not None:
+        remedy = f"they do not have the --date-format {form}"
+    elif days.ambiguous:
+        remedy = "no date shows the order of day and month; give --date-format %d/%m/%Y or %m/%d/%Y"
+    else:
+        remedy = "write them like 2024-01-31, or give their --date-format, such as %d/%m/%y"
+    return f"{len(days.unread):,} of {len(days.days):,} dates are not read ({some}); {remedy}"
+
+
+def facts_of_documents(texts, days):
+    """Numbers of documents without a date or group, if some documents have one."""
+    known = [day is not None for day in days.days]
+    facts, unread = {}, f" ({len(days.unread):,} dates are not read)" if days.unread else ""
+    if len(days.blank) < len(known) and not all(known):
+        facts["documents without a date"] = f"{len(known) - sum(known):,}{unread}"
+    if any(texts.groups) and not all(texts.groups):
+        facts["documents without a group"] = f"{sum(not group for group in texts.groups):,}"
+    return facts
 
 
 def warnings_of_words(texts, vectorizer):

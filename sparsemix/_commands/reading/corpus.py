@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix._commands.reading.checks import warnings_of
+from sparsemix._commands.reading.checks import facts_of_documents, warning_of_dates, warnings_of
 from sparsemix._commands.reading.counts import READERS_OF_COUNTS, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
@@ -21,6 +21,7 @@ from sparsemix._commands.reading.words.cleaning import composed_lower
 from sparsemix._commands.reading.words.stop_words import find_stop_words, main_languages
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import is_fitted, make_vectorizer, preparer_of, vectorizer_of
+from sparsemix._report.dates import read_dates
 from sparsemix.skipgram import TokenSequences
 from sparsemix.skipgram._input import counts_of
 
@@ -29,7 +30,7 @@ OF_WORDS = {
     "--skip", "--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--merge-forms", "--phrases",
 }  # fmt: skip
 ALWAYS = {"--passages", "--copies", "--vectorizer"}
-READING = OF_WORDS | ALWAYS | {"--glob", "--encoding", "--field", "--id", "--date", "--group"}
+READING = OF_WORDS | ALWAYS | {"--glob", "--encoding", "--field", "--id", "--date", "--date-format", "--group"}
 WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
 # Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
@@ -56,6 +57,7 @@ class Corpus:
     warnings: tuple = ()
     folder: str | None = None
     used: frozenset = frozenset()
+    date_format: str | None = None
 
     @property
     def rows(self):
@@ -69,8 +71,13 @@ class Corpus:
 
     @property
     def dates(self):
-        """Dates of the documents; None if no document has one."""
+        """Dates of the documents as texts; None if no document has one."""
         return self._known(self.inputs.dates)
+
+    @property
+    def days(self):
+        """Dates of the documents, None for each that has none; None if no document has one."""
+        return None if self.dates is None else read_dates(self.dates, self.date_format).days
 
     @property
     def groups(self):
@@ -178,7 +185,7 @@ def read_corpus(
                 raise ValueError(f"{path} {'has no documents' if size_of([path]) else 'is empty'}.")
             if copies == "drop":
                 texts.drop_copies()
-            corpus = corpus_of_texts(texts, tally, vectorizer, words, encoding, folder)
+            corpus = corpus_of_texts(texts, tally, vectorizer, words, encoding, folder, fields.date_format)
         return without_empty_documents(corpus, path)
 
 
@@ -226,7 +233,7 @@ def corpus_of_counts(path, kind, vocabulary):
     return Corpus(counts, words, vectorizer_of(words), inputs, numbers, used=frozenset(["--vocabulary"]))
 
 
-def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
+def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None, date_format=None):
     """The corpus of texts that are read; their counts go to a folder if one is given."""
     facts = {"languages": texts.describe_languages()}
     if tally.passages:
@@ -234,12 +241,14 @@ def corpus_of_texts(texts, tally, vectorizer, words, encoding, folder=None):
     if words.vectorizer is None:
         choose_words(vectorizer, words, texts, encoding, facts)
     counts, sequences = count_words(vectorizer, texts, folder)
-    told = warnings_of(tally, texts, counts, vectorizer, encoding)
+    days = read_dates(texts.dates, date_format)
+    told = [*warnings_of(tally, texts, counts, vectorizer, encoding), warning_of_dates(texts, days, date_format)]
+    facts |= facts_of_documents(texts, days)
     left_out = {"records without a text": tally.without_text, "copies of other documents": texts.n_dropped}
     return Corpus(
         counts, vectorizer.get_feature_names_out(), vectorizer, texts.inputs, texts.rows, sequences, texts,
-        {what: n for what, n in left_out.items() if n}, facts, tuple(told), folder,
-        frozenset(tally.used | ALWAYS | (set() if words.vectorizer is not None else OF_WORDS)),
+        {what: n for what, n in left_out.items() if n}, facts, tuple(filter(None, told)), folder,
+        frozenset(tally.used | ALWAYS | (set() if words.vectorizer is not None else OF_WORDS)), date_format,
     )  # fmt: skip
 
 

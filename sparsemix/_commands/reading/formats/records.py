@@ -33,13 +33,15 @@ class Fields:
     """Names of the fields of a record that hold text, id, date and group.
 
     A name with points is a path: ``post.text`` is the field ``text`` of the object in the field ``post``. ``text`` may
-    be several names, separated by commas, whose texts are joined.
+    be several names, separated by commas, whose texts are joined. ``date_format`` is the format of dates for
+    ``datetime.strptime``; None recognises it.
     """
 
     text: str = "text"
     id: str | None = None
     date: str | None = None
     group: str | None = None
+    date_format: str | None = None
 
 
 class Kept:
@@ -58,7 +60,8 @@ class Kept:
             raise ValueError(f"{where} has no text in the field {self.fields.text!r} (it has no fields).")
         if value_of(record, self.fields.text) is ABSENT and "," in self.fields.text:
             self.texts = [name.strip() for name in self.fields.text.split(",")]
-        options = {"--field": True, "--id": self.fields.id, "--date": self.fields.date, "--group": self.fields.group}
+        options = {"--field": True, "--id": self.fields.id, "--date": self.fields.date,
+                   "--date-format": self.fields.date and self.fields.date_format, "--group": self.fields.group}
         self.tally.used.update(option for option, given in options.items() if given)
         wanted = [("field", name) for name in self.texts]
         wanted += [("id", self.fields.id), ("date", self.fields.date), ("group", self.fields.group)]

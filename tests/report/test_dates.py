@@ -1,0 +1,96 @@
+"""Dates as people write them: the order of day and month is read from the column, and what is not read is told."""
+
+import warnings
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from sparsemix import SparseSCVB0LDA, report
+from sparsemix._report.dates import read_dates
+from sparsemix.datasets import make_bars
+
+DAYS = [date(2019, 12, 25) + timedelta(days=9 * i) for i in range(60)]
+FORMS = (
+    "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %B %Y", "%b %d, %Y", "%Y%m%d", "%d/%m/%Y %H:%M",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_of_every_form_are_read_as_they_were_written(form):
+    values = [day.strftime(form) for day in DAYS]
+    assert read_dates(values).days == DAYS
+    assert read_dates(values, form).days == DAYS
+
+
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%m/%d/%Y"])
+def test_an_order_that_no_date_shows_is_not_guessed(form):
+    """All days up to the 12th: both orders give dates. Equal numbers are read, and dots have one order."""
+    days = [date(2020, month, day) for month in range(1, 13) for day in range(1, 13)]
+    found = read_dates([day.strftime(form) for day in days])
+    assert [day for day in found.days if day is not None] == [date(2020, n, n) for n in range(1, 13)]
+    assert found.ambiguous
+    assert read_dates([day.strftime(form) for day in days], form).days == days
+    assert read_dates([day.strftime("%d.%m.%Y") for day in days]).days == days
+
+
+def test_orders_that_contradict_each_other_read_only_what_is_certain():
+    found = read_dates(["13/01/2020", "01/13/2020", "01/02/2020"])
+    assert found.days == [date(2020, 1, 13), date(2020, 1, 13), None]
+    assert found.ambiguous
+
+
+@pytest.mark.parametrize("value", ["31.01", "5", "2020.5", "32.01.2020", "30/02/2020", "31.01.20", "99/99/2020", "x"])
+def test_what_is_no_date_is_unread_and_never_1970(value):
+    found = read_dates([value, None, "", float("nan"), "2020-01-02"])
+    assert found.days == [None, None, None, None, date(2020, 1, 2)]
+    assert (found.unread, found.blank) == ([0], [1, 2, 3])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = make_bars(n_samples=30, random_state=0)[0]
+    return SparseSCVB0LDA(3, max_iter=2, random_state=0).fit(X), X
+
+
+def facts(page):
+    return dict(page.data["facts"])
+
+
+def test_the_report_names_the_first_rows_that_it_does_not_read(fitted):
+    dates = ["2020-01-02", None, "soon", *["2020-01-03"] * 24, "later", "then", "never"]
+    groups = ["a", None, "", *["b"] * 27]
+    with pytest.warns(UserWarning, match=r"4 of 30 dates are not read \('soon' in row 2, 'later' in row 27, 'then' in"):
+        page = report(*fitted, dates=dates, groups=groups)
+    assert facts(page)["documents without a date"] == "5"
+    assert facts(page)["documents without a group"] == "2"
+    sizes = {stratum["label"]: sum(stratum["sizes"]) for stratum in page.data["strata"]}
+    assert sorted(sizes.values()) == [25, 28]
+
+
+def test_the_report_asks_for_the_order_of_day_and_month(fitted):
+    with pytest.warns(UserWarning, match=r"30 of 30 dates .* order that no date shows; .*to_datetime\(dates, format="):
+        report(*fitted, dates=["01/02/2020"] * 30)
+
+
+def test_complete_dates_and_groups_say_nothing(fitted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = report(*fitted, dates=["31.01.2020"] * 30, groups=np.array(["a"] * 30))
+    assert not [label for label in facts(page) if "without" in label]
+
+
+def test_documents_before_the_first_period_are_counted(fitted):
+    page = report(*fitted, dates=[1000, 1001, *[2020] * 28])
+    assert [value for label, value in facts(page).items() if label.startswith("documents before ")] in ([], ["2"])
+    page = report(*fitted, dates=[date(1, 1, 1), date(2, 1, 1), *[date(2900, 1, 1)] * 28])
+    (n,) = [value for label, value in facts(page).items() if label.startswith("documents before ")]
+    assert n == "2"
+
+
+def test_series_of_pandas_are_read_by_position(fitted):
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.Series(pandas.to_datetime(["2020-01-31"] * 29 + [None]), index=range(100, 130))
+    page = report(*fitted, dates=dates, groups=pandas.Series([pandas.NA, *["a"] * 29], index=range(7, 37)))
+    assert facts(page)["documents without a date"] == "1"
+    assert facts(page)["documents without a group"] == "1"
