@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager, suppress
@@ -27,6 +28,8 @@ MODELS = {"joblib": "model.joblib", "skops": "model.skops"}
 SCRATCH, STAGE = "scratch", ".outputs"
 # Characters with which a spreadsheet formula begins.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Texts that a spreadsheet reads as a number.
+NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?")
 
 
 class Outputs:
@@ -56,6 +59,7 @@ class Outputs:
         self.written = []
         self.failed = []
         self.published = False
+        self.refuge = None  # folder of the files of a run that failed
         self._stage = self._scratch = None
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is not a folder; choose another with --output.")
@@ -75,24 +79,29 @@ class Outputs:
 
     @contextmanager
     def all_or_nothing(self):
-        """Publish all files of the run, or none after an interrupt. An error publishes the files written before it."""
+        """Leave all files of the run in the output folder, or none of them. After an error they are in a refuge."""
         try:
             yield self
         except Exception:
-            self.publish()
+            if self.refuge is not None:
+                self.publish()
+            elif self._stage is not None:
+                self.retreat()
             raise
         finally:
             with interrupts_wait():
                 self.discard()
 
     def publish(self):
-        """Move the files to the output folder, in place of those of an earlier run."""
+        """Move the files to the output folder, in place of those of an earlier run; to a refuge if one failed."""
+        if self.failed and self.refuge is None:
+            self.retreat()
+            return
         with interrupts_wait():
             stage, self._stage = self._stage, None
             if stage is None:
                 return
-            if self.model in self.written:
-                self.clear_earlier()
+            self.clear_earlier()
             for name in tuple(self.written):
                 try:
                     os.replace(stage / name, self.folder / name)
@@ -104,6 +113,24 @@ class Outputs:
             with suppress(OSError):  # the folder still holds a file that could not be moved
                 stage.rmdir()
 
+    def retreat(self):
+        """Move the files to a new temporary folder, and write later ones there. The output folder stays as it was."""
+        with interrupts_wait():
+            stage, self._stage = self._stage, None
+            self.refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"))
+            left = []
+            for name in tuple(self.written):
+                try:
+                    shutil.move(stage / name, self.refuge / name)
+                except OSError as error:
+                    warn(f"{self.refuge / name} is not written: {error}; it is in {stage}")
+                    self.written.remove(name)
+                    left.append(name)
+            if stage is not None and not left:
+                shutil.rmtree(stage, ignore_errors=True)
+            self.folder, self.earlier = self.refuge, []
+            self.published = bool(self.written)
+
     def discard(self):
         """Remove unpublished files, and the empty folders that this run created."""
         if self._stage is not None:
@@ -111,9 +138,10 @@ class Outputs:
         if self._scratch is not None:
             self._scratch.cleanup()
         self._stage = self._scratch = None
-        with suppress(OSError):  # a folder is not empty
-            for folder in self._made:
-                folder.rmdir()
+        for folders in ([] if self.refuge is None else [self.refuge], self._made):
+            with suppress(OSError):  # a folder is not empty
+                for folder in folders:
+                    folder.rmdir()
 
     def stage(self):
         """The folder of unpublished files, inside the output folder."""
@@ -144,25 +172,15 @@ class Outputs:
             warn(f"{self.folder / name} is not written: {error or type(error).__name__}")
             self.failed.append(name)
             return False
+        self.failed = [failed for failed in self.failed if failed != name]
         self.written.append(name)
         return True
 
     def save_model(self, pipeline):
-        """Save the model before later steps can fail; in a temporary folder if the output folder fails."""
-        if self.write(self.model, lambda file: self.dump(pipeline, file)):
-            return
-        refuge = Path(tempfile.mkdtemp(prefix="sparsemix-"), self.model)
-        try:
-            with replacing(refuge) as file:
-                self.dump(pipeline, file)
-            warn(f"the model is in {refuge} instead")
-        except (OSError, ValueError, MemoryError) as error:
-            warn(f"{refuge} is not written either: {error or type(error).__name__}")
-            if not self.earlier:
-                refuge.parent.rmdir()
-        if self.earlier:  # the output folder keeps the earlier run: move all files to the folder of the model
-            shutil.rmtree(self._stage, ignore_errors=True)
-            self._stage, self.folder = None, refuge.parent
+        """Save the model before later steps can fail. If the output folder fails, all files go to a refuge."""
+        if not self.write(self.model, lambda file: self.dump(pipeline, file)):
+            self.retreat()
+            self.write(self.model, lambda file: self.dump(pipeline, file))
 
     def clear_earlier(self):
         """Remove the files of an earlier run, except the model, which is replaced afterwards."""
@@ -218,6 +236,6 @@ class Spool:
 
 
 def cell(text):
-    """A table cell without control characters and spreadsheet formulas."""
+    """A table cell without control characters and spreadsheet formulas. Numbers such as -1 and +3.5 do not change."""
     text = printable(text)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text

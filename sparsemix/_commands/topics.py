@@ -72,8 +72,10 @@ def run(options, parser):
             outputs.discard()
             what = f"the outputs are in {printable(outputs.folder)}" if outputs.published else what
         parser.exit(130, f"{parser.prog}: interrupted; {what}\n")
-    if outputs.failed:
-        parser.exit(1, f"{parser.prog}: error: not written: {', '.join(outputs.failed)}\n")
+    if outputs.failed or outputs.refuge:
+        told = [f"the files of this run are in {outputs.refuge}, none in {options.output}"] if outputs.refuge else []
+        told += [f"not written: {', '.join(outputs.failed)}"] if outputs.failed else []
+        parser.exit(1, f"{parser.prog}: error: {printable('; '.join(told))}\n")
 
 
 @contextmanager

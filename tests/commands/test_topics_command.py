@@ -431,6 +431,14 @@ def test_parquet_files_whose_names_are_not_utf_8(tmp_path):
 # -- nothing learned is lost
 
 
+def refuge_of(monkeypatch, tmp_path):
+    """The folder to which files of a failing run go."""
+    refuge = tmp_path / "refuge"
+    refuge.mkdir()
+    monkeypatch.setattr(_outputs.tempfile, "mkdtemp", lambda **_: str(refuge))
+    return refuge
+
+
 def test_an_earlier_run_is_kept_unless_forced(tmp_path, capsys, texts):
     arguments = write_lines(tmp_path / "corpus", texts, None)
     output = run(arguments, tmp_path)
@@ -462,20 +470,20 @@ def test_a_forced_run_that_is_killed_leaves_files_of_one_run(tmp_path, monkeypat
         with pytest.raises(KilledError):
             run(again, tmp_path)
     assert {name: (output / name).read_bytes() for name in NAMES} == before
+    refuge = refuge_of(monkeypatch, tmp_path)
     monkeypatch.setattr(_conclusion, "report", killed)
     with pytest.raises(KilledError):
         run(again, tmp_path)
-    assert [file.name for file in output.iterdir()] == ["model.joblib"]
-    assert (output / "model.joblib").read_bytes() != before["model.joblib"]
+    assert {file.name: file.read_bytes() for file in output.iterdir()} == before
+    assert [file.name for file in refuge.iterdir()] == ["model.joblib"]
+    assert (refuge / "model.joblib").read_bytes() != before["model.joblib"]
 
 
 def test_a_model_that_cannot_replace_an_earlier_one_takes_the_other_files_along(tmp_path, capsys, monkeypatch, texts):
     arguments = write_lines(tmp_path / "corpus", texts, None)
     output = run(arguments, tmp_path)
     before = {name: (output / name).read_bytes() for name in NAMES}
-    refuge, calls = tmp_path / "refuge", []
-    refuge.mkdir()
-    monkeypatch.setattr(_outputs.tempfile, "mkdtemp", lambda **_: str(refuge))
+    refuge, calls = refuge_of(monkeypatch, tmp_path), []
 
     def dump(pipeline, file):
         calls.append(file)
@@ -486,7 +494,9 @@ def test_a_model_that_cannot_replace_an_earlier_one_takes_the_other_files_along(
     monkeypatch.setattr(_outputs, "dumper", lambda _: dump)
     with pytest.raises(SystemExit, match="1"):
         run([*arguments, "--force"], tmp_path)
-    assert "the model is in" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"error: the files of this run are in {refuge}, none in {output}" in error
+    assert "not written: model" not in error
     assert {name: (output / name).read_bytes() for name in NAMES} == before
     assert sorted(file.name for file in refuge.iterdir()) == sorted(NAMES)
 
@@ -495,9 +505,7 @@ def test_a_model_that_cannot_be_written_anywhere_leaves_an_earlier_run_alone(tmp
     arguments = write_lines(tmp_path / "corpus", texts, None)
     output = run(arguments, tmp_path)
     before = {name: (output / name).read_bytes() for name in NAMES}
-    refuge = tmp_path / "refuge"
-    refuge.mkdir()
-    monkeypatch.setattr(_outputs.tempfile, "mkdtemp", lambda **_: str(refuge))
+    refuge = refuge_of(monkeypatch, tmp_path)
 
     def dump(pipeline, file):  # noqa: ARG001
         raise OSError("no space left")
@@ -578,33 +586,55 @@ def test_the_model_is_saved_before_anything_else(tmp_path, monkeypatch, texts):
         raise RuntimeError("a fault in the report")
 
     monkeypatch.setattr(_conclusion, "report", fail)
+    refuge = refuge_of(monkeypatch, tmp_path)
     with pytest.raises(RuntimeError):
         run(write_lines(tmp_path / "corpus", texts, None), tmp_path)
-    assert joblib.load(tmp_path / "result" / "model.joblib").transform(texts[:1]).shape == (1, 3)
+    assert joblib.load(refuge / "model.joblib").transform(texts[:1]).shape == (1, 3)
+    assert not (tmp_path / "result").exists()
 
 
-def test_an_output_that_cannot_be_written_costs_no_other(tmp_path, monkeypatch, capsys, texts):
-    """A model that the folder is too full for goes to the temporary folder, and the exit status is 1."""
-    from sparsemix._commands import outputs as _outputs
-
-    whole = _outputs.replacing
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_full_disk_leaves_no_part_of_a_run(tmp_path, monkeypatch, capsys, texts, name, earlier):
+    """The files that could be written are in another folder, and the exit status is 1."""
+    whole, output = _outputs.replacing, tmp_path / "new" / "result"
+    arguments = ["topics", *OPTIONS, "--output", str(output), *write_lines(tmp_path / "corpus", texts, None)]
+    if earlier:
+        main(arguments)
+    before = {file.name: file.read_bytes() for file in output.iterdir()} if earlier else None
 
     def full(path, *arguments, **options):
-        if path.parent.parent == tmp_path / "result" and path.name in ("model.joblib", "topics.csv"):
+        if path.parent.parent == output and path.name == name:
             raise OSError(28, "No space left on device")
         return whole(path, *arguments, **options)
 
     monkeypatch.setattr(_outputs, "replacing", full)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(_outputs.tempfile, "tempdir", None)
+    refuge = refuge_of(monkeypatch, tmp_path)
     with pytest.raises(SystemExit) as caught:
-        run(write_lines(tmp_path / "corpus", texts, None), tmp_path)
+        main([*arguments, "--force", "--random-state", "1"])
     assert caught.value.code == 1
     error = capsys.readouterr().err
-    assert "not written: model.joblib, topics.csv" in error
-    refuge = re.search(r"the model is in (\S+) instead", error)[1]
-    assert joblib.load(refuge).transform(texts[:1]).shape == (1, 3)
-    assert (tmp_path / "result" / "report.html").exists()
+    assert f"the files of this run are in {refuge}, none in {output}" in error
+    assert error.endswith(f"; not written: {name}\n") == (name != "model.joblib")  # it is written in the other folder
+    lost = [] if name == "model.joblib" else [name]
+    assert sorted(file.name for file in refuge.iterdir()) == sorted(set(NAMES).difference(lost))
+    if earlier:
+        assert {file.name: file.read_bytes() for file in output.iterdir()} == before
+    else:
+        assert not (tmp_path / "new").exists()
+
+
+def test_a_run_that_can_be_written_nowhere_leaves_nothing(tmp_path, monkeypatch, capsys, texts):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_outputs, "replacing", full)
+    refuge = refuge_of(monkeypatch, tmp_path)
+    with pytest.raises(SystemExit, match="1"):
+        run(write_lines(tmp_path / "corpus", texts, None), tmp_path)
+    assert "error: " in capsys.readouterr().err
+    assert not refuge.exists()
+    assert not (tmp_path / "result").exists()
 
 
 @pytest.mark.slow
@@ -641,6 +671,15 @@ def test_formulas_in_tables_are_texts(tmp_path):
             cells = [cell for row in list(csv.reader(file))[1:] for cell in row]
         assert any(cell.startswith("'") for cell in cells)
         assert not [cell for cell in cells if cell[:1] in ("=", "+", "@") or (cell[:1] == "-" and "." not in cell)]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("-1", "-1"), ("+3.5", "+3.5"), ("-1,5", "-1,5"), ("-2e-5", "-2e-5"), ("1=2", "1=2"), ("-1+2", "'-1+2"),
+     ("@x", "'@x"), ("=1", "'=1"), ("-", "'-"), ("+a", "'+a"), ("-1|calc", "'-1|calc")],
+)  # fmt: skip
+def test_numbers_are_no_formulas(text, shown):
+    assert _outputs.cell(text) == shown
 
 
 def test_more_topics_than_the_data_can_carry_warn(tmp_path, capsys, texts):
