@@ -56,6 +56,21 @@ def test_texts_without_function_words_have_no_language(text):
     assert language_of(text) == ""
 
 
+def test_a_few_titles_that_look_foreign_are_no_language_of_the_corpus(tmp_path, capsys):
+    """Of 600 titles, five seem to be German and one English: too few to name a language, to warn, or for a column."""
+    rng = np.random.default_rng(0)
+    titles = [" ".join(rng.choice(["apple", "pear", "plum", "cherry"], 4)) for _ in range(594)]
+    titles += 5 * [ARTICLE["german"]] + [ARTICLE["english"]]
+    (tmp_path / "a.txt").write_text("\n".join(titles), encoding="utf-8")
+    main(["topics", str(tmp_path / "a.txt"), "--output", str(tmp_path / "out"), "--n-components", "2",
+          "--max-iter", "1", "--format", "lines"])  # fmt: skip
+    said = capsys.readouterr()
+    assert "languages: not recognised 600\n" in said.out
+    assert "several languages" not in said.err
+    with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
+        assert "language" not in next(csv.reader(file))
+
+
 def test_languages_are_chosen_by_their_share():
     seen = Counter({"german": 90, "english": 9, "french": 1, "": 500})
     assert stop_words.chosen_languages("auto", seen) == (["german", "english"], [])

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix._commands.reading.formats.kinds import kind_of_file
 from sparsemix._commands.reading.passages import WORD, WORDS
+from sparsemix._commands.reading.words.languages import main_languages
 from sparsemix._commands.reading.words.patterns import needs_segmenter
 from sparsemix._commands.reading.words.vectorizers import BY_PATTERN, pattern_of
 from sparsemix.skipgram import TokenSequences
@@ -66,9 +67,9 @@ def warnings_of_lengths(tally, texts):
 
 def warnings_of_languages(texts):
     """A warning of texts in several languages, whose words have no topic in common."""
-    found = Counter(texts.languages)
-    found.pop("", None)
-    several = [(language, n) for language, n in found.most_common() if n >= max(LEAST_MIXED, MIXED * found.total())]
+    seen = Counter(texts.languages)
+    least = max(LEAST_MIXED, MIXED * (seen.total() - seen[""]))
+    several = [(language, seen[language]) for language in main_languages(seen) if seen[language] >= least]
     if len(several) > 1:
         some = ", ".join(f"{language} {n:,}" for language, n in several)
         yield (

@@ -18,7 +18,8 @@ from sparsemix._commands.reading.on_disk import counted, learn_vocabulary
 from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.spool import NO_KNOWN_WORD, Inputs, Texts, inputs_of_counts
 from sparsemix._commands.reading.words.cleaning import composed_lower
-from sparsemix._commands.reading.words.stop_words import find_stop_words, main_languages
+from sparsemix._commands.reading.words.languages import main_languages
+from sparsemix._commands.reading.words.stop_words import find_stop_words
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import is_fitted, make_vectorizer, preparer_of, vectorizer_of
 from sparsemix._report.dates import read_dates

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._commands.reading.formats.records import NO_TEXT
-from sparsemix._commands.reading.words.languages import language_of
+from sparsemix._commands.reading.words.languages import language_of, main_languages
 
 # Characters of each text that the report can show.
 EXCERPT = 2000
@@ -121,8 +121,11 @@ class Texts(Strings):
 
     def describe_languages(self):
         """Languages and their numbers of documents, most frequent first."""
-        found = Counter(self.languages).most_common()
-        return ", ".join(f"{language or 'not recognised'} {n:,}" for language, n in found) or "no documents"
+        seen = Counter(self.languages)
+        found = [(language, seen[language]) for language in main_languages(seen)]
+        rest = seen.total() - sum(n for _, n in found)
+        found += [("not recognised", rest)] if rest else []
+        return ", ".join(f"{language} {n:,}" for language, n in sorted(found, key=lambda pair: -pair[1]))
 
 
 class Kept:

@@ -1,8 +1,11 @@
 """documents.csv: a row for each document of the input, in order, with its topics or the reason why it is left out."""
 
+from collections import Counter
+
 import numpy as np
 
 from sparsemix._commands.outputs import Spool, cell
+from sparsemix._commands.reading.words.languages import main_languages
 
 # Topics of a document: smallest share and maximal number.
 LEAST_SHARE, MOST_LISTED = 0.01, 10
@@ -23,11 +26,12 @@ class DocumentsTable:
         self.tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
         self.held = np.zeros(len(self.tokens), dtype=int)
         self.held[held_out] = 1
+        found = main_languages(Counter(self.inputs.languages))
         several = corpus.languages is not None
         self.optional = {
             "date": self.inputs.dates if any(self.inputs.dates) else None,
             "group": self.inputs.groups if any(self.inputs.groups) else None,
-            "language": self.inputs.languages if several else None,
+            "language": [name if name in found else "" for name in self.inputs.languages] if several else None,
         }
         self.optional = {name: values for name, values in self.optional.items() if values is not None}
         self.next = 0  # number of the document of the next row

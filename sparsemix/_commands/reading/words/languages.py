@@ -10,6 +10,9 @@ LEAST_WORDS, LEAST_SHARE = 2, 0.08
 # Languages share function words ("de la"). A language must have this many more function words than the next one, or
 # MARGIN_OF_SHORT more in a text of fewer than SHORT words, where two words agree by chance.
 SHORT, MARGIN, MARGIN_OF_SHORT = 30, 1, 2
+# A corpus has a language if it is that of this share of the recognised texts, and of this share of all texts. Of 15,800
+# English titles, at most 0.15 % are taken for another language, and 7 to 30 % are recognised as English.
+OF_RECOGNISED, OF_ALL = 0.02, 0.01
 WORD = re.compile(r"[^\W\d_]+")
 # Ranges of letters that tell the language, or only the script.
 SCRIPTS = {
@@ -124,6 +127,18 @@ def language_of(text):
     margin = MARGIN if len(words) >= SHORT else MARGIN_OF_SHORT
     enough = longer[best] >= LEAST_WORDS and most >= LEAST_SHARE * len(words)
     return best if enough and most >= next_most + margin else ""
+
+
+def main_languages(seen):
+    """The languages of a corpus, most frequent first, without those that few texts seem to have.
+
+    Parameters
+    ----------
+    seen : Counter
+        Number of texts of each language; "" for texts without a recognised language.
+    """
+    least = max(OF_RECOGNISED * (seen.total() - seen[""]), OF_ALL * seen.total())
+    return [language for language, n in seen.most_common() if language and n >= least]
 
 
 def script_of(text):

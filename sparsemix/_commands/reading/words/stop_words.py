@@ -7,15 +7,13 @@ import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix._commands.reading.formats.files import Tally, lines, on_disk
-from sparsemix._commands.reading.words.languages import CODES, function_words
+from sparsemix._commands.reading.words.languages import CODES, function_words, main_languages
 
 # Words of English that scikit-learn's list lacks.
 MORE_ENGLISH = (
     "does did doing having just isnt arent wasnt werent dont didnt doesnt hadnt havent wont wouldnt shouldnt im ive "
     "youre theyre thats"
 )
-# Languages of this share of the recognised texts have their stop words skipped.
-LEAST_SHARE = 0.02
 # A derived stop word occurs in this share of the documents, and in this share of the number of documents expected if
 # its tokens were placed at random: words with a meaning concentrate in few documents. In German manual pages this finds
 # 77 of the 80 stop words among the 300 most frequent words, and as many words of standard licence texts.
@@ -49,12 +47,6 @@ def chosen_languages(given, seen):
         else:
             files.append(name)
     return list(dict.fromkeys(languages)), files
-
-
-def main_languages(seen):
-    """The languages of a part of the recognised texts, most frequent first."""
-    known = Counter({language: n for language, n in seen.items() if language})
-    return [language for language, n in known.most_common() if n >= LEAST_SHARE * known.total()]
 
 
 def listed(language):
