@@ -1,9 +1,10 @@
 """The command ``sparsemix topics PATH``: fit a topic model to a corpus; write the model, tables and a report."""
 
+import os
 import sys
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,15 @@ def add_parser(commands):
 
 
 def run(options, parser):
+    """Run the command; with --quiet without standard output."""
+    with ExitStack() as stack:
+        if options.quiet:
+            nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            stack.enter_context(redirect_stdout(nowhere))
+        topics(options, parser)
+
+
+def topics(options, parser):
     """Read the corpus, fit, save and print.
 
     Exit status: 2 for wrong input (one line), 1 if an output could not be written, 130 after an interrupt.

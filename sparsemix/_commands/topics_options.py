@@ -35,6 +35,7 @@ def add_options(parser):
     add("path", metavar="PATH", help="the corpus; - reads standard input")
     add("--output", default="sparsemix-topics", metavar="DIR", help="folder of the outputs (default: %(default)s)")
     add("--force", action="store_true", help="replace the outputs of an earlier run in that folder")
+    add("--quiet", action="store_true", help="print warnings and errors only, for scheduled runs")
     add("--model-format", choices=tuple(MODELS), default="joblib",
         help="library that saves the model; a skops file is safer to load (default: %(default)s)")  # fmt: skip
     add_corpus_options(parser.add_argument_group("corpus").add_argument)

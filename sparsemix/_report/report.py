@@ -58,14 +58,16 @@ def report(
     Parameters
     ----------
     model : estimator
-        Fitted topic model with ``components_`` and ``transform``.
+        Fitted topic model with ``components_`` and ``transform``, or a scikit-learn pipeline that ends with one.
     X : {array-like, sparse matrix} of shape (n_documents, n_words)
-        Counts, or word sequences for :class:`SkipGramTopicModel`; ``transform`` reads them in blocks.
+        Counts, or word sequences for :class:`SkipGramTopicModel`; ``transform`` reads them in blocks. For a pipeline,
+        its input, such as texts.
     vocabulary : array-like of str or vectorizer, default=None
         The words, or the vectorizer that counted them (any object with ``get_feature_names_out``). None takes the
         feature names of the training data; without these, the report shows column numbers.
     documents : sequence of str, default=None
-        Texts. The report contains the first 1,500 characters of each document that it shows; without texts, its words.
+        Texts; for a pipeline of texts those of X. The report contains the first 1,500 characters of each document that
+        it shows; without texts, its words.
     names : sequence of str, default=None
         Names of the documents; None numbers them from 0, in the order of X.
     dates : sequence, default=None
@@ -111,6 +113,8 @@ def report(
     >>> len(page.table())
     10
     """
+    if hasattr(model, "steps"):
+        model, X, vocabulary, documents = parts_of_pipeline(model, X, vocabulary, documents)
     X = check_documents(model, X)
     feature_names, facts = words_of(model, vocabulary, X.shape[1], list(facts))
     for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups")):
@@ -176,6 +180,18 @@ def report(
         "curves": curves_of(model),
     }
     return Report(data)
+
+
+def parts_of_pipeline(pipeline, X, vocabulary, documents):
+    """The model at the end of a pipeline, its input, the words, and the texts if X holds texts."""
+    *before, (_, model) = pipeline.steps
+    before = [step for _, step in before if step not in (None, "passthrough")]
+    texts = X if not hasattr(X, "tocsr") and len(X) and all(isinstance(text, str) for text in X) else None
+    for step in before:
+        X = step.transform(X)
+    if vocabulary is None and before:  # a single vectorizer also has the pattern of words
+        vocabulary = before[0] if len(before) == 1 else pipeline[:-1].get_feature_names_out()
+    return model, X, vocabulary, texts if documents is None else documents
 
 
 class Report:

@@ -283,6 +283,21 @@ def test_seconds_end_the_fit(tmp_path, capsys, texts):
     assert re.fullmatch(r"epochs +1: the fit was ended in epoch 1", epochs)
 
 
+def test_a_quiet_run_prints_warnings_alone_and_writes_the_same(tmp_path, capsys, texts):
+    path = write_lines(tmp_path / "corpus", texts, None)
+    output = run([*path, "--n-components", "100"], tmp_path)
+    said, before = capsys.readouterr(), (output / "topics.csv").read_bytes()
+    assert said.out
+    run([*path, "--n-components", "100", "--force", "--quiet"], tmp_path)
+    quiet = capsys.readouterr()
+    assert (quiet.out, quiet.err) == ("", said.err)
+    assert "are too many" in quiet.err
+    assert (output / "topics.csv").read_bytes() == before
+    with pytest.raises(SystemExit, match="2"):
+        run([*path, "--quiet"], tmp_path)
+    assert "holds an earlier run" in capsys.readouterr().err
+
+
 def test_nothing_need_be_held_out(tmp_path, capsys, texts):
     run([*write_lines(tmp_path / "corpus", texts, None), "--held-out", "0"], tmp_path)
     assert "test log-likelihood per token    none held out" in capsys.readouterr().out

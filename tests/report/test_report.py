@@ -13,7 +13,8 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import sparsemix
 from sparsemix import (
@@ -387,3 +388,27 @@ def test_fitted_mixtures_are_no_topic_models(function):
     for mixture in (sparsemix.SparseGaussianMixture(2), sparsemix.SparseMultinomialMixture(2)):
         with pytest.raises(ValueError, match=r"is a fitted .*Mixture, which has no components_; give a topic model"):
             function(mixture.fit(X), X)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_the_report_of_a_pipeline_is_that_of_its_parts(steps):
+    texts = [" ".join(["apple pear plum", "lake ocean Brook"][i % 2].split() * 3) for i in range(40)]
+    more = [("same", FunctionTransformer(feature_names_out="one-to-one", validate=False))] if steps == 3 else []
+    model = SparseSCVB0LDA(2, max_iter=5, random_state=0)
+    pipeline = Pipeline([("counts", CountVectorizer()), *more, ("topics", model)]).fit(texts)
+    counts, model, given = pipeline["counts"].transform(texts), pipeline["topics"], texts
+    if steps == 1:
+        pipeline, given = Pipeline([("topics", model)]), counts
+    page = report(pipeline, given)
+    parts = report(model, counts, None if steps == 1 else pipeline["counts"], documents=None if steps == 1 else texts)
+    assert page.table() == parts.table()
+    assert page.data["documents"] == parts.data["documents"]
+    assert steps == 1 or any("Brook" in record["text"] for record in page.data["documents"])  # a text, not counts
+
+
+def test_a_pipeline_reads_texts_that_it_was_not_fitted_to():
+    texts = ["apple pear plum", "lake ocean brook"] * 20
+    pipeline = make_pipeline(CountVectorizer(), LatentDirichletAllocation(2, random_state=0)).fit(texts)
+    page = report(pipeline, ["pear pear unknown", "ocean"], documents=["one", "two"], names=["a", "b"])
+    assert {record["name"] for record in page.data["documents"]} == {"a", "b"}
+    assert {"".join(record["text"]) for record in page.data["documents"]} == {"one", "two"}
