@@ -4,12 +4,16 @@ import csv
 import io
 import json
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import joblib
 
-from sparsemix._commands.console import printable
-from sparsemix._commands.outputs import MODELS, REPORT, TOPICS, cell, dumper
+from sparsemix._commands.console import printable, warn
+from sparsemix._commands.outputs import DOCUMENTS, MODELS, REPORT, TOPICS, cell, dumper
+from sparsemix._commands.reading.formats.files import LONGEST_LINE
+from sparsemix._commands.tables.documents import renamed
+from sparsemix._commands.tables.strata import strata_tables
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import replacing
 from sparsemix._report import Report
@@ -18,7 +22,7 @@ from sparsemix._report.naming import groups_of, read_names
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 DESCRIPTION = """Write the report of an earlier run again, with names for its topics. FILE is a table with the columns
 topic and name; the button of the report saves one. Topics of one name are shown as one. The names go to report.html,
-topics.csv, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs."""
+all tables, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs."""
 
 
 def add_parser(commands):
@@ -43,7 +47,7 @@ def run(options, parser):
 def rename(folder, path):
     """Write names of topics to the report, the table and the model of a folder."""
     page = read_report(folder / REPORT)
-    names = read_names(path, len(page.data["topics"]))
+    names = read_names(path, len(page.data["topics"]), warn)
     page.rename(names)
     table = renamed_table(folder / TOPICS, names)
     model, dump = next(((folder / name, dumper(kind)) for kind, name in MODELS.items() if (folder / name).is_file()),
@@ -52,12 +56,19 @@ def rename(folder, path):
         raise ValueError(f"{folder} has no {' or '.join(MODELS.values())}; give the folder of an earlier run")
     pipeline = loaded(model)
     pipeline.topic_names_ = [names.get(k, "") for k in range(len(page.data["topics"]))]
-    with interrupts_wait():
-        with replacing(model) as file:
-            dump(pipeline, file)
-        with replacing(folder / TOPICS) as file:
-            file.write(table.encode())
-        page.save(folder / REPORT)
+    html = page.html().encode()
+    with interrupts_wait(), ExitStack() as stack:  # files replace the earlier ones after all are written
+
+        def opened(name):
+            return stack.enter_context(replacing(folder / name))
+
+        dump(pipeline, opened(model.name))
+        opened(TOPICS).write(table.encode())
+        opened(REPORT).write(html)
+        for name, columns, rows in strata_tables(page.data):
+            write_rows(opened(name), columns, rows)
+        if (folder / DOCUMENTS).is_file():
+            rename_documents(folder / DOCUMENTS, opened(DOCUMENTS), names)
     groups = groups_of(page.data["topics"], names)
     for group in groups:
         if name := names.get(group[0]["id"]):
@@ -91,6 +102,26 @@ def renamed_table(path, names):
     table.writeheader()
     table.writerows(row | {"name": cell(names.get(int(row["topic"]), ""))} for row in rows)
     return text.getvalue()
+
+
+def write_rows(file, columns, rows):
+    """Write a table to a binary file."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    table = csv.writer(text)
+    table.writerow(columns)
+    table.writerows(rows)
+    text.detach()
+
+
+def rename_documents(path, file, names):
+    """Write documents.csv to a binary file with the names of the main topics."""
+    csv.field_size_limit(LONGEST_LINE)
+    with path.open(newline="", encoding="utf-8") as source:
+        rows = csv.DictReader(source)
+        columns = rows.fieldnames or []
+        if not {"topics", "name", "name_share"} <= set(columns):
+            raise ValueError(f"{path} is not the table of a run of this version; run sparsemix topics again")
+        write_rows(file, columns, ([row[column] for column in columns] for row in renamed(rows, names)))
 
 
 def loaded(path):

@@ -103,7 +103,7 @@ def learn(options, outputs):
     """Read the corpus, fit the model and save it at once."""
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
-        fields=Fields(options.field, options.id, options.date, options.group, options.date_format),
+        fields=Fields(options.field, options.id, options.date, options.group, options.date_format, options.sheet),
         words=Words(
             options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
             options.max_df, options.merge_forms, options.phrases, options.vocabulary, options.vectorizer,

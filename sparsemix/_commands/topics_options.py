@@ -54,6 +54,7 @@ def add_corpus_options(add):
     add("--field", default="text",
         help="field or column with the text, a path such as post.text, or several such as title,body "
         "(default: %(default)s)")  # fmt: skip
+    add("--sheet", metavar="NAME", help="sheet of a workbook (default: the first one)")
     add("--id", help="field with the name of the document, for the outputs")
     add("--date", help="field with the date, for topic shares over time")
     add("--date-format", metavar="FORMAT",

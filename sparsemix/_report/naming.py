@@ -1,19 +1,30 @@
 """Names of topics, given by people: a table with the columns topic and name. Topics of one name are shown as one."""
 
+import codecs
 import csv
+import io
 from numbers import Integral
+from pathlib import Path
 
 LONGEST = 200  # characters of a name
+DELIMITERS = ",;\t|"
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+CODE_PAGE = "cp1252"
 
 
-def read_names(path, n_topics):
+def read_names(path, n_topics, warn=None):
     """Read a table with the columns "topic" and "name"; further columns are ignored.
+
+    Fields are separated by commas, semicolons, tabs or bars. Spreadsheets write all of these, in UTF-8, UTF-16 or the
+    code page of Windows.
 
     Parameters
     ----------
     path : path
         CSV file.
     n_topics : int
+    warn : callable, default=None
+        Called with a sentence if the encoding was guessed.
 
     Returns
     -------
@@ -25,25 +36,45 @@ def read_names(path, n_topics):
     ValueError
         With the line, for a topic that does not exist or occurs twice, and for missing columns.
     """
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        try:
-            rows = csv.DictReader(file)
-            if missing := {"topic", "name"} - set(rows.fieldnames or ()):
-                raise ValueError(f"{path} has no column {sorted(missing)[0]!r}; its first line must be: topic,name")
-            names, seen = {}, set()
-            for row in rows:
-                where = f"{path}, line {rows.line_num}"
-                number = (row["topic"] or "").strip()
-                if not number.isascii() or not number.isdigit() or int(number) >= n_topics:
-                    raise ValueError(f"{where} names topic {number!r}; topics are numbers from 0 to {n_topics - 1}")
-                if int(number) in seen:
-                    raise ValueError(f"{where} names topic {number} again; give each topic one line")
-                seen.add(int(number))
-                if name := plain_name(row["name"]):
-                    names[int(number)] = name
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise ValueError(f"{path} is not a table in UTF-8 ({error}); save it as CSV with UTF-8") from error
+    text, encoding = text_of_table(path)
+    if encoding == CODE_PAGE and warn is not None:
+        warn(f"{path} is not UTF-8 and was read as {CODE_PAGE}; look at letters with accents")
+    skipped = text.lower().startswith("sep=")  # a first line of Excel
+    text = text.partition("\n")[2] if skipped else text
+    head = text.partition("\n")[0]
+    try:
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(DELIMITERS, key=head.count))
+        rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
+        if missing := {"topic", "name"} - set(rows.fieldnames):
+            raise ValueError(f"{path} has no column {sorted(missing)[0]!r}; its first line must be: topic,name")
+        names, seen = {}, set()
+        for row in rows:
+            where = f"{path}, line {rows.line_num + skipped}"
+            number = (row["topic"] or "").strip()
+            if not number and not plain_name(row["name"]):
+                continue  # an empty row of a spreadsheet
+            if not number.isascii() or not number.isdigit() or int(number) >= n_topics:
+                raise ValueError(f"{where} names topic {number!r}; topics are numbers from 0 to {n_topics - 1}")
+            if int(number) in seen:
+                raise ValueError(f"{where} names topic {number} again; give each topic one line")
+            seen.add(int(number))
+            if name := plain_name(row["name"]):
+                names[int(number)] = name
+    except csv.Error as error:
+        raise ValueError(f"{path} is not a table ({error}); save it as CSV") from error
     return names
+
+
+def text_of_table(path):
+    """The text of a file and its encoding: that of its byte order mark, else UTF-8 or the code page of Windows."""
+    content = Path(path).read_bytes()
+    marked = next((name for mark, name in MARKS if content.startswith(mark)), None)
+    for encoding in [marked] if marked else ["utf-8", CODE_PAGE]:
+        try:
+            return content.decode(encoding), encoding
+        except UnicodeDecodeError as error:
+            problem = error
+    raise ValueError(f"{path} is not a table in UTF-8 ({problem}); save it as CSV with UTF-8") from problem
 
 
 def check_names(names, n_topics):

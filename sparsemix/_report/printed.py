@@ -69,7 +69,8 @@ def stratum_shares(i, stratum, group, data):
         share = sum(topic["strata"][i][b] for topic in group)
         changed = group[0]["changes"][i][b][0] if len(group) == 1 else ()
         words = ", ".join(escape(data["words"][v]) for v in changed)
-        parts.append(f"<strong>{escape(label)}</strong> {share:.1%}{f' ({words})' if words else ''}")
+        few = f" of {stratum['sizes'][b]} documents only" if stratum["sizes"][b] < data["few"] else ""
+        parts.append(f"<strong>{escape(label)}</strong> {share:.1%}{few}{f' ({words})' if words else ''}")
     caption = f"{escape(stratum['label'])} (and words that are more frequent there)"
     return f'<p><span class="soft">{caption}:</span> {", ".join(parts)}</p>'
 

@@ -15,7 +15,7 @@ from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
 from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
-from sparsemix._report.strata import bins_of_dates, bins_of_groups
+from sparsemix._report.strata import FEW, bins_of_dates, bins_of_groups
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence
 
@@ -164,6 +164,7 @@ def report(
         "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics), *facts]],
         "made": f"sparsemix {__version__}, {date.today().isoformat()}",
         "nTokens": gathered.n_tokens,
+        "few": FEW,
         "shown": shown,
         "relevance": POSITION,
         "names": {},

@@ -187,6 +187,26 @@ def test_excel(tmp_path):
         words_of(tmp_path, b"PK\x03\x04", "b.xlsx")
 
 
+def test_the_sheet_that_is_read_is_named(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "cover"
+    for title, word in (("cover", "apple"), ("2020 data", "river")):
+        sheet = book[title] if title in book.sheetnames else book.create_sheet(title)
+        for row in (["text"], [f"{word} pear"], [f"{word} plum"]):
+            sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    first = read_corpus(tmp_path / "a.xlsx", words=Words("words", stop_words=None))
+    assert "apple" in first.feature_names
+    (told,) = first.warnings
+    assert told == "of a.xlsx only the first sheet ('cover') is read, not '2020 data'; --sheet NAME reads another"
+    other = read_corpus(tmp_path / "a.xlsx", words=Words("words", stop_words=None), fields=Fields(sheet="2020 data"))
+    assert "river" in other.feature_names
+    assert other.warnings == ()
+    with pytest.raises(ValueError, match=r"has no sheet '2021' \(it has 'cover', '2020 data'\)"):
+        read_corpus(tmp_path / "a.xlsx", fields=Fields(sheet="2021"))
+
+
 def test_pdf(tmp_path):
     pypdf = pytest.importorskip("pypdf")
     writer = pypdf.PdfWriter()

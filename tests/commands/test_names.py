@@ -8,6 +8,7 @@ import pytest
 
 from sparsemix import report
 from sparsemix.__main__ import main
+from sparsemix._commands import names as _names
 from sparsemix._commands.names import read_report
 
 
@@ -96,3 +97,56 @@ def test_each_kind_of_share_has_its_name(folder):
         assert row["token_share"] == pytest.approx(tokens @ shares[:, k] / 17, abs=1e-6)
         topic = next(topic for topic in found.data["topics"] if topic["id"] == k)
         assert topic["strata"][0][0] == pytest.approx(shares[:, k].mean(), abs=1e-3)
+
+
+def test_names_go_to_documents_periods_and_groups(folder, tmp_path):
+    """The tables are those of the topics, with shares of one name added. An empty table of names undoes it."""
+    names, tables = tmp_path / "names.csv", ("documents.csv", "over_time.csv", "by_group.csv", "topics.csv")
+    before = {name: table(folder / name) for name in tables}
+    names.write_text("topic;name\r\n0;Obst\r\n")
+    main(["report", str(folder), "--names", str(names)])
+    for old, new in zip(before["documents.csv"], table(folder / "documents.csv"), strict=True):
+        assert (new["name"], new["name_share"] != "") == (("Obst", True) if old["topic"] == "0" else ("", False))
+        assert {**new, "name": "", "name_share": ""} == old
+    for name in ("over_time.csv", "by_group.csv"):
+        for old, new in zip(before[name], table(folder / name), strict=True):
+            assert new == old | {"name": "Obst" if old["topic"] == "0" else ""}
+    names.write_text("topic;name\r\n0;=all\r\n1;=all\r\n")
+    main(["report", str(folder), "--names", str(names)])
+    for row in table(folder / "documents.csv"):
+        assert (row["name"], float(row["name_share"])) == ("'=all", pytest.approx(1, abs=0.01))
+    for name in ("over_time.csv", "by_group.csv"):
+        rows = table(folder / name)
+        assert len(rows) == len(before[name]) / 2
+        assert {(len(row["topic"].split()), row["name"]) for row in rows} == {(2, "'=all")}
+        assert {row["more_frequent_words"] for row in rows} == {""}
+        assert all(float(row["mean_document_share"]) == pytest.approx(1, abs=1e-3) for row in rows)
+    names.write_text("topic,name\n")
+    main(["report", str(folder), "--names", str(names)])
+    assert {name: table(folder / name) for name in tables} == before
+
+
+def test_small_groups_are_marked(tmp_path):
+    rows = [("big", "apple pear plum")] * 40 + [("small", "lake ocean brook")] * 19 + [("just", "lake brook")] * 20
+    with (tmp_path / "texts.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("group", "text"), *rows])
+    main(["topics", str(tmp_path / "texts.csv"), "--group", "group", "--n-components", "2", "--max-iter", "2",
+          "--max-df", "1.0", "--output", str(tmp_path / "out")])  # fmt: skip
+    found = {row["group"]: row["few_documents"] for row in table(tmp_path / "out" / "by_group.csv")}
+    assert found == {"big": "", "small": "yes", "just": ""}
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count(" of 19 documents only") == 2
+    assert " of 20 documents only" not in page
+
+
+def test_a_name_that_cannot_be_written_changes_no_file(folder, tmp_path, monkeypatch):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (tmp_path / "names.csv").write_text("topic,name\n0,fruit\n")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_names, "rename_documents", full)
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(folder), "--names", str(tmp_path / "names.csv")])
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

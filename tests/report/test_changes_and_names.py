@@ -104,6 +104,20 @@ def test_topics_of_one_name_are_joined(page):
     assert static_content(page.data) == before
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("first", ["topic{}name\r\n", "Topic{} Name \r\n", "sep={}\r\ntopic{}name\r\n"])
+def test_names_are_read_from_what_spreadsheets_write(tmp_path, encoding, delimiter, first):
+    told, path = [], tmp_path / "names.csv"
+    text = first.replace("{}", delimiter) + f'2{delimiter}"Öl; Gas, \tKohle"\r\n{delimiter}\r\n0{delimiter}Städte\r\n'
+    path.write_bytes(text.encode(encoding))
+    assert naming.read_names(path, 3, told.append) == {2: "Öl; Gas, Kohle", 0: "Städte"}
+    assert len(told) == (encoding == "cp1252")
+    path.write_bytes(text.replace("0", "9").encode(encoding))
+    with pytest.raises(ValueError, match=rf"line {text.count(chr(10))} names topic '9'"):
+        naming.read_names(path, 3)
+
+
 def test_names_are_read_and_wrong_ones_are_refused(tmp_path, page):
     path = tmp_path / "names.csv"
     path.write_text("topic,name,words\n1,fruit,x\n0,,x\n", encoding="utf-8-sig")
@@ -116,7 +130,7 @@ def test_names_are_read_and_wrong_ones_are_refused(tmp_path, page):
         path.write_text(text)
         with pytest.raises(ValueError, match=message):
             naming.read_names(path, 3)
-    path.write_bytes(b"topic,name\n1,\xff\n")
+    path.write_bytes(b"topic,name\n1,\x81\n")
     with pytest.raises(ValueError, match="UTF-8"):
         naming.read_names(path, 3)
     for names in ({3: "a"}, {"0": "a"}, ["a"] * 4):

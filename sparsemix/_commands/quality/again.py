@@ -58,8 +58,8 @@ class Again:
 
     def __str__(self):
         n = int((2 * self.common >= self.n_listed).sum())
+        advice = "" if n == len(self.common) else "; do not build on a topic that is not found again"
         return (
             f"{n} of {len(self.common)} topics, with at least half of their {self.n_listed} main words; "
-            f"{self.n_same / max(1, self.n_documents):.0%} of the documents keep their main topic. Do not build on a "
-            "topic that is not found again"
+            f"{self.n_same / max(1, self.n_documents):.0%} of the documents keep their main topic{advice}"
         )

@@ -9,6 +9,8 @@ from sparsemix.metrics._completion import completion_by_document
 
 # People compare scores to 0.1 nats, which is a difference of 10 % in the number of likely words.
 COMPARED = 0.1
+# The standard error of fewer documents is itself chance.
+FEW = 10
 # Two runs over the same test documents differ by chance by less than this number of standard errors of one of them. The
 # standard error of the difference was 0.5 to 0.7 of it for fits to titles with other seeds or numbers of topics.
 SURE = 2.0
@@ -33,7 +35,8 @@ class Score:
         if self.error is None:
             return f"{self.mean:.4f} (one test document: do not compare runs by it)"
         least = SURE * self.error
-        doubt = f"; too few to compare runs: differences below {least:.2f} may be chance" if least > COMPARED else ""
+        doubt = "; too few to compare runs" if least > COMPARED or self.n_documents < FEW else ""
+        doubt += f": differences below {least:.2f} may be chance" if least > COMPARED else ""
         return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents{doubt})"
 
     def record(self, unit):

@@ -99,7 +99,14 @@ def warnings_of_rare_words(texts, counts, vectorizer):
 
 
 def warnings_of_files(tally, encoding):
-    """Warnings of undecodable bytes and of files that are not read."""
+    """Warnings of undecodable bytes, of files and of sheets that are not read."""
+    if tally.sheets:
+        name, (first, *others) = tally.sheets[0]
+        more = f", and of {len(tally.sheets) - 1:,} more workbooks" if len(tally.sheets) > 1 else ""
+        yield (
+            f"of {name}{more} only the first sheet ({first!r}) is read, not {some_of(map(repr, others))}; "
+            "--sheet NAME reads another"
+        )
     if tally.bad_characters:
         other = "utf-8,cp1252" if encoding == "utf-8" else "utf-8"
         yield (
@@ -166,5 +173,6 @@ def warnings_of_words(texts, vectorizer):
 
 def some_of(names, separator=", "):
     """The first of some names."""
-    some = separator.join(list(names)[:MOST_NAMED])
+    names = list(names)
+    some = separator.join(names[:MOST_NAMED])
     return f"{some}{separator}..." if len(names) > MOST_NAMED else some

@@ -31,7 +31,9 @@ OF_WORDS = {
     "--skip", "--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--merge-forms", "--phrases",
 }  # fmt: skip
 ALWAYS = {"--passages", "--copies", "--vectorizer"}
-READING = OF_WORDS | ALWAYS | {"--glob", "--encoding", "--field", "--id", "--date", "--date-format", "--group"}
+READING = OF_WORDS | ALWAYS | {
+    "--glob", "--encoding", "--field", "--id", "--date", "--date-format", "--group", "--sheet",
+}  # fmt: skip
 WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
 # Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4

@@ -36,7 +36,7 @@ class DocumentsTable:
         self.optional = {name: values for name, values in self.optional.items() if values is not None}
         self.next = 0  # number of the document of the next row
         self.spool = Spool(corpus.folder)
-        found = ["tokens", "held_out", "topic", "document_share", "topics"]
+        found = ["tokens", "held_out", "topic", "document_share", "topics", "name", "name_share"]
         self.spool.add([["number", "file", "row", "id", *self.optional, *found, "copy_of", "left_out"]])
 
     def add(self, start, shares):
@@ -57,13 +57,13 @@ class DocumentsTable:
             listed = [k for k in topics if shares[row, k] >= LEAST_SHARE] or topics[:1]
             text = " ".join(f"{k}:{shares[row, k]:.3f}" for k in listed)
             tokens, held = f"{self.tokens[start + row]:g}", self.held[start + row]
-            yield self.row(number, tokens, held, topics[0], f"{shares[row, topics[0]]:.4f}", text)
+            yield self.row(number, tokens, held, topics[0], f"{shares[row, topics[0]]:.4f}", text, "", "")
             self.next = number + 1
 
     def left_out(self, stop):
         """Rows of the documents before number ``stop`` that are left out."""
         for number in range(self.next, stop):
-            yield self.row(number, 0, "", "", "", "")
+            yield self.row(number, 0, "", "", "", "", "", "")
         self.next = stop
 
     def row(self, number, *found):
@@ -74,3 +74,24 @@ class DocumentsTable:
             *(cell(values[number]) for values in self.optional.values()), *found,
             first + 1 if first >= 0 else "", inputs.missing[number],
         ]  # fmt: skip
+
+
+def renamed(rows, names):
+    """Rows of documents.csv with the name under which most of a document falls, and its share.
+
+    Shares of topics of one name are added, of those topics that the row lists.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+    names : dict of int to str
+    """
+    for row in rows:
+        sums = {}
+        for entry in row["topics"].split():
+            topic, share = entry.split(":")
+            called = names.get(int(topic), int(topic))
+            sums[called] = sums.get(called, 0.0) + float(share)
+        main = max(sums, key=sums.get, default=0)
+        named = isinstance(main, str)
+        yield row | {"name": cell(main) if named else "", "name_share": f"{sums[main]:.4g}" if named else ""}

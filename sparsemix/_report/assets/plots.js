@@ -151,7 +151,7 @@ function columns(rows, most) {
     rows.map(([name, share, size], i) =>
       svg("rect", { class: "column", x: (i * step + 0.1 * step).toFixed(2), width: (0.8 * step).toFixed(2),
         y: (height - (height - 14) * (share / most)).toFixed(2), height: ((height - 14) * (share / most)).toFixed(2) },
-        svg("title", {}, `${name}: ${percent(share)} of ${number(size)} documents`))),
+        svg("title", {}, `${name}: ${percent(share)} of ${number(size)} documents${size < data.few ? ", few" : ""}`))),
     svg("path", { class: "axis", d: `M0 ${height}H${width}` }),
     svg("text", { x: 0, y: 10 }, `${percent(most)}`),
     svg("text", { x: 0, y: height + 14 }, rows[0][0]),
@@ -170,7 +170,7 @@ function barTable(rows, most) {
       .map(([sign, list]) => `${sign} ${list.map((v) => data.words[v]).join(", ")}`).join("; ");
     return [el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "wide" }, bar(share / most, "meter")),
       el("td", { class: "number" }, percent(share)),
-      el("td", { class: "number soft", title: "documents" }, number(size))),
+      el("td", { class: "number soft", title: "documents" }, size < data.few ? `${number(size)}, few` : number(size))),
     words ? el("tr", {}, el("td", { class: "soft", colspan: 4 }, words)) : null];
   }).flat());
 }

@@ -62,6 +62,7 @@ class Tally:
     other_files: tuple = ()
     encoding: str = "utf-8"
     passages: int = 0
+    sheets: list = field(default_factory=list)
 
     def clean(self, text):
         """The text in composed characters; replaces and counts undecodable bytes and surrogates."""

@@ -34,7 +34,7 @@ class Fields:
 
     A name with points is a path: ``post.text`` is the field ``text`` of the object in the field ``post``. ``text`` may
     be several names, separated by commas, whose texts are joined. ``date_format`` is the format of dates for
-    ``datetime.strptime``; None recognises it.
+    ``datetime.strptime``; None recognises it. ``sheet`` is that of a workbook; None is the first one.
     """
 
     text: str = "text"
@@ -42,6 +42,7 @@ class Fields:
     date: str | None = None
     group: str | None = None
     date_format: str | None = None
+    sheet: str | None = None
 
 
 class Kept:

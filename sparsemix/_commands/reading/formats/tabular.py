@@ -113,7 +113,7 @@ def columns_of(names, fields):
 
 
 def read_excel(path, *, fields, tally, **_):
-    """One document per row of the first sheet of an Excel file; needs openpyxl."""
+    """One document per row of a sheet of an Excel file, by default the first one; needs openpyxl."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -124,10 +124,18 @@ def read_excel(path, *, fields, tally, **_):
     with path.open("rb") as file:
         try:
             book = load_workbook(file, read_only=True, data_only=True)
-            rows = book.worksheets[0].iter_rows(values_only=True)
+            titles = [sheet.title for sheet in book.worksheets]
+            chosen = titles.index(fields.sheet) if fields.sheet in titles else 0
+            rows = book.worksheets[chosen].iter_rows(values_only=True)
             names = ["" if name is None else str(name).strip() for name in next(rows, ())]
         except Exception as error:  # openpyxl lets errors of zipfile, XML and its own through
             raise ValueError(f"{path} is not an Excel file that openpyxl can read ({error}).") from error
+        if fields.sheet is not None:
+            tally.used.add("--sheet")
+            if fields.sheet not in titles:
+                raise ValueError(f"{path} has no sheet {fields.sheet!r} (it has {', '.join(map(repr, titles))}).")
+        elif len(titles) > 1:
+            tally.sheets.append((path.name, titles))
         kept.check_names(dict.fromkeys(names), f"{path}, row 1", [name for name in names if name])
         for number, row in enumerate(rows, start=2):
             record = {name: value for name, value in zip(names, row, strict=False) if name}
