@@ -35,6 +35,8 @@ READING = OF_WORDS | ALWAYS | {
     "--glob", "--encoding", "--field", "--id", "--date", "--date-format", "--group", "--sheet",
 }  # fmt: skip
 WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
+# Topics compare documents: with fewer, a message proposes to cut them.
+FEW = 10
 # Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
 
@@ -291,7 +293,8 @@ def count_words(vectorizer, texts, folder=None):
             read = vectorizer.transform(texts.whole()) if fitted else vectorizer.fit_transform(texts.whole())
     except ValueError as error:
         options = "--min-df, --max-df, --token-pattern and --stop-words"
-        raise ValueError(f"No words are left of {len(texts)} documents ({error}); see {options}.") from error
+        few = "; --passages 100 cuts long documents into several" if len(texts) < FEW else ""
+        raise ValueError(f"No words are left of {len(texts)} documents ({error}); see {options}{few}.") from error
     if not isinstance(vectorizer, TokenSequences):
         return sparse.csr_matrix(read), None
     return sparse.csr_matrix(counts_of(read, len(vectorizer.vocabulary_))), read
