@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from sparsemix._compat import Interval, Options, StrOptions
-from sparsemix._engine.blocks import Rows, spans
+from sparsemix._engine.blocks import Rows
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.input.checks import (
     COUNT,
@@ -20,6 +20,7 @@ from sparsemix._estimator.input.checks import (
     warn_of_light_weights,
 )
 from sparsemix._estimator.input.columns import ColumnLimits
+from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.forms import is_sparse
 from sparsemix._estimator.input.gaussian_prior import check_means, prior_arguments
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
@@ -46,9 +47,9 @@ TOGETHER, ROUND = 0.1, 1.25
 # Default concentration for documents. A text of eight words usually shares a word with some cluster, which favours that
 # cluster by a factor of thousands. On texts of a hundred words nothing between 1 and 3000 makes a difference.
 CONCENTRATION = 1000.0
-# "auto" treats a dense table as documents if at most the second share of its entries is non-zero and it has at least
-# WIDE columns. Up to the first share it warns.
-MOSTLY_ZERO, WIDE = (0.5, 0.2), 50
+# "auto" treats a dense table as documents if at most this share of its entries is non-zero and it has at least WIDE
+# columns. With more non-zeros, up to MOSTLY_ZERO, it warns.
+SPARSE, WIDE = 0.2, 50
 # "auto" tries full covariances up to this number of features D: a cluster takes D^2 / 2 numbers.
 FULL_FEATURES = 100
 
@@ -123,18 +124,10 @@ def looks_like_counts(X):
     different totals. Every other table holds real numbers. It is uncertain if all numbers are 0 or 1, or if they are
     whole, half of them are zero, and most of the rest are 1 or 2.
     """
-    n_ones = n_few = n_said = 0
-    least, most = np.inf, -np.inf  # of the totals of rows
-    for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
-        block = X[start:stop]
-        if (block < 0).any() or (block != np.floor(block)).any():
-            return False
-        n_said += np.count_nonzero(block)
-        n_ones += np.count_nonzero(block == 1.0)
-        n_few += np.count_nonzero((block == 1.0) | (block == 2.0))
-        totals = block.sum(axis=1)
-        least, most = min(least, totals.min()), max(most, totals.max())
-    if 0 < n_said == n_ones and X.shape[1] > 1:
+    found = WholeNumbers.of(X)
+    if found is None:
+        return False
+    if found.zeros_and_ones and X.shape[1] > 1:
         warnings.warn(
             "likelihood='auto' treats X as measurements, but its entries are all 0 or 1; for answers of yes and no use "
             "SparseBernoulliMixture, which has densities of such rows; if the rows are word counts, set "
@@ -142,14 +135,15 @@ def looks_like_counts(X):
             stacklevel=4,
         )
         return False
-    if n_said > MOSTLY_ZERO[0] * X.size or 2 * n_few < n_said:
+    if not found.mostly_zero or 2 * (found.n_ones + found.n_twos) < found.n_nonzero:
         return False
-    wide = X.shape[1] >= WIDE and n_said <= MOSTLY_ZERO[1] * X.size
-    if wide and n_said <= 2 * n_ones < 2 * n_said and least < most:
+    wide = X.shape[1] >= WIDE and found.n_nonzero <= SPARSE * X.size
+    ones = found.n_nonzero <= 2 * found.n_ones < 2 * found.n_nonzero
+    if wide and ones and found.least_total < found.largest_total:
         return True
     warnings.warn(
-        f"likelihood='auto' treats X as measurements, but X has whole numbers, {1.0 - n_said / X.size:.0%} of them "
-        "zero; if the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
+        f"likelihood='auto' treats X as measurements, but X has whole numbers, {1.0 - found.n_nonzero / X.size:.0%} of "
+        "them zero; if the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
         stacklevel=4,
     )
     return False

@@ -12,6 +12,7 @@ import numpy as np
 from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import check_columns
 from sparsemix._estimator.input.columns import ColumnLimits, round_off
+from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats import symmetric
@@ -44,6 +45,10 @@ LEARN_FROM = 16
 # Minimum of the learned scales, relative to the default prior. Components on a surface, or of windows of a series, are
 # thinner than the data in every direction. A pixel that is constant in a component should not shrink it to zero.
 LEAST_SCALE = 0.1
+# Excess of the largest weight over even weights, as a share of the possible excess, from which a fit to counts warns.
+# On simulated documents of six clusters, fits above it agree with the clusters hardly more than by chance. Tables of
+# fewer columns are never taken for counts.
+ONE_COMPONENT, COUNTED_COLUMNS = 0.6, 5
 # With fewer rows per column than this the prior keeps only a part of the data's correlations. Learned scales then have
 # a larger minimum: few rows of a component give too little information on most directions.
 FEW_ROWS = 8.0
@@ -269,6 +274,25 @@ def warn_of_flags(limits):
             "them rather than the measurements; leave such columns out unless you want this",
             stacklevel=2,
         )
+
+
+def warn_of_counts(weights, X):
+    """Warn if a fit to a table like word counts or one-hot codes ends with most of its weight in one component."""
+    n_components, largest = len(weights), int(np.argmax(weights))
+    even = 1.0 / n_components
+    if n_components == 1 or weights[largest] < even + ONE_COMPONENT * (1.0 - even):
+        return
+    found = WholeNumbers.of(X)
+    if found is None or X.shape[1] < COUNTED_COLUMNS or not found.mostly_zero:
+        return
+    remedy = "for word counts use SparseMultinomialMixture"
+    if found.zeros_and_ones:
+        remedy = f"for flags or codes use SparseBernoulliMixture, {remedy}"
+    warnings.warn(
+        f"component {largest} has {weights[largest]:.0%} of the weight, and X holds whole numbers, most of them zero, "
+        f"which Gaussian components describe badly; {remedy}",
+        stacklevel=5,
+    )
 
 
 def make_floor(reg_covar, scale):

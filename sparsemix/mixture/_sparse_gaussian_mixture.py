@@ -33,6 +33,7 @@ from sparsemix.mixture._assemble import (
     make_family,
     start_fit,
     type_of,
+    warn_of_counts,
 )
 from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator
@@ -426,6 +427,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are surveyed before they are read
         dtype = None if first else self._fitted.model.dtype
         return check_rows(self, X, reset=reset, dtype=dtype, missing=True)
+
+    def _check_fit(self, X):
+        warn_of_counts(self.weights_, X)
 
     def _weighted(self, X, sample_weight, part, labels=None):
         known = {"labels": check_labels(labels, len(X)) if labels is not None else None}

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sparsemix import (
     CollapsedLDA,
     GibbsNGGPMixture,
+    SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseLDA,
     SparseMultinomialMixture,
@@ -61,6 +62,44 @@ def test_gaussians(table, covariance_type):
     behind = sibling.score(X_test) - log_units - est.score(table.test)
     found = agreement(est, table, table.train, table.test)
     assert warned or behind < NATS * X.shape[1] or found >= agreement(sibling, table, X, X_test) - AGREEMENT
+
+
+def documents(length, n_words=400, n_groups=6):
+    """Dense counts of documents that differ little from the frequencies of a language, and their groups."""
+    rng = np.random.default_rng(0)
+    groups, frequent = rng.integers(n_groups, size=600), 1.0 / np.arange(1, n_words + 1)
+    words = rng.dirichlet(100.0 * frequent / frequent.sum() + 1e-3, size=n_groups)
+    lengths = 1 + rng.poisson(length * rng.gamma(2.0, 0.5, 600))
+    return np.array([rng.multinomial(n, words[group]) for n, group in zip(lengths, groups, strict=True)]), groups
+
+
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize(("flags", "remedy"), [(False, SparseMultinomialMixture), (True, SparseBernoulliMixture)])
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_gaussians_name_the_class_for_counts(dtype, flags, remedy, inference):
+    X, groups = documents(10)
+    X = np.minimum(X, 1) if flags else X
+    est = SparseGaussianMixture(6, inference=inference, random_state=0)
+    assert f"use {remedy.__name__}" in badly_described(est, X.astype(dtype))
+    found, better = (adjusted_rand_score(groups, each.predict(X)) for each in (est, remedy(6, random_state=0).fit(X)))
+    assert found < 0.1 < better - 0.1
+
+
+@pytest.mark.parametrize("n_components", [2, K, 10])
+@pytest.mark.parametrize("table", TABLES.values(), ids=str)
+def test_gaussians_of_measurements_name_no_class_for_counts(table, n_components):
+    if n_components > len(table.train):
+        pytest.skip("fewer rows")
+    est = SparseGaussianMixture(n_components, random_state=0, max_iter=10)
+    assert not badly_described(est, table.train)
+
+
+def badly_described(est, X):
+    """What a fit warns about counts in one component."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est.fit(X)
+    return "".join(str(each.message) for each in caught if "Gaussian components describe badly" in str(each.message))
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=str)
